@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
@@ -33,6 +34,8 @@ class FolderLoader:
     system. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped` those that are no documents.
     """
 
+    runtime: ClassVar[tuple[str, ...]] = ("workers",)
+
     def __init__(
         self,
         path: str,
@@ -40,6 +43,7 @@ class FolderLoader:
         redactor: Redactor,
         ingest: IngestionRules,
         patterns: Sequence[str] | None = None,
+        workers: int | None = None,
     ) -> None:
         """Raise ConfigError for a parser that does not read its suffix, and for patterns that leave the folder."""
         if isinstance(patterns, str) or patterns == []:
@@ -50,11 +54,17 @@ class FolderLoader:
         for suffix, parser in parsers.items():
             if suffix not in parser.suffixes:
                 remedy = f"it reads: {', '.join(parser.suffixes)}"
-                raise ConfigError(f"loader.parsers.{suffix}", f"{type(parser).__name__} does not read .{suffix}", remedy)
+                raise ConfigError(
+                    f"loader.parsers.{suffix}",
+                    f"{type(getattr(parser, 'parser', parser)).__name__} does not read .{suffix}",
+                    remedy,
+                )
+        if workers is not None and workers < 1:
+            raise ConfigError("loader.runtime.workers", f"is {workers}", "set 1 or more, or null")
         self.path = Path(path)
         self.parsers = dict(parsers)
         self.patterns = tuple(patterns or (f"**/*.{suffix}" for suffix in parsers))
-        self.redactor = redactor
+        self.redactor, self.workers = redactor, workers
         self.rules = ingest
         self.manifest: tuple[ManifestLine, ...] = ()
 
@@ -80,6 +90,7 @@ class FolderLoader:
             below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
             raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
         files, skipped = listed(self.path, self.patterns)
+<<<<<<< HEAD
         found = Selection({}, [ManifestLine.unlisted(file) for file in skipped])
         for name, path in sorted(files.items()):
             status = path.stat()
@@ -95,9 +106,14 @@ class FolderLoader:
         """Parse the selected files: one line for each file of the folder, with its document if it is included."""
         yield from ((line, None) for line in found.decided)
         paths = {name: file.path for name, file in found.to_read.items()}
-        for read in read_files(paths, self.parsers, self.redactor):
+        for read in read_files(paths, self.parsers, self.redactor, self.workers):
             file = found.to_read[read.name]
             line, content = ManifestLine.of(file).read(read), read.content
+=======
+        texts = 0
+        for file in read_files(dict(sorted(files.items())), self.parsers, self.redactor, self.workers):
+            content = file.content
+>>>>>>> sandbox
             if isinstance(content, Unreadable):
                 yield line, None
                 continue
