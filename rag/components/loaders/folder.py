@@ -90,7 +90,6 @@ class FolderLoader:
             below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
             raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
         files, skipped = listed(self.path, self.patterns)
-<<<<<<< HEAD
         found = Selection({}, [ManifestLine.unlisted(file) for file in skipped])
         for name, path in sorted(files.items()):
             status = path.stat()
@@ -109,11 +108,6 @@ class FolderLoader:
         for read in read_files(paths, self.parsers, self.redactor, self.workers):
             file = found.to_read[read.name]
             line, content = ManifestLine.of(file).read(read), read.content
-=======
-        texts = 0
-        for file in read_files(dict(sorted(files.items())), self.parsers, self.redactor, self.workers):
-            content = file.content
->>>>>>> sandbox
             if isinstance(content, Unreadable):
                 yield line, None
                 continue
