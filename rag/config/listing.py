@@ -30,6 +30,7 @@ GROUPS: Mapping[str, str] = {
     "loader": "reads the documents",
     "parser": "read one format of files, named in loader.parsers",
     "redactor": "finds values that are not stored, named in loader.redactor",
+    "ingest": "decides which files become documents, named in loader.ingest",
     "dataset": "golden questions, and the loader of their documents",
     "chunker": "cuts documents into passages",
     "embedder": "turns texts into vectors",

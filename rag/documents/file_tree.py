@@ -65,7 +65,7 @@ def listed(folder: Path, patterns: Sequence[str]) -> tuple[dict[str, Path], list
         name = _name(path, folder)
         if path.is_symlink():
             refuse_escape(path, folder)
-        wanted = any(_matches(PurePosixPath(name.lower()).parts, PurePosixPath(pattern.lower()).parts) for pattern in patterns)
+        wanted = any(matches(name, pattern) for pattern in patterns)
         if path.is_dir():
             skipped.append(Skipped(name, FOLDER_LINK))
         elif not wanted:
@@ -110,6 +110,11 @@ def _name(path: Path, folder: Path) -> str:
 def _unwanted(suffix: str, patterns: Sequence[str]) -> str:
     known = any(pattern.lower().endswith(suffix) for pattern in patterns) if suffix else False
     return f"{suffix or 'without suffix'} ({'outside loader.patterns' if known else 'no reader yet'})"
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether the name of a file matches a glob pattern, without regard to case; `**` matches any number of folders."""
+    return _matches(PurePosixPath(name.lower()).parts, PurePosixPath(pattern.lower()).parts)
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:

@@ -26,7 +26,8 @@ def find_document(doc_id: str, documents: Mapping[str, Document], where: str) ->
     """The document of that name; DataError with the closest names, or with the reason why its file was not read."""
     reason = documents.skipped.get(doc_id) if isinstance(documents, Documents) else None
     if reason:
-        raise DataError(where, f"the file {doc_id!r} exists and was not read: {reason}", "make it readable, or quote another")
+        remedy = "make it readable, change the rule that excludes it, or quote another"
+        raise DataError(where, f"the file {doc_id!r} exists and was not read: {reason}", remedy)
     if doc_id not in documents:
         raise DataError(where, f"the corpus has no document {doc_id!r}", closest_names(doc_id, documents))
     return documents[doc_id]
