@@ -6,7 +6,7 @@ from typing import Any
 from rag.config.catalog import choice, choices
 from rag.core.errors import ConfigError, closest
 
-NESTED: Mapping[str, str] = {"parsers": "parser", "redactor": "redactor", "ingest": "ingest"}
+NESTED: Mapping[str, str] = {"parsers": "parser", "redactor": "redactor", "ingest": "ingest", "noise": "noise"}
 """Parameter → config group: `pdf: pdfium` in `parsers` stands for the content of conf/parser/pdfium.yaml."""
 
 
