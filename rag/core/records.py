@@ -207,13 +207,16 @@ class Framed:
 class Source:
     """A passage as a prompt may show it: `title` is the first heading of its document, or else the file name.
 
-    `section` are the headings above the passage, outermost first, the title among them; empty if none.
+    `section` are the headings above the passage, outermost first, the title among them; empty if none. `page` is that of its
+    first character, 0 if the document has no pages. `metadata` are those of the document.
     """
 
     document: str
     title: str
     section: str
     text: str
+    page: int = 0
+    metadata: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

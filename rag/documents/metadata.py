@@ -86,7 +86,7 @@ class FolderMetadata:
     redactor: Redactor
 
     def of(self, name: str, content: Parsed) -> dict[str, Value]:
-        """The metadata of one document, redacted. The title of a Markdown file is that of its parser, unless the table has one."""
+        """The metadata of one document, redacted. A title in front matter is read by the parser."""
         front = {key: value for key, value in front_matter(name, content.text).items() if key not in content.metadata}
         added = {**self.paths.get(name, {}), **front, **self.table.get(name, {})}
         return {**content.metadata, **{key: self._redacted(value) for key, value in added.items()}}

@@ -22,9 +22,9 @@ class StandardNoiseFilter:
     """Finds blocks of some kinds, texts that equal marginalia, and texts that are repeated on pages or in files.
 
     Texts are compared without case, white space and marks of Markdown. Within `edge` of the top or bottom of a page, page
-    numbers and other digits do not count; elsewhere `12` and `13` are different texts. A folder's files are those with blocks in
-    it and in the folders below it. Headings are dropped only if they equal marginalia or are repeated on the pages of a
-    document, and then the first of them stays; cells and tables are never dropped.
+    numbers and other digits do not count; elsewhere `12` and `13` are different texts. The files of a folder are those with
+    blocks in it and in the folders below it. Headings are dropped only if they equal marginalia or are repeated on the pages of
+    a document, and then the first of them stays. Tables and their cells are not dropped.
     """
 
     def __init__(
