@@ -1,33 +1,34 @@
-"""Files → their contents, by the parser of each suffix."""
+"""Files → their contents: stored ones, or by the parser of each suffix, in confined processes."""
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from rag.core.errors import DataError
 from rag.core.records import Parsed
 from rag.core.roles import Parser, Redactor
+from rag.documents.child_process import Answer
+from rag.documents.child_process import Unreadable as Unreadable
+from rag.documents.children import Children
 from rag.documents.file_tree import CLOSED, NOT_TEXT
 from rag.documents.files import read_bytes
+from rag.documents.json_rows import shortened
+from rag.documents.limits import Limits
 from rag.documents.redact import redact
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A file that could not be read: a short `reason`, and `detail`, one line for a person."""
-
-    reason: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
     """The result for one file.
 
-    `name` is relative to its folder, `parser` the class of the parser, `seconds` the time of parsing. `is_stored`: the content
-    was in the store, and nothing was parsed.
+    `name` is relative to its folder, `parser` the class of the parser, `seconds` the time of parsing, `size` the bytes of the
+    file. `is_stored`: the content was in the store, and nothing was parsed.
     """
 
     name: str
@@ -36,19 +37,149 @@ class FileRead:
     content: Parsed | Unreadable
     seconds: float = 0.0
     is_stored: bool = False
+    size: int = 0
 
 
-def read_files(files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor: Redactor) -> Iterator[FileRead]:
-    """The content of every file, redacted, in the order of `files`."""
-    for name, path in files.items():
-        parser = parsers[path.suffix.lower().removeprefix(".")]
-        began, digest = time.perf_counter(), ""
-        content: Parsed | Unreadable
+@runtime_checkable
+class ParseStore(Protocol):
+    """A parser with a store of redacted contents, by the bytes of a file, its suffix and the redactor."""
+
+    parser: Parser
+
+    def find(self, sha256: str, suffix: str, redactor: Redactor) -> Parsed | Unreadable | None:
+        """The stored content, or None."""
+        ...
+
+    def keep(self, sha256: str, suffix: str, redactor: Redactor, content: Parsed | Unreadable) -> None:
+        """Store a content that is redacted."""
+        ...
+
+    def has(self, sha256: str, suffix: str, redactor: Redactor) -> bool:
+        """Whether a content is stored."""
+        ...
+
+
+Listener = Callable[[FileRead, int, int], None]
+LISTENER: ContextVar[Listener | None] = ContextVar("LISTENER", default=None)
+"""Called for each file with its number, from 1, and the number of all files: a bar of progress."""
+
+
+def read_files(
+    files: Mapping[str, Path],
+    parsers: Mapping[str, Parser],
+    redactor: Redactor,
+    workers: int | None = None,
+    limits: Limits | None = None,
+) -> Iterator[FileRead]:
+    """The content of every file, redacted, in the order of `files`.
+
+    Parsers that are not `in_process` run in `workers` confined processes (`rag.documents.confinement`); a file that breaks a
+    limit there is Unreadable. Contents that a `ParseStore` has are not parsed. A few files are held at a time.
+    """
+    listen = LISTENER.get()
+    with Children([_bare(parser) for parser in parsers.values()], workers, limits or Limits()) as children:
+        for number, file in enumerate(_in_order(files, _Reader(parsers, redactor, children)), 1):
+            if listen:
+                listen(file, number, len(files))
+            yield file
+
+
+def unparsed(
+    files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor: Redactor, most: int = Limits().file
+) -> Iterator[tuple[Parser, int]]:
+    """The parser and the size of every file that a process would have to parse; nothing is parsed."""
+    for path in files.values():
+        suffix, parser = _suffix(path), parsers[_suffix(path)]
+        if parser.in_process:
+            continue
         try:
-            data = read_bytes(path)
-            digest = hashlib.sha256(data).hexdigest()
-            content = redact(parser.parse(data, str(path)), redactor)
+            data = read_bytes(path, most)
+        except DataError:
+            continue
+        digest = hashlib.sha256(data).hexdigest()
+        if not (isinstance(parser, ParseStore) and parser.has(digest, suffix, redactor)):
+            yield parser, len(data)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A file whose content is there, or that a process is parsing."""
+
+    file: FileRead
+    suffix: str
+    parser: Parser
+    answer: "Future[Answer] | None" = None
+
+    @property
+    def is_parsing(self) -> bool:
+        return self.answer is not None and not self.answer.done()
+
+
+class _Reader:
+    def __init__(self, parsers: Mapping[str, Parser], redactor: Redactor, children: Children) -> None:
+        self.parsers, self.redactor, self.children = parsers, redactor, children
+
+    def begin(self, name: str, path: Path) -> _Reading:
+        """Read a file; take its content from the store, decode it, or send it to a process."""
+        suffix, parser = _suffix(path), self.parsers[_suffix(path)]
+        label, began = type(_bare(parser)).__name__, time.perf_counter()
+        try:
+            data = read_bytes(path, self.children.limits.file)
         except DataError as error:
-            reason = NOT_TEXT if isinstance(error.__cause__, UnicodeDecodeError) else CLOSED
-            content = Unreadable(reason, error.what)
-        yield FileRead(name, digest, type(parser).__name__, content, time.perf_counter() - began)
+            return _Reading(FileRead(name, "", label, self._unreadable(CLOSED, error.what)), suffix, parser)
+        file = FileRead(name, hashlib.sha256(data).hexdigest(), label, Unreadable("", ""), size=len(data))
+        if isinstance(parser, ParseStore) and (content := parser.find(file.sha256, suffix, self.redactor)):
+            return _Reading(replace(file, content=content, is_stored=True), suffix, parser)
+        if not parser.in_process:
+            # A name would be no part of the key of a stored content.
+            return _Reading(file, suffix, parser, self.children.submit(_bare(parser), data, f"file.{suffix}"))
+        try:
+            content = parser.parse(data, f"file.{suffix}")
+        except DataError as error:
+            content = Unreadable(NOT_TEXT if isinstance(error.__cause__, UnicodeDecodeError) else CLOSED, error.what)
+        return self._kept(_Reading(file, suffix, parser), content, time.perf_counter() - began)
+
+    def finish(self, reading: _Reading) -> FileRead:
+        """The result for a file; waits for its process."""
+        if reading.answer:
+            answer = reading.answer.result()
+            self._kept(reading, answer.content, answer.seconds)
+        return reading.file
+
+    def _kept(self, reading: _Reading, content: Parsed | Unreadable, seconds: float) -> _Reading:
+        """The reading with a redacted content, which is stored."""
+        file, parser = reading.file, reading.parser
+        if isinstance(content, Unreadable):
+            content = self._unreadable(content.reason, content.detail, content.is_lasting)
+        else:
+            content = redact(content, self.redactor)
+        reading.file = replace(file, content=content, seconds=seconds)
+        if isinstance(parser, ParseStore) and (isinstance(content, Parsed) or content.is_lasting):
+            parser.keep(file.sha256, reading.suffix, self.redactor, content)
+        return reading
+
+    def _unreadable(self, reason: str, detail: str, is_lasting: bool = True) -> Unreadable:
+        """Errors of libraries may quote the file: its secrets go, and it is one line."""
+        return Unreadable(reason, shortened(redact(Parsed(detail), self.redactor).text, 200), is_lasting)
+
+
+def _in_order(files: Mapping[str, Path], reader: _Reader) -> Iterator[FileRead]:
+    waiting: deque[_Reading] = deque()
+    most, children = 2 * reader.children.workers, reader.children
+    for name, path in files.items():
+        waiting.append(reader.begin(name, path))
+        held = sum(reading.file.size for reading in waiting if reading.is_parsing)
+        while waiting and (not waiting[0].is_parsing or len(waiting) > most or held > children.limits.waiting):
+            held -= waiting[0].file.size
+            yield reader.finish(waiting.popleft())
+    while waiting:
+        yield reader.finish(waiting.popleft())
+
+
+def _suffix(path: Path) -> str:
+    return path.suffix.lower().removeprefix(".")
+
+
+def _bare(parser: Parser) -> Parser:
+    """The parser without its store."""
+    return parser.parser if isinstance(parser, ParseStore) else parser

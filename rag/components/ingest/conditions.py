@@ -11,6 +11,7 @@ from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
 from rag.core.source_files import SourceFile
 from rag.documents.file_tree import matches
+from rag.documents.languages import language_of, languages
 from rag.documents.media_types import media_type
 
 FileTest = Callable[[SourceFile], bool]
@@ -66,6 +67,22 @@ def content(value: object, where: str) -> TextTest:
         remedy = "RE2 has no look-around and no back-references: github.com/google/re2/wiki/Syntax"
         raise ConfigError(where, f"{pattern!r} is not a valid pattern: {reason}", remedy) from error
     return lambda text: found.search(text) is not None
+
+
+def language(value: object, where: str) -> TextTest:
+    """Texts in one of some languages, as codes of ISO 639; a text of few letters has none."""
+    codes = texts(value, where, "codes of languages: en, de")
+    for code in codes:
+        if not re.fullmatch("[a-z]{2,3}", code):
+            raise ConfigError(where, f"{code!r} is not a code of a language", "write codes of ISO 639, such as en or de")
+
+    def holds(text: str) -> bool:
+        unknown = [code for code in codes if code not in languages()]
+        if unknown:
+            raise ConfigError(where, f"the language {unknown[0]!r} is not known", closest(unknown[0], languages()))
+        return language_of(text) in codes
+
+    return holds
 
 
 def texts(value: object, where: str, wanted: str) -> list[str]:

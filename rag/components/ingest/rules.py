@@ -14,6 +14,7 @@ OF_FILES: Mapping[str, Callable[[object, str], conditions.FileTest]] = {
     "modified": conditions.modified,
 }
 OF_TEXTS: Mapping[str, Callable[[object, str], conditions.TextTest]] = {
+    "language": conditions.language,
     "content": conditions.content,
 }
 ACTIONS = ("include", "exclude")
@@ -43,8 +44,8 @@ class FirstMatchRules:
 
     `purpose` says in a sentence what the corpus is for. Each of `rules` has `include` or `exclude` with one or more glob
     patterns of paths, further conditions, and a `reason`. `type` is a suffix or a media type, `size` has `min` and `max`,
-    `modified` has `after` and `before`, `content` is a pattern of RE2. A rule about the text sees the redacted text. It is
-    decided after parsing, and only where no earlier rule matches.
+    `modified` has `after` and `before`, `language` is a code such as `en`, `content` a pattern of RE2. A rule about the text
+    sees the redacted text. It is decided after parsing, and only where no earlier rule matches.
     """
 
     def __init__(self, purpose: str, rules: Sequence[Mapping[str, Any]]) -> None:

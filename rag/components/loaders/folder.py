@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
@@ -38,6 +39,8 @@ class FolderLoader:
     system. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped` those that are no documents.
     """
 
+    runtime: ClassVar[tuple[str, ...]] = ("workers",)
+
     def __init__(
         self,
         path: str,
@@ -48,6 +51,7 @@ class FolderLoader:
         patterns: Sequence[str] | None = None,
         path_metadata: Sequence[str] = (),
         metadata_table: str | None = TABLE,
+        workers: int | None = None,
     ) -> None:
         """Raise ConfigError for a parser that does not read its suffix, and for patterns that leave the folder."""
         if isinstance(patterns, str) or patterns == []:
@@ -58,11 +62,17 @@ class FolderLoader:
         for suffix, parser in parsers.items():
             if suffix not in parser.suffixes:
                 remedy = f"it reads: {', '.join(parser.suffixes)}"
-                raise ConfigError(f"loader.parsers.{suffix}", f"{type(parser).__name__} does not read .{suffix}", remedy)
+                raise ConfigError(
+                    f"loader.parsers.{suffix}",
+                    f"{type(getattr(parser, 'parser', parser)).__name__} does not read .{suffix}",
+                    remedy,
+                )
+        if workers is not None and workers < 1:
+            raise ConfigError("loader.runtime.workers", f"is {workers}", "set 1 or more, or null")
         self.path = Path(path)
         self.parsers = dict(parsers)
         self.patterns = tuple(patterns or (f"**/*.{suffix}" for suffix in parsers))
-        self.redactor = redactor
+        self.redactor, self.workers = redactor, workers
         self.rules = ingest
         self.noise = noise
         self.metadata = MetadataSources(self.path, path_metadata, metadata_table)
@@ -112,7 +122,7 @@ class FolderLoader:
         """The lines of parsed files, with the document of an included file."""
         paths = {name: file.path for name, file in found.to_read.items()}
         metadata = self.metadata.read(paths, [line.path for line in found.decided], self.redactor)
-        for read in read_files(paths, self.parsers, self.redactor):
+        for read in read_files(paths, self.parsers, self.redactor, self.workers):
             file = found.to_read[read.name]
             line, content = ManifestLine.of(file).read(read), read.content
             if isinstance(content, Unreadable):
