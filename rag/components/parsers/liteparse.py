@@ -1,5 +1,6 @@
 """PDF files by LiteParse: headings, lists and tables with their cells; text that it leaves out of its blocks is added."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from rag.core.records import Box, Parsed
@@ -24,6 +25,8 @@ SETTINGS: dict[str, Any] = {
 }
 TORN = 0.15
 """Share of the letters of a page in torn lines from which its blocks are not used."""
+MIXED = 0.5
+"""Share of the letters of a table in cells that mix words of several lines, from which the blocks of its page are not used."""
 LINES = ("heading", "paragraph", "list_item")
 """Kinds of LiteParse's blocks that may be a header or footer."""
 
@@ -72,7 +75,8 @@ class _Blocks:
         self.outlines = Page(page.page_num, page.width, page.height, [])
         self._blocks: list[Any] = [block for block in page.blocks if _texts(block)]
         texts = [" ".join(_texts(block)) for block in self._blocks]
-        self._texts, self.is_torn = texts, lost_text.torn(page.text.split("\n"), texts) > TORN
+        self._texts, self._tables = texts, [_texts(block) for block in self._blocks if block.kind == "table"]
+        self.is_torn = not texts or self._is_torn(page.text.split("\n"), [item.text for item in page.text_items])
         boxes = [_points(block.bbox) for block in self._blocks]
         for piece in lost_text.pieces(page, texts):
             place = lost_text.position(piece, boxes)
@@ -90,8 +94,16 @@ class _Blocks:
         """Take the lines of PDFium where LiteParse separates the words of lines that are lines for PDFium too."""
         if self.is_torn:
             page = file.page(self.outlines.number)
-            self.is_torn = lost_text.torn([line.text for line in page.lines], self._texts) > TORN
+            lines = [line.text for line in page.lines]
+            self.is_torn = self._is_torn(lines, lines)
             self.outlines = page if self.is_torn else self.outlines
+
+    def _is_torn(self, lines: Sequence[str], content: Sequence[str]) -> bool:
+        """True if the blocks separate the words of `lines`, or cells of a table mix words of several places in `content`."""
+        if lost_text.torn(lines, self._texts) > TORN:
+            return True
+        whole = " ".join(content)
+        return any(lost_text.mixed(cells, whole) > MIXED for cells in self._tables)
 
     def write(self, text: MarkdownText, outer: set[int]) -> None:
         """Append the blocks; those whose indexes are in `outer` are marginalia."""

@@ -62,15 +62,16 @@ class Layout:
         notes = _first_note(groups, page, self._style)
         for number, group in enumerate(groups):
             content, box = _joined(group, self._hyphens), page.box(group)
+            score = min((line.score for line in group if line.score is not None), default=None)
             if level := self._style.level(group):
-                text.add("heading", "#" * level + " " + content.replace("\n", " "), page.number, box)
+                text.add("heading", "#" * level + " " + content.replace("\n", " "), page.number, box, score)
             elif number >= notes:
-                text.add("footnote", content, page.number, box)
+                text.add("footnote", content, page.number, box, score)
             elif item := _item(group[0]):
                 marker = "-" if BULLET.match(content) else item[0].strip()
-                text.add("list", f"{marker} {content[item.end() :]}", page.number, box)
+                text.add("list", f"{marker} {content[item.end() :]}", page.number, box, score)
             else:
-                text.add("text", content, page.number, box)
+                text.add("text", content, page.number, box, score)
 
 
 def laid_out(pages: Sequence[Page]) -> MarkdownText:

@@ -20,7 +20,7 @@ def clean(text: str) -> str:
 class Line:
     """A stretch of text on one line of a page, in points from the top left. `size` is the height of its font.
 
-    `pieces` are the boxes of the stretches that it was joined from; a row of a table has several.
+    `pieces` is the number of stretches with wide gaps between them; a row of a table has several. `score` is the confidence with which it was recognised, None if it was not.
     """
 
     text: str
@@ -31,6 +31,7 @@ class Line:
     size: float
     is_bold: bool = False
     pieces: int = 1
+    score: float | None = None
 
     @property
     def middle(self) -> float:
@@ -74,6 +75,7 @@ def in_rows(lines: Sequence[Line]) -> list[Line]:
             gap = line.left - last.right > 0.1 * line.size
             last.text += f" {line.text}" if gap else line.text
             last.pieces += gap and line.left - last.right > line.size
+            last.score = None if last.score is None or line.score is None else min(last.score, line.score)
             last.is_bold = last.is_bold and line.is_bold
             last.right, last.size = max(last.right, line.right), max(last.size, line.size)
             last.top, last.bottom = min(last.top, line.top), max(last.bottom, line.bottom)

@@ -29,6 +29,12 @@ def torn(lines: Sequence[str], blocks: Sequence[str]) -> float:
     return lost / max(total, 1)
 
 
+def mixed(cells: Sequence[str], content: str) -> float:
+    """The share of the letters of a table in cells whose words do not follow one another in the `content` of the page."""
+    kept, whole = [letters(cell) for cell in cells], letters(content)
+    return sum(len(cell) for cell in kept if cell not in whole) / max(sum(map(len, kept)), 1)
+
+
 def pieces(page: Any, blocks: Sequence[str]) -> list[Line]:
     """The stretches of `page.text` that are not in its `blocks`, with boxes where `page.text_items` have them.
 

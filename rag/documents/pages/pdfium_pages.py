@@ -13,6 +13,8 @@ from rag.documents.pages.pdf_files import check_pages
 
 STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
 WORD = re.compile(r"\S+")
+LEFTWARDS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+"""Letters of scripts that run from right to left."""
 BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
 WIDE = 0.6
 """Width of a character against the height of its font from which a line has gaps, as the rows of tables do."""
@@ -72,6 +74,15 @@ class PdfiumFile:
         finally:
             page.close()
 
+    def image(self, number: int, resolution: int) -> Any:
+        """A page (from 1) as an array of shape (height, width, 3), blue before red; at most 4,000 pixels high or wide."""
+        page = self.document[number - 1]
+        try:
+            scale = min(resolution / 72, 4000 / max(*page.get_size(), 1))
+            return page.render(scale=scale, rev_byteorder=False).to_numpy()[:, :, :3].copy()
+        finally:
+            page.close()
+
     def _flat(self, index: int) -> Any:
         """A page; the values of form fields and other text that annotations show become part of it, in memory."""
         import pypdfium2.raw as raw
@@ -114,7 +125,7 @@ class TextPage:
             whole.append((start, end, self._place(start), self._place(end - 1)))
         has_gutter = self._has_gutter(whole)
         for start, end, first, last in whole:
-            if has_gutter or not _is_even(first, last):
+            if has_gutter or not (_is_even(first, last) or LEFTWARDS.search(text, start, end)):
                 found += self._pieces(text, start, end)
             else:
                 found.append(self._line(text, start, end, first, last))
