@@ -4,6 +4,7 @@ A wrong place is worse than a lost one: a quote with several places is lost unle
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from pathlib import PurePosixPath
 from rag.core.errors import DataError
 from rag.core.pages import page_at
 from rag.core.records import Anchor, Document, Fate, Redaction, Span
-from rag.documents.quote_pieces import SHARE, Cover, candidates, covers, tiled
+from rag.documents.quote_pieces import LENGTHY, SHARE, Cover, candidates, covers, tiled
 from rag.documents.reduced_text import HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences, rendered
 
@@ -22,6 +23,9 @@ CONTEXT = 8
 """Characters next to a value by which a quote is laid over it."""
 NEAR = 200
 """Characters around a place in which the exact characters of a quote are searched."""
+INLINE = 12
+"""Reduced characters that may be between pieces within a line, such as the mark of a footnote."""
+BREAK = re.compile(r"\n|\t|\||  ")
 SEVERAL = "the quote has several places, and no page decides"
 MISSING = "the quote is not in the text"
 
@@ -52,7 +56,7 @@ def resolve(document: Document, quoted: Quoted, where: str, dropped: Dropped = (
     if found := _exact(document, quoted):
         return _anchor(document, quoted, "exact", [found])
     masked = reduced(_masked(document.text, document.redactions))
-    places = covers(reduced(quoted.text), masked)
+    places = [place for place in covers(reduced(quoted.text), masked) if _breaks(document.text, masked, place)]
     chosen = _chosen(document, quoted, [_on_page(document, quoted, masked, place) for place in places], masked)
     if chosen:
         spans = [masked.offsets(*stretch) for stretch in chosen.stretches()]
@@ -145,6 +149,22 @@ def _same(text: str, quote: str, start: int, end: int) -> tuple[int, int] | None
     low = max(start - NEAR, 0)
     shown = rendered(text[low : end + NEAR]).places(quote)
     return (low + shown[0][0], low + shown[0][1]) if len(shown) == 1 else None
+
+
+def _breaks(text: str, masked: Reduced, cover: Cover) -> bool:
+    """Whether a short quote is interrupted only between lines or cells: other words within a line make another sentence."""
+    tiles = sorted(cover.tiles)
+    if max(place + size for place, _, size in tiles) >= LENGTHY:
+        return True
+    for (_, at, size), (_, beyond, _) in pairwise(tiles):
+        end = at + size
+        if 0 <= beyond - end <= INLINE:
+            continue
+        edges = [(masked.places[end - 1] + 1, masked.places[end] if end < len(masked.places) else len(text))]
+        edges.append((masked.places[beyond - 1] + 1 if beyond else 0, masked.places[beyond]))
+        if not all(BREAK.search(text, *edge) or edge[1] == len(text) or not edge[0] for edge in edges):
+            return False
+    return True
 
 
 def _on_page(document: Document, quoted: Quoted, text: Reduced, place: Cover) -> Cover:

@@ -9,20 +9,28 @@ limits.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 
-from rag.documents.reduced_text import HOLE, Reduced
+from rag.documents.reduced_text import EDGE, HOLE, Reduced
 from rag.documents.rendered import occurrences
 
 GRAM = 8
 """The length of the stretches by which windows are found, and of the shortest piece."""
 LONG = 24
 """The length of the stretches that are taken before shorter ones."""
-SHARE = 0.9
-"""The least share of a quote in pieces. All its numbers must be there."""
+SHARE, SHORT_SHARE = 0.9, 0.96
+"""The least share of a quote in pieces, and that of a quote with fewer than LENGTHY characters. All numbers must be there."""
+LENGTHY = 256
 SHORT = 32
 """Quotes with fewer reduced characters must be in one piece."""
 REACH, SLACK = 2, 400
 """Pieces lie in a window of REACH times the length of the quote, and SLACK characters."""
+NEAR = 40
+"""Reduced characters between a number and the pieces around it, beyond their distance in the quote."""
+MEAN = 32
+"""A quote is in one piece and one more for each MEAN characters, at most; numbers alone are not counted."""
+GLUED = 4
+"""The most numbers that a reader may have set as one."""
 WINDOWS = 6
 """The number of windows that are tried."""
 
@@ -34,7 +42,7 @@ Tile = tuple[int, int, int]
 class Cover:
     """The pieces of a quote in a text, by their place in the text, and the share of the quote that they hold.
 
-    `is_whole`: all numbers of the quote are in the pieces.
+    `is_whole`: all numbers of the quote are in the pieces, and the pieces are few.
     """
 
     tiles: tuple[Tile, ...]
@@ -44,7 +52,8 @@ class Cover:
     @property
     def enough(self) -> bool:
         """Whether this is a place of the quote."""
-        return self.share >= SHARE and self.is_whole
+        size = max((place + held for place, _, held in self.tiles), default=0)
+        return self.is_whole and self.share >= (SHARE if size >= LENGTHY else SHORT_SHARE)
 
     def stretches(self) -> list[tuple[int, int]]:
         """The stretches [start, end) of the text, pieces that touch joined."""
@@ -97,7 +106,8 @@ def tiled(quote: Reduced, text: Reduced, low: int, high: int) -> Cover:
     tiling = _Tiling(quote, text, low, high)
     tiling.take(LONG)
     tiling.take(GRAM)
-    whole = tiling.take_numbers()
+    few = len(tiling.tiles) <= 1 + len(quote.text) / MEAN
+    whole = tiling.take_numbers() and few
     held = sum(size for *_, size in tiling.tiles)
     return Cover(tuple(sorted(tiling.tiles, key=lambda tile: tile[1])), held / len(quote.text), whole)
 
@@ -117,32 +127,80 @@ class _Tiling:
     def take(self, least: int) -> None:
         """Take the longest free stretch at each place of the quote, from left to right, if it has `least` characters.
 
-        Of several the one nearest to the end of the piece before. Stretches begin and end outside of numbers.
+        Of several the one nearest to the end of the piece before. Stretches begin and end outside of numbers, and those of
+        numbers alone have LONG characters.
         """
         place = after = 0
         while place <= len(self.quote.text) - least:
             sizes = ((self._common(place, at), -abs(at - after), at) for at in self._starts(place))
             size, _, at = max(sizes, default=(0, 0, 0))
-            if size >= least:
+            if size >= (least if any(map(str.isalpha, self.quote.text[place : place + size])) else LONG):
                 self._take(place, at, size)
                 place, after = place + size, at + size
             else:
                 place += 1
 
     def take_numbers(self) -> bool:
-        """Take the numbers that are not in pieces yet; whether all are found."""
-        found = True
-        for start, end in self.quote.numbers():
-            if not self.free_quote[start]:
-                continue
-            ends = [(place + size, at + size) for place, at, size in self.tiles if place + size <= start]
-            after = max(ends)[1] if ends else self.low
-            number, size = self.quote.text[start:end], end - start
-            places = [at for at in self._occurrences(number) if self._common(start, at) >= size]
-            if places:
-                self._take(start, min(places, key=lambda at: abs(at - after)), size)
-            found &= bool(places)
-        return found
+        """Take the numbers that are not in pieces, near the pieces around them; whether all are found and none differs.
+
+        One at an end of the quote, such as that of a page, may be near the other end of the pieces.
+        """
+        loose = [number for number in self.quote.numbers() if self.free_quote[number[0]]]
+        gaps = [self._gap(*number) for number in loose]
+        ends = min((at for _, at, _ in self.tiles), default=-1), max((at + size for _, at, size in self.tiles), default=-1)
+        differ = []
+        for number, gap in zip(loose, gaps, strict=True):
+            if self._take_number(number, gap):
+                differ.append(gap)
+            elif number[0] and number[1] < len(self.quote.text):
+                if not self._take_glued(gap):
+                    return False
+            elif not self._take_number(number, (0, *ends)):
+                return False
+        return not any(self._differs(gap) for gap in differ)
+
+    def _take_glued(self, gap: tuple[int, int, int]) -> bool:
+        """Take the characters between two pieces if they are the numbers between them in the quote, in any order, as one."""
+        size, low, high = gap
+        place = next((place + held for place, at, held in self.tiles if at + held == low), -1)
+        if place < 0 or not 0 < high - low <= size:
+            return place >= 0 and not any(self.free_quote[place : place + size])
+        runs = self.quote.text[place : place + size].replace(EDGE + EDGE, " ").replace(EDGE, "").split()
+        found = self.text.text[low:high].replace(EDGE, "")
+        if len(runs) > GLUED or not any(found == "".join(order) for order in permutations(runs)):
+            return False
+        self.tiles.append((place, low, high - low))
+        self.free_quote[place : place + size] = bytes(size)
+        self.free_text[low - self.low : high - self.low] = bytes(high - low)
+        return True
+
+    def _gap(self, start: int, end: int) -> tuple[int, int, int]:
+        """The length of the part of the quote between the pieces around a number, and their end and start in the text, or -1."""
+        before = max((tile for tile in self.tiles if tile[0] < start), default=(0, -1, 0))
+        after = min((tile for tile in self.tiles if tile[0] >= end), default=(len(self.quote.text), -1, 0))
+        return after[0] - before[0] - before[2], before[1] + before[2], after[1]
+
+    def _take_number(self, number: tuple[int, int], gap: tuple[int, int, int]) -> bool:
+        """Take a number that is near one of two places of the text."""
+        start, end = number
+        size, *sides = gap
+        near = [side for side in sides if side >= 0]
+        places = [at for at in self._occurrences(self.quote.text[start:end]) if self._common(start, at) >= end - start]
+        places = [at for at in places if any(abs(at - side) <= size + NEAR for side in near)]
+        if places:
+            self._take(start, min(places, key=lambda at: min(abs(at - side) for side in near)), end - start)
+        return bool(places)
+
+    def _differs(self, gap: tuple[int, int, int]) -> bool:
+        """Whether the text has a free number where the quote has another one: right behind a piece, or right before one."""
+        size, before, after = gap
+        stretches = [(before, before + size)] if before >= 0 else []
+        stretches += [(after - size, after)] if after >= 0 else []
+        return any(
+            self.text.text[at] == EDGE and self.free_text[at - self.low]
+            for low, high in stretches
+            for at in range(max(low, self.low), min(high, self.high))
+        )
 
     def _starts(self, place: int) -> list[int]:
         if not self.quote.borders[place]:
