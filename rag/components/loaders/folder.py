@@ -9,11 +9,12 @@ from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
 from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
 from rag.core.source_files import SourceFile
+from rag.documents.children import default_workers
 from rag.documents.file_tree import Skipped, listed, tally
 from rag.documents.manifest import ManifestLine, skipped_files
 from rag.documents.metadata import TABLE, MetadataSources
 from rag.documents.noise import Dropped, without_noise
-from rag.documents.reading import Unreadable, read_files
+from rag.documents.reading import Unreadable, read_files, unparsed
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,16 @@ class FolderLoader:
         self.metadata = MetadataSources(self.path, path_metadata, metadata_table)
         self.dropped: dict[str, tuple[Dropped, ...]] = {}
         self.manifest: tuple[ManifestLine, ...] = ()
+
+    def unparsed(self) -> tuple[int, list[tuple[Parser, int]]]:
+        """The number of files, and parser and bytes of each that a process would have to parse; DataError as `load`."""
+        paths = {name: file.path for name, file in self.selected().to_read.items()}
+        return len(paths), list(unparsed(paths, self.parsers, self.redactor))
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that parse at the same time."""
+        return self.workers or default_workers()
 
     def load(self) -> Iterator[Document]:
         """Yield documents by their doc_id; DataError for a missing folder, no readable file, or a link out of the folder."""
