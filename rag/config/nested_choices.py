@@ -10,7 +10,7 @@ from rag.config.catalog import choice, choices, first
 from rag.config.limits import check_mapping, check_size
 from rag.core.errors import ConfigError, closest
 
-NESTED: Mapping[str, str] = {"parsers": "parser", "redactor": "redactor", "ingest": "ingest"}
+NESTED: Mapping[str, str] = {"parsers": "parser", "redactor": "redactor", "ingest": "ingest", "noise": "noise"}
 """Parameter → config group: `pdf: pdfium` in `parsers` stands for the content of conf/parser/pdfium.yaml."""
 
 

@@ -23,8 +23,7 @@ class Children:
     """Confined processes, started when they are needed, ended with the `with` block and with this process."""
 
     def __init__(self, parsers: Iterable[Parser], workers: int | None, limits: Limits) -> None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.workers, self.limits = workers or min(cores, WORKERS), limits
+        self.workers, self.limits = workers or default_workers(), limits
         self._installation = installation(parsers)
         self._threads = ThreadPoolExecutor(self.workers, "parsing")
         self._idle: SimpleQueue[ChildProcess | None] = SimpleQueue()
@@ -74,14 +73,23 @@ class Children:
         return child
 
 
+def default_workers() -> int:
+    """As many as cores, at most WORKERS."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, WORKERS)
+
+
 def described(parser: Parser) -> dict[str, Any]:
-    """The class of a parser and its parameters, which are its attributes of the same names; ConfigError where one is not."""
+    """The class of a parser and its parameters: its attributes of their names, or of these behind `_`; ConfigError without one."""
     target = f"{type(parser).__module__}.{type(parser).__qualname__}"
-    names = list(inspect.signature(type(parser)).parameters)
-    if missing := [name for name in names if not hasattr(parser, name)]:
-        remedy = f"assign it to self.{missing[0]}: another process builds the parser again"
-        raise ConfigError("loader.parsers", f"{target} does not keep its parameter {missing[0]!r}", remedy)
-    return {"target": target, "parameters": {name: getattr(parser, name) for name in names}}
+    parameters: dict[str, Any] = {}
+    for name in inspect.signature(type(parser)).parameters:
+        kept = [place for place in (name, f"_{name}") if hasattr(parser, place)]
+        if not kept:
+            remedy = f"assign it to self.{name}: another process builds the parser again"
+            raise ConfigError("loader.parsers", f"{target} does not keep its parameter {name!r}", remedy)
+        parameters[name] = getattr(parser, kept[0])
+    return {"target": target, "parameters": parameters}
 
 
 def installation(parsers: Iterable[Parser]) -> list[str]:

@@ -3,9 +3,9 @@
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from contextvars import ContextVar
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -20,6 +20,7 @@ from rag.documents.file_tree import CLOSED, NOT_TEXT
 from rag.documents.files import read_bytes
 from rag.documents.json_rows import shortened
 from rag.documents.limits import Limits
+from rag.documents.progress import WATCH
 from rag.documents.redact import redact
 
 
@@ -58,10 +59,9 @@ class ParseStore(Protocol):
         """Whether a content is stored."""
         ...
 
-
-Listener = Callable[[FileRead, int, int], None]
-LISTENER: ContextVar[Listener | None] = ContextVar("LISTENER", default=None)
-"""Called for each file with its number, from 1, and the number of all files: a bar of progress."""
+    def record(self, seconds: float, size: int) -> None:
+        """Store the seconds that files of `size` bytes took together."""
+        ...
 
 
 def read_files(
@@ -76,11 +76,13 @@ def read_files(
     Parsers that are not `in_process` run in `workers` confined processes (`rag.documents.confinement`); a file that breaks a
     limit there is Unreadable. Contents that a `ParseStore` has are not parsed. A few files are held at a time.
     """
-    listen = LISTENER.get()
-    with Children([_bare(parser) for parser in parsers.values()], workers, limits or Limits()) as children:
-        for number, file in enumerate(_in_order(files, _Reader(parsers, redactor, children)), 1):
-            if listen:
-                listen(file, number, len(files))
+    with ExitStack() as held:
+        listen = held.enter_context(WATCH.get()(len(files)))
+        children = held.enter_context(Children([_bare(parser) for parser in parsers.values()], workers, limits or Limits()))
+        reader = _Reader(parsers, redactor, children)
+        held.callback(reader.record)
+        for file in _in_order(files, reader):
+            listen(file.is_stored)
             yield file
 
 
@@ -118,6 +120,7 @@ class _Reading:
 class _Reader:
     def __init__(self, parsers: Mapping[str, Parser], redactor: Redactor, children: Children) -> None:
         self.parsers, self.redactor, self.children = parsers, redactor, children
+        self._costs: dict[str, tuple[float, int]] = {}
 
     def begin(self, name: str, path: Path) -> _Reading:
         """Read a file; take its content from the store, decode it, or send it to a process."""
@@ -144,7 +147,15 @@ class _Reader:
         if reading.answer:
             answer = reading.answer.result()
             self._kept(reading, answer.content, answer.seconds)
+            seconds, size = self._costs.get(reading.suffix, (0.0, 0))
+            self._costs[reading.suffix] = (seconds + answer.seconds, size + reading.file.size)
         return reading.file
+
+    def record(self) -> None:
+        """Store how fast the files of each suffix were parsed."""
+        for suffix, cost in self._costs.items():
+            if isinstance(parser := self.parsers[suffix], ParseStore):
+                parser.record(*cost)
 
     def _kept(self, reading: _Reading, content: Parsed | Unreadable, seconds: float) -> _Reading:
         """The reading with a redacted content, which is stored."""

@@ -13,7 +13,6 @@ from typing import ClassVar
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Block, Parsed
 
-
 LEAKED: list[bytearray] = []
 
 

@@ -67,6 +67,15 @@ class IngestionRules(Protocol):
 
 
 @runtime_checkable
+class NoiseFilter(Protocol):
+    """Finds text that is no content, such as page headers."""
+
+    def find(self, documents: Sequence[Document]) -> list[list[tuple[int, int, str]]]:
+        """The noise of each document of a corpus as (start, end, rule) in reading order; documents without blocks have none."""
+        ...
+
+
+@runtime_checkable
 class Questions(Protocol):
     """Reads golden questions; gold is checked against the documents of the Loader."""
 

@@ -61,6 +61,19 @@ class StoredParser:
         if key := self._key(sha256, suffix, redactor):
             self.store.write(key, Entry(meta=_meta(content)))
 
+    def record(self, seconds: float, size: int) -> None:
+        """Store how fast files were parsed, for the estimates of later plans."""
+        if size:
+            self.store.write(self._rate_key, Entry(meta={"seconds": seconds / size}))
+
+    def rate(self) -> float | None:
+        """Seconds for a byte, as recorded last for parsers of this class; None if none was."""
+        return (self.store.read_meta(self._rate_key) or {}).get("seconds")
+
+    @property
+    def _rate_key(self) -> str:
+        return f"rates/{digest('parse', type(self.parser).__module__, type(self.parser).__qualname__)}"
+
     def _key(self, sha256: str, suffix: str, redactor: Redactor) -> str:
         if not isinstance(redactor, StoredRedactor) or (self.in_process and redactor.changes_nothing):
             return ""

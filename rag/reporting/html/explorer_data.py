@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Example, Span
+from rag.core.records import Example, document_of, spans_of
 from rag.evaluation.scoring import Judged, Scores
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
@@ -107,8 +107,9 @@ def _question(example: Example) -> Question:
     query = example.query
     gold = tuple(
         tuple(
-            (place.doc_id, place.start, place.end) if isinstance(place, Span) else (place, -1, -1)
+            (document_of(place), *edges)
             for place in group.alternatives
+            for edges in ([(-1, -1)] if isinstance(place, str) else [(span.start, span.end) for span in spans_of(place)])
         )
         for group in example.evidence
         if group.grade > 0

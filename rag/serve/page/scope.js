@@ -96,7 +96,7 @@ export function within() {
   if (whole.size) return { whole: [...whole] };
   if (range) return { range: { doc_id: range.doc_id, start: range.start, end: range.end } };
   const heading = narrowed(""), tags = [...under].filter(([name]) => name).map(([name, value]) => [name, [value]]);
-  const wanted = { ...(off.size && { documents: all.filter(isOn) }), ...(heading && { sections: [heading] }), ...(tags.length && { tags: Object.fromEntries(tags) }) };
+  const wanted = { ...(off.size && { documents: all.filter(isOn) }), ...(heading && { sections: [heading] }), ...(tags.length && { metadata: Object.fromEntries(tags) }) };
   return Object.keys(wanted).length ? wanted : null;
 }
 
@@ -111,7 +111,7 @@ export function described(wanted) {
   if (!wanted) return "";
   if (wanted.whole) return `Read whole, without a search: ${listed(wanted.whole)}`;
   if (wanted.range) return `Only characters ${count(wanted.range.start)}–${count(wanted.range.end)} of ${titleOf(wanted.range.doc_id)}`;
-  const tags = Object.entries(wanted.tags ?? {}).map(([name, values]) => `Only ${name}: ${values.join(", ")}`);
+  const tags = Object.entries(wanted.metadata ?? {}).map(([name, values]) => `Only ${name}: ${values.join(", ")}`);
   const sections = (wanted.sections ?? []).map(heading => `Only under “${heading}”`);
   return [...(wanted.documents ? [among(wanted.documents)] : []), ...tags, ...sections].join(" · ");
 }
