@@ -145,9 +145,9 @@ class ChildProcess:
             return Unreadable(OVER, f"takes more than {self.limits.seconds} seconds of CPU time"), False
         if name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"):
             return Unreadable(CRASHED, f"was not parsed: its process was ended from outside ({name})", is_lasting=False), False
-        if memory > 0.75 * self.limits.memory:
+        if 2 * memory > self.limits.memory:
             return Unreadable(OVER, f"{self._too_much_memory()} ({name})"), True
-        return Unreadable(CRASHED, f"ended the process of its parser ({name}, {memory >> 20} MB of memory)"), True
+        return Unreadable(CRASHED, f"ended the process of its parser ({name}, with {memory >> 20} MB of memory)"), True
 
     def _too_much_memory(self) -> str:
         return f"needs more than {self.limits.memory >> 20} MB of memory"
