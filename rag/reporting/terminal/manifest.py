@@ -1,0 +1,112 @@
+"""The manifest of a folder, its coverage, and proposals of rules."""
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+
+from rag.analysis.ingestion.coverage import DENSE, HUGE, TINY, Coverage
+from rag.analysis.ingestion.ingest import IngestedFile, Ingestion
+from rag.reporting.terminal.output import amount, escape, next_commands, out, table
+
+FEW, SHOWN = 30, 5
+"""Files up to which all are listed, and examples of a finding."""
+
+
+def ingested(done: Ingestion, verbose: bool = False) -> None:
+    """Print the manifest, folded by folder and type if it is long, and the coverage."""
+    out.print(f"[bold]{escape(done.folder)}[/bold]: {escape(done.purpose)}", soft_wrap=True)
+    if verbose or len(done.files) <= FEW:
+        shown = table("file", "decision", "reason", "pages", "blocks", "redactions", "characters", "chunks", "s", words=3)
+        for file in done.files:
+            line = file.line
+            counts = (line.pages, sum(line.blocks.values()), sum(line.redactions.values()), line.characters, file.chunks or 0)
+            seconds = _seconds([file])
+            shown.add_row(escape(line.path), line.decision, escape(line.reason), *map(_count, counts), seconds)
+    else:
+        shown = table("folder", "type", "decision", "files", "pages", "characters", "chunks", "s", words=3)
+        for (folder, kind, decision), files in sorted(_folded(done.files).items()):
+            figures = (len(files), *(sum(getattr(f.line, name) for f in files) for name in ("pages", "characters")))
+            chunks = sum(file.chunks or 0 for file in files)
+            shown.add_row(escape(folder), escape(kind), decision, *map(_count, (*figures, chunks)), _seconds(files))
+    out.print(shown)
+    _totals(done)
+    _coverage(done.coverage)
+
+
+def _folded(files: Iterable[IngestedFile]) -> dict[tuple[str, str, str], list[IngestedFile]]:
+    """Files by topmost folder, type and decision."""
+    found: dict[tuple[str, str, str], list[IngestedFile]] = defaultdict(list)
+    for file in files:
+        parts = PurePosixPath(file.line.path).parts
+        found[f"{parts[0]}/" if len(parts) > 1 else "", file.line.type, file.line.decision].append(file)
+    return found
+
+
+def _seconds(files: Sequence[IngestedFile]) -> str:
+    """Estimated seconds of parsing and embedding; a dash if none is known."""
+    known = [s for file in files for s in (file.seconds_to_parse, file.seconds_to_embed) if s is not None]
+    return f"{sum(known):,.1f}" if sum(known) else ""
+
+
+def _count(value: int) -> str:
+    return f"{value:,}" if value else ""
+
+
+def _totals(done: Ingestion) -> None:
+    decisions = ", ".join(f"{count:,} {name}" for name, count in done.coverage.decisions.items())
+    chunks = sum(file.chunks or 0 for file in done.files)
+    what = (
+        f"{amount(len(done.files), 'file')}: {decisions}; {done.coverage.characters:,} characters in {amount(chunks, 'chunk')}."
+    )
+    out.print(escape(what), soft_wrap=True)
+    waiting = [file for file in done.files if file.line.decision == "unparsed"]
+    unknown = sum(file.seconds_to_parse is None for file in waiting)
+    if waiting:
+        seconds = sum(file.seconds_to_parse or 0.0 for file in waiting)
+        left = f"; {unknown} of formats that were never parsed on this store" if unknown else ""
+        out.print(f"{amount(len(waiting), 'file')} must be parsed, about {seconds:,.0f} seconds{left}.")
+    embedding = [file.seconds_to_embed for file in done.files if file.seconds_to_embed is not None]
+    if embedding:
+        out.print(f"Embedding all chunks anew takes about {sum(embedding):,.0f} seconds, at the rate of the last sweep.")
+
+
+def _coverage(found: Coverage) -> None:
+    for reason, count in found.reasons.items():
+        out.print(f"not included: {count:,} × {escape(reason)}", soft_wrap=True)
+    if found.blind:
+        out.print(f"[yellow]nothing included[/yellow] of {escape(_some(found.blind))}", soft_wrap=True)
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for outlier in found.outliers:
+        kinds[outlier.kind].append(f"{outlier.path} ({outlier.figure:,.0f})")
+    limits = {
+        "tiny": f"fewer than {TINY} characters",
+        "huge": f"more than {HUGE} × the median of characters",
+        "dense pages": f"more than {DENSE} × the median of characters on a page",
+    }
+    for kind, names in kinds.items():
+        limit = f" ({limits[kind]})" if kind in limits else ""
+        out.print(f"{kind}{limit}: {len(names):,}: {escape(_some(names))}", soft_wrap=True)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for each in found.duplicates:
+        share = f" ({each.alike:.0%})" if each.alike < 1 else ""
+        groups[each.kind].append(f"{_some(each.paths, ' = ')}{share}")
+    for kind, names in groups.items():
+        limit = f" (from {found.near_duplicate_from:.0%} of common shingles)" if kind == "near-duplicates" else ""
+        out.print(f"{kind}{limit}: {amount(len(names), 'group')}: {escape(_some(names, '; '))}", soft_wrap=True)
+    if found.unused_rules:
+        out.print(f"[yellow]rules that match no file[/yellow]: {escape(', '.join(found.unused_rules))}", soft_wrap=True)
+
+
+def _some(names: Sequence[str], between: str = ", ") -> str:
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return between.join(names[:SHOWN]) + more
+
+
+def next_steps(done: Ingestion, what: Sequence[str]) -> None:
+    """Print the commands that can follow."""
+    given = shlex.join(what)
+    if done.is_dry:
+        next_commands([f"rag ingest {given}", f"rag ingest advise {given}"])
+    elif done.coverage.outliers or done.coverage.duplicates:
+        next_commands([f"rag ingest advise {given}"])
