@@ -5,23 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from rag.analysis.ingestion.ingest import Ingestion, ingest
+from rag.config.compose import compose, hydra_ready, resolve, written
 from rag.documents.watch import changes
-from rag.execution.sweep.open_config import config_of
 
 
 def config_of_folder(what: Sequence[str]) -> dict[str, Any]:
     """The config of overrides; the first one may be a folder of documents or the name of a dataset instead."""
     first, *others = what or ("",)
-    if not first or "=" in first or first.startswith("~"):
-        return config_of(what)
-    from rag.config.compose import written
-
-    named = (
-        [f"dataset={first}"]
-        if "/" not in first and not Path(first).is_dir()
-        else ["loader=folder", written("loader.path", first)]
-    )
-    return config_of([*named, *others])
+    if first and "=" not in first and not first.startswith("~"):
+        is_folder = "/" in first or Path(first).is_dir()
+        what = [*(["loader=folder", written("loader.path", first)] if is_folder else [f"dataset={first}"]), *others]
+    with hydra_ready():
+        return resolve(compose(what))
 
 
 def watched(config: Mapping[str, Any], dry_run: bool = False, watch: bool = False) -> Iterator[Ingestion]:

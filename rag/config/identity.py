@@ -210,13 +210,22 @@ def library_version(root: str) -> str:
     try:
         return importlib.metadata.version(root)
     except importlib.metadata.PackageNotFoundError:
-        names = _distributions().get(root, ())
-        return ",".join(f"{name}=={importlib.metadata.version(name)}" for name in sorted(set(names)))
+        return ",".join(f"{name}=={importlib.metadata.version(name)}" for name in sorted(_distributions(root)))
+
+
+def _distributions(root: str) -> set[str]:
+    """The names of the installed distributions with files of an import name."""
+    return {each.metadata["Name"] for each, files in _files() if f"\n{root}/" in files or f"\n{root}." in files}
 
 
 @lru_cache(maxsize=1)
-def _distributions() -> Mapping[str, list[str]]:
-    return importlib.metadata.packages_distributions()
+def _files() -> list[tuple[importlib.metadata.Distribution, str]]:
+    """Distributions with the lists of their files; `packages_distributions` parses these and takes five times as long."""
+    found = []
+    for each in importlib.metadata.distributions():
+        names = (each.read_text("top_level.txt") or "").split()
+        found.append((each, "\n".join(["", *(f"{name}/" for name in names), each.read_text("RECORD") or ""])))
+    return found
 
 
 def without_runtime(node: Any) -> Any:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from rag.core.errors import DataError
@@ -115,7 +116,12 @@ def _unwanted(suffix: str, patterns: Sequence[str]) -> str:
 
 def matches(name: str, pattern: str) -> bool:
     """Whether the name of a file matches a glob pattern, without regard to case; `**` matches any number of folders."""
-    return _matches(PurePosixPath(name.lower()).parts, PurePosixPath(pattern.lower()).parts)
+    return _matches(_parts(name), _parts(pattern))
+
+
+@lru_cache(maxsize=1024)
+def _parts(path: str) -> tuple[str, ...]:
+    return PurePosixPath(path.lower()).parts
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
