@@ -2,7 +2,7 @@
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from rag.analysis.ingestion.coverage import DENSE, HUGE, TINY, Coverage
@@ -11,36 +11,62 @@ from rag.reporting.terminal.output import amount, escape, next_commands, out, ta
 
 FEW, SHOWN = 30, 5
 """Files up to which all are listed, and examples of a finding."""
+Columns = Mapping[str, Sequence[str]]
+WORDS = ("file", "folder", "type", "decision", "reason")
+"""The columns of a manifest that hold text."""
 
 
 def ingested(done: Ingestion, verbose: bool = False) -> None:
     """Print the manifest, folded by folder and type if it is long, and the coverage."""
     out.print(f"[bold]{escape(done.folder)}[/bold]: {escape(done.purpose)}", soft_wrap=True)
-    if verbose or len(done.files) <= FEW:
-        shown = table("file", "decision", "reason", "pages", "blocks", "redactions", "characters", "chunks", "s", words=3)
-        for file in done.files:
-            line = file.line
-            counts = (line.pages, sum(line.blocks.values()), sum(line.redactions.values()), line.characters, file.chunks or 0)
-            seconds = _seconds([file])
-            shown.add_row(escape(line.path), line.decision, escape(line.reason), *map(_count, counts), seconds)
-    else:
-        shown = table("folder", "type", "decision", "files", "pages", "characters", "chunks", "s", words=3)
-        for (folder, kind, decision), files in sorted(_folded(done.files).items()):
-            figures = (len(files), *(sum(getattr(f.line, name) for f in files) for name in ("pages", "characters")))
-            chunks = sum(file.chunks or 0 for file in files)
-            shown.add_row(escape(folder), escape(kind), decision, *map(_count, (*figures, chunks)), _seconds(files))
-    out.print(shown)
+    _print_columns(_each(done.files) if verbose or len(done.files) <= FEW else _folded(done.files))
     _totals(done)
     _coverage(done.coverage)
 
 
-def _folded(files: Iterable[IngestedFile]) -> dict[tuple[str, str, str], list[IngestedFile]]:
-    """Files by topmost folder, type and decision."""
+def _each(files: Sequence[IngestedFile]) -> Columns:
+    """One row for each file."""
+    lines = [file.line for file in files]
+    return {
+        "file": [line.path for line in lines],
+        "decision": [line.decision for line in lines],
+        "reason": [line.reason for line in lines],
+        "pages": [_count(line.pages) for line in lines],
+        "blocks": [_count(sum(line.blocks.values())) for line in lines],
+        "redactions": [_count(sum(line.redactions.values())) for line in lines],
+        "characters": [_count(line.characters) for line in lines],
+        "chunks": [_count(file.chunks or 0) for file in files],
+        "seconds": [_seconds([file]) for file in files],
+    }
+
+
+def _folded(files: Iterable[IngestedFile]) -> Columns:
+    """One row for each topmost folder, type and decision."""
     found: dict[tuple[str, str, str], list[IngestedFile]] = defaultdict(list)
     for file in files:
         parts = PurePosixPath(file.line.path).parts
         found[f"{parts[0]}/" if len(parts) > 1 else "", file.line.type, file.line.decision].append(file)
-    return found
+    keys = sorted(found)
+    groups = [found[key] for key in keys]
+    return {
+        **{name: [key[place] for key in keys] for place, name in enumerate(("folder", "type", "decision"))},
+        "files": [_count(len(group)) for group in groups],
+        "pages": [_count(sum(file.line.pages for file in group)) for group in groups],
+        "redactions": [_count(sum(sum(file.line.redactions.values()) for file in group)) for group in groups],
+        "characters": [_count(sum(file.line.characters for file in group)) for group in groups],
+        "chunks": [_count(sum(file.chunks or 0 for file in group)) for group in groups],
+        "seconds": [_seconds(group) for group in groups],
+    }
+
+
+def _print_columns(columns: Columns) -> None:
+    """Print a table without its empty columns."""
+    shown = {name: values for name, values in columns.items() if any(values)}
+    words = len([name for name in shown if name in WORDS])
+    printed = table(*shown, words=words)
+    for row in zip(*shown.values(), strict=True):
+        printed.add_row(*map(escape, row))
+    out.print(printed)
 
 
 def _seconds(files: Sequence[IngestedFile]) -> str:
