@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from rag.cli.app import app
-from rag.cli.options import INTERRUPTED, Json, Overrides
+from rag.cli.options import INTERRUPTED, Json
 
 DEFAULT = "run"
 
@@ -66,7 +66,7 @@ def run(
 
 @ingestion.command()
 def advise(
-    what: Overrides = None,
+    what: Folder = None,
     to: Annotated[Path, typer.Option(help="The new file; an existing one is not overwritten.")] = Path(
         "conf/ingest/proposed.yaml"
     ),

@@ -66,8 +66,7 @@ def ingest(config: Mapping[str, Any], dry_run: bool = False) -> Ingestion:
 
     ConfigError for a loader without a folder of files. A folder without a readable file has a manifest, too.
     """
-    store = maintenance.at(config["store"])
-    components = Components(plugins(), partial(stored, store, Ledger(store, Terms())))
+    store, components = maintenance.at(config["store"]), components_of(config)
     loader = components.role("loader", config["loader"])
     if not isinstance(loader, FolderLoader):
         raise ConfigError(
@@ -88,6 +87,12 @@ def ingest(config: Mapping[str, Any], dry_run: bool = False) -> Ingestion:
         coverage=coverage(lines, _figures(store, documents), loader.rules.keys),
         is_dry=dry_run,
     )
+
+
+def components_of(config: Mapping[str, Any]) -> Components:
+    """A builder of components whose results are in the store of a config, within its budget."""
+    store = maintenance.at(config["store"])
+    return Components(plugins(), partial(stored, store, Ledger(store, Terms.of(config))))
 
 
 def _without_unparsed(loader: FolderLoader, found: Selection) -> Selection:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from rag.analysis.ingestion.advice import Advice
 from rag.analysis.ingestion.coverage import DENSE, HUGE, TINY, Coverage
 from rag.analysis.ingestion.ingest import IngestedFile, Ingestion
 from rag.reporting.terminal.output import amount, escape, next_commands, out, table
@@ -136,3 +137,20 @@ def next_steps(done: Ingestion, what: Sequence[str]) -> None:
         next_commands([f"rag ingest {given}", f"rag ingest advise {given}"])
     elif done.coverage.outliers or done.coverage.duplicates:
         next_commands([f"rag ingest advise {given}"])
+
+
+def advised(made: Advice, what: Sequence[str]) -> None:
+    """Print the proposed rules and what to do with them."""
+    for each in made.proposals:
+        patterns = each.rule.get("exclude", "")
+        shown = _some(patterns) if isinstance(patterns, list) else str(patterns)
+        effect = f"{amount(each.files, 'file')}, {each.share:.1%} of the characters ({each.source})"
+        out.print(f"exclude {escape(shown)}: {escape(str(each.rule['reason']))}\n  [dim]{escape(effect)}[/dim]", soft_wrap=True)
+    for reason in made.left_out:
+        out.print(f"[yellow]left out[/yellow]: {escape(reason)}", soft_wrap=True)
+    if made.path is None:
+        out.print("Nothing to propose.")
+        return
+    out.print(f"Written: {escape(str(made.path))}. Nothing is excluded until a config names it.", soft_wrap=True)
+    others = [each for each in what if not each.startswith("loader.ingest=")]
+    next_commands([shlex.join(["rag", "ingest", *others, f"loader.ingest={made.path.stem}", "--dry-run"])])
