@@ -20,3 +20,4 @@ function show() {
 filters.forEach(field => field.addEventListener("input", show));
 document.getElementById("filters").addEventListener("submit", event => event.preventDefault());
 show();
+document.documentElement.dataset.ready = "";
