@@ -151,7 +151,8 @@ def load(loader: Loader, questions: Questions) -> Golden:
     documents, skipped = load_documents(loader), skipped_by(loader)
     reasons = {file.name: file.detail or file.reason for file in skipped}
     unread = frozenset(file.name for file in skipped if file.wanted)
-    ordered = Documents(documents, reasons, getattr(loader, "dropped", {}), unread)
+    dropped = {name: [(part.rule, part.text) for part in parts] for name, parts in getattr(loader, "dropped", {}).items()}
+    ordered = Documents(documents, reasons, dropped, unread)
     examples = _checked(questions, ordered)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
     clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)
