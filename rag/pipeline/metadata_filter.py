@@ -18,8 +18,8 @@ def fitting(where: str, condition: Condition, values: Sequence[Value | None]) ->
     """Which values fulfil a condition; None fulfils none.
 
     Values are compared as a form sends them: 2, 2.0 and "2" are equal. An end of a range is a number, or a date in ISO 8601 or
-    its beginning: `"to": "2024"` includes all of 2024, and `"from": "2024-05"` a document of 2024 without a month. UserError for
-    another end, and if no value is of the kind of the ends.
+    its beginning: `"to": "2024"` includes all of 2024, and `"from": "2024-05"` a document of 2024 without a month. UserError
+    for another end, and if no value is of the kind of the ends.
     """
     if not isinstance(condition, Mapping):
         accepted = {_written(value) for value in ([condition] if isinstance(condition, Value) else condition)}

@@ -92,6 +92,12 @@ def test_a_search_can_be_restricted(server: Server) -> None:
     assert documents_found(documents=["bus.md", "winter.md"]) == {"bus.md", "winter.md"}
     assert documents_found(sections=["Winter"]) == {"winter.md"}
     assert documents_found(documents=[]) == set()
+    for metadata in ("Winter", ["Winter", "Summer"]):
+        assert documents_found(metadata={"title": metadata}) == {"winter.md"}
+    assert documents_found(tags={"title": ["Winter"]}) == {"winter.md"}, "the name of version 1"
+    for wrong in ({"title": {"from": 2024}}, {"title": {"low": 1}}, {"titel": "Winter"}):
+        problem = server.post("/search", question=QUESTION, within={"metadata": wrong})
+        assert problem.status_code == 422
 
 
 def test_an_answer_can_be_restricted_to_a_selection(server: Server) -> None:
