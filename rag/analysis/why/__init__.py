@@ -7,6 +7,7 @@ from typing import Any
 from rag.analysis.why.account import Account, account
 from rag.analysis.why.overview import Overview, Overviews, overview
 from rag.analysis.why.reopened_trial import ReopenedTrial, find, prepare
+from rag.core.pages import pages_of
 from rag.core.records import Example, Span
 
 __all__ = ["Account", "Overview", "Overviews", "ReopenedTrial", "Why", "explain", "find", "overview", "prepare"]
@@ -30,13 +31,16 @@ def explain(example: Example, trials: Sequence[ReopenedTrial]) -> Why:
 
 
 def _question(example: Example, reopened: ReopenedTrial) -> dict[str, Any]:
-    texts = {document.doc_id: document.text for document in reopened.trial.golden.documents}
+    documents = {document.doc_id: document for document in reopened.trial.golden.documents}
 
     def place(gold: Span | str) -> dict[str, Any]:
         if isinstance(gold, str):
             return {"document": gold}
-        quote = texts.get(gold.doc_id, "")[gold.start : gold.end]
-        return {"document": gold.doc_id, "start": gold.start, "end": gold.end, "quote": quote}
+        document = documents[gold.doc_id]
+        pages = pages_of(document.blocks, gold.start, gold.end)
+        page = {"first": pages[0], "last": pages[1]} if pages else None
+        quote = document.text[gold.start : gold.end]
+        return {"document": gold.doc_id, "start": gold.start, "end": gold.end, "page": page, "quote": quote}
 
     graded = (evidence for evidence in example.evidence if evidence.grade > 0)
     groups = [{"grade": group.grade, "any": [place(gold) for gold in group.alternatives]} for group in graded]

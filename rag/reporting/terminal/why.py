@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.padding import Padding
 
 from rag.analysis.why import Account, Why
+from rag.core.pages import label
 from rag.reporting.terminal.output import Table, escape, number, out, table
 from rag.reporting.terminal.passages import excerpt, heading
 from rag.reporting.terminal.passages import passages as print_passages
@@ -52,6 +53,8 @@ def _evidence(question: Mapping[str, Any]) -> None:
             title = f"Evidence {row}" if not place else "        or"
             grade = f", grade {group['grade']}" if group["grade"] != 1 and not place else ""
             span = f" {gold['start']}–{gold['end']}" if "start" in gold else ", the whole document"
+            if page := gold.get("page"):
+                span = f" · {label((page['first'], page['last']))}"
             out.print(f"{title}{grade}: {escape(gold['document'])}{span}", soft_wrap=True)
             if "quote" in gold:
                 quote = {"text": gold["quote"], "gold": [{"start": 0, "end": len(gold["quote"])}]}
