@@ -90,6 +90,11 @@ class Corpus:
         headed = self.sections[row][1:2] if row is not None else ()
         return headed[0].path if headed else doc_id.rpartition("/")[2]
 
+    @cached_property
+    def page_counts(self) -> tuple[int, ...]:
+        """The highest page of every document, 0 for one without pages."""
+        return tuple(max((block.page for block in document.blocks), default=0) for document in self.documents)
+
     def outline(self, row: int) -> tuple[tuple[int, int, str], ...]:
         """The sections of one document, as in `outlines`."""
         return self.outlines[row]
