@@ -34,7 +34,7 @@ SMALL_SLICE = 10
 
 def render(material: Material, budget: int = BUDGET) -> str:
     """The page. Texts of documents, questions and names are escaped."""
-    style, script = _shipped("page.css"), _shipped("explorer.js")
+    style, script = shipped("page.css"), shipped("common.js") + shipped("explorer.js")
     packed = pack(material.explorer, budget) if material.explorer else None
     drawn = {name: draw(material) for name, draw in CHARTS.items()}
     return (
@@ -67,13 +67,14 @@ def _fingerprint(text: str) -> str:
 
 
 @cache
-def _shipped(name: str) -> str:
+def shipped(name: str) -> str:
+    """The text of a file in `templates`."""
     return (resources.files("rag.reporting.html") / "templates" / name).read_text("utf-8")
 
 
 def environment(**settings: Any) -> jinja2.Environment:
     """Jinja with the templates of reports and the filters for figures; `settings` go to Jinja."""
-    loader = jinja2.FunctionLoader(_shipped)
+    loader = jinja2.FunctionLoader(shipped)
     options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined} | settings
     jinja = jinja2.Environment(loader=loader, autoescape=True, **options)
     jinja.filters |= {name: getattr(number_format, name) for name in number_format.__all__}
