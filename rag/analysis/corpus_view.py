@@ -8,6 +8,7 @@ from typing import Any
 
 from rag.analysis.text_flags import FLAGS, Flagger
 from rag.bundle.open_bundle import open_bundle
+from rag.config.catalog import defaults
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Example, Span
@@ -88,7 +89,7 @@ class CorpusView:
 
 
 def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> CorpusView:
-    """The corpus of some overrides, cut by one or two choices of `chunker`.
+    """The corpus of some overrides, cut by one or two choices of `chunker`, each with parameters: `fixed size=400`.
 
     Gold is that of `dataset`; there is none if the overrides name a `loader.path` and no dataset. UserError for a config that
     cannot be read.
@@ -97,7 +98,8 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
         raise ConfigError("--chunkers", f"names {len(chunkers)}", f"one or two, for example {','.join(CHUNKERS)}")
     if chosen := [each for each in overrides if each.startswith("chunker=")]:
         raise ConfigError(chosen[0], "is given with --chunkers", f"--chunkers {chosen[0].partition('=')[2]}")
-    configs = [config_of([*overrides, f"chunker={name}"]) for name in chunkers]
+    named = [each.split() for each in chunkers]
+    configs = [config_of([*overrides, f"chunker={name}", *(f"chunker.{each}" for each in values)]) for name, *values in named]
     parts = TrialParts(configs[0], components_for(maintenance.at(configs[0]["store"])))
     loader, keys = parts.role("loader"), [each.partition("=")[0] for each in overrides]
     if "loader.path" in keys and not any(key.split(".")[0] == "dataset" for key in keys):
@@ -109,7 +111,7 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
         chunker = parts.components.role("chunker", config["chunker"])
         corpora[name] = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
     model = parts.role("embedder") if any(index.uses_vectors for index in parts.indexes.values()) else None
-    return view(" ".join(overrides) or str(configs[0]["dataset"].get("path", "")), corpora, golden.examples, model)
+    return view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
 
 
 def of_bundle(path: Path) -> CorpusView:
