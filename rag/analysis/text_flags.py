@@ -8,10 +8,10 @@ from statistics import median
 
 from rag.pipeline.unread_text import unread
 
-LEAST, TIMES = 25, 5
+LEAST, TIMES, LONG = 25, 5, 2000
 FLAGS: Mapping[str, str] = {
     "tiny": f"fewer than {LEAST} letters and digits",
-    "huge": f"more than {TIMES} times as long as the median",
+    "huge": f"more than {LONG:,} characters, and {TIMES} times as long as the median",
     "no words": "no two letters in a row",
     "repeated": "the same words as another one, white space and case aside",
     "mojibake": "letters that were decoded with the wrong encoding",
@@ -36,7 +36,7 @@ class Flagger:
         for text in texts:
             lengths.append(len(text))
             seen[_key(text)] += 1
-        return cls(TIMES * median(lengths or [0]), frozenset(key for key, count in seen.items() if count > 1), model)
+        return cls(max(LONG, TIMES * median(lengths or [0])), frozenset(key for key, count in seen.items() if count > 1), model)
 
     def flags(self, text: str) -> list[str]:
         """The flags of one of the texts, in the order of FLAGS."""

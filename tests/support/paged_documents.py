@@ -1,8 +1,13 @@
 """Documents with pages and blocks from plain texts: a form feed ends a page, blank lines separate blocks."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from rag.core.records import Block, Document, Redaction
+import pytest
+
+from rag.components.parsers.text import TextParser
+from rag.core.records import Block, Document, Parsed, Redaction
 
 POLICY = """\
 # Annual leave
@@ -61,3 +66,19 @@ def _cells(text: str, start: int, page: int, top: float, bottom: float) -> list[
         for column, cell in enumerate(re.finditer(r"\| ([^|]+?) (?=\|)", line[0]))
         for box in [(0.1 + 0.4 * column, top + row * height, 0.5 + 0.4 * column, top + (row + 1) * height)]
     ]
+
+
+@contextmanager
+def parsed_pages() -> Iterator[None]:
+    """Parse every text file with a form feed as `document` does; other files as they are."""
+    as_it_is = TextParser.parse
+
+    def parse(self: TextParser, data: bytes, name: str) -> Parsed:
+        if b"\f" not in data:
+            return as_it_is(self, data, name)
+        made = document(name, data.decode())
+        return Parsed(made.text, made.blocks, pages=3, redactions=made.redactions)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TextParser, "parse", parse)
+        yield

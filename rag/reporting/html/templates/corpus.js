@@ -175,15 +175,17 @@
     const kept = numbered.filter(([, chunk]) => !flag || flag === "redacted" || (flag === "*" ? chunk.length > 2 : chunk.includes(flag, 2)));
     const said = kept.length < chunks.length ? `${count(kept.length)} of ${several(chunks.length, "chunk")}, flagged ${flag === "*" ? "" : flag}` : several(chunks.length, "chunk");
     const line = ([number, [start, end, ...names]]) => make("section", { class: "chunk" },
-      make("p", { class: "where" }, make("b", {}, `${number} `), [`${count(start)}–${count(end)}`, pageOf(content, start), several(end - start, "character")].filter(Boolean).join(" · "), ...flags(names)),
+      make("p", { class: "where" }, make("b", {}, `${number} `), [`${count(start)}–${count(end)}`, pagesIn(content, start, end), several(end - start, "character")].filter(Boolean).join(" · "), ...flags(names)),
       make("p", { class: "text" }, ...text.paint(start, Math.min(end, text.characters.length))));
     return make("section", { "aria-label": name }, make("h4", {}, name), make("p", { class: "where" }, said), some(kept, CHUNKS, line, "chunk"));
   }
 
-  const pageOf = (content, place) => {
-    const before = content.blocks.filter(one => one[3] && one[1] <= place).at(-1) ?? content.blocks.find(one => one[3]);
-    return before ? `p. ${before[3]}` : "";
-  };
+  /** The pages of the blocks that a chunk touches. */
+  function pagesIn(content, start, end) {
+    const pages = content.blocks.filter(one => one[3] && one[1] < end && one[2] > start).map(one => one[3]);
+    const [first, last] = [Math.min(...pages), Math.max(...pages)];
+    return !pages.length ? "" : first === last ? `p. ${first}` : `pp. ${first}–${last}`;
+  }
 
   // ------------------------------------------------------------------------------------------------ begin
   async function begin() {
