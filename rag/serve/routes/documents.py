@@ -78,10 +78,14 @@ def _whole(model: Model, row: int) -> Iterator[bytes]:
     yield json_bytes({**_listed(corpus, row), "flags": documents.flags(document.text), "redactions": redactions})[:-1]
     yield from _list("blocks", (asdict(block) for block in document.blocks))
     yield from _list("chunks", ({"start": start, "end": end, "flags": chunks.flags(text)} for start, end, text in places))
-    yield b',"text":"'
-    for start in range(0, len(document.text), PIECE):
-        yield json_bytes(document.text[start : start + PIECE])[1:-1]
-    yield b'"}'
+    yield from (b',"text":', *_string(document.text), b"}")
+
+
+def _string(text: str) -> Iterator[bytes]:
+    yield b'"'
+    for start in range(0, len(text), PIECE):
+        yield json_bytes(text[start : start + PIECE])[1:-1]
+    yield b'"'
 
 
 def _list(name: str, values: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
