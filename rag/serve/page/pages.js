@@ -26,7 +26,7 @@ export function pageOf(page, blocks, place, text) {
   const marked = boxed.some(cited) ? ", the cited ones marked" : "";
   const sheet = shapes.length ? drawing("svg", { class: "sheet", viewBox: `-1 -1 ${WIDTH + 2} ${HEIGHT + 2}`, role: "img", "aria-label": `Page ${page}: the outlines of ${several(boxed.length, "block")}${marked}` },
     drawing("rect", { class: "edge", width: WIDTH, height: HEIGHT }), ...shapes) : null;
-  return make("section.page", { "data-page": page, "aria-label": `Page ${page}` }, make("p.number", { "aria-hidden": "true" }, `Page ${count(page)}`), sheet, make("div.words", {}, text));
+  return make("section.page", { "data-page": page, "aria-label": `Page ${page}` }, make("p.folio", { "aria-hidden": "true" }, `Page ${count(page)}`), sheet, make("div.words", {}, text));
 }
 
 const tally = values => [...Map.groupBy(values, one => one)].map(([name, all]) => `${count(all.length)} ${name}`).join(", ");
