@@ -11,7 +11,7 @@ from rag.bundle.open_bundle import open_bundle
 from rag.config.catalog import defaults
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Example, Span
+from rag.core.records import FATES, Anchor, Document, Example, Place, document_of, spans_of
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import TrialParts
@@ -35,12 +35,15 @@ class SeenChunk:
 
 @dataclass(frozen=True)
 class GoldPlace:
-    """Evidence for question number `question`: the characters [start, end) of a document, and how they were found there."""
+    """Evidence for question number `question`: its `pieces` [start, end) in a document, and how they were found there.
+
+    `state` is exact, pieced, lost by the parser, redaction or noise, or WHOLE; the last ones have no pieces.
+    """
 
     question: int
-    start: int
-    end: int
     state: str
+    pieces: Sequence[tuple[int, int]] = ()
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,10 @@ class CorpusView:
     def _chunker(self, place: int) -> dict[str, Any]:
         chunks = [chunk for each in self.documents for chunk in each.chunks[place]]
         cut = sum(
-            not any(chunk.start <= gold.start and gold.end <= chunk.end for chunk in each.chunks[place])
+            not any(chunk.start <= gold.pieces[0][0] and gold.pieces[-1][1] <= chunk.end for chunk in each.chunks[place])
             for each in self.documents
             for gold in each.gold
-            if gold.state != WHOLE
+            if gold.pieces
         )
         return {"chunks": len(chunks), "gold_cut": cut, "flags": _counts(flag for chunk in chunks for flag in chunk.flags)}
 
@@ -129,7 +132,7 @@ def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] =
     gold: dict[str, list[GoldPlace]] = {}
     for number, example in enumerate(asked):
         for place in (place for group in example.evidence if group.grade > 0 for place in group.alternatives):
-            gold.setdefault(place.doc_id if isinstance(place, Span) else place, []).append(_gold(number, place))
+            gold.setdefault(document_of(place), []).append(_gold(number, place))
     whole = Flagger.over(document.text for document in first.documents)
     chunks = [_chunks(corpus, model) for corpus in corpora.values()]
     documents = [
@@ -139,9 +142,13 @@ def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] =
     return CorpusView(name, tuple(corpora), documents, [(each.query.query_id, each.query.text) for each in asked])
 
 
-def _gold(question: int, place: Span | str) -> GoldPlace:
+def _gold(question: int, place: Place) -> GoldPlace:
     """The place of one alternative of evidence."""
-    return GoldPlace(question, place.start, place.end, "exact") if isinstance(place, Span) else GoldPlace(question, 0, 0, WHOLE)
+    if isinstance(place, str):
+        return GoldPlace(question, WHOLE)
+    pieces = [(span.start, span.end) for span in spans_of(place)]
+    fate, rule = (place.fate, place.rule) if isinstance(place, Anchor) else (FATES[0], "")
+    return GoldPlace(question, fate if pieces else f"lost by {fate}", pieces, rule)
 
 
 def _chunks(corpus: Corpus, model: object) -> list[list[SeenChunk]]:

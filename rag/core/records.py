@@ -308,11 +308,47 @@ class Answer:
     left_out: Ranking = ()
 
 
+Fate = Literal["exact", "pieced", "parser", "redaction", "noise"]
+FATES: tuple[Fate, ...] = ("exact", "pieced", "parser", "redaction", "noise")
+"""A quote in a parsed document: found letter by letter, found with tolerance, or lost by one of the three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A quote as gold in a document that a parser or a redactor made.
+
+    `spans` are its pieces in reading order, one if `fate` is exact, none if the quote is lost: `rule` then names what lost it,
+    and `chars` is its length. It is found when the union of its pieces is covered. `asked` is the quote as the golden set has
+    it, the same for every parser: its span in the text of the file, or a digest.
+    """
+
+    doc_id: str
+    spans: tuple[Span, ...]
+    fate: Fate
+    asked: Span | str
+    rule: str = ""
+    chars: int = 0
+
+
+Place = Span | Anchor | str
+"""Gold: a span, a quote in a parsed document, or the doc_id of a whole document."""
+
+
+def spans_of(place: Place) -> tuple[Span, ...]:
+    """The spans of gold; none for a whole document and for a quote that is lost."""
+    return (place,) if isinstance(place, Span) else place.spans if isinstance(place, Anchor) else ()
+
+
+def document_of(place: Place) -> str:
+    """The doc_id of gold."""
+    return place if isinstance(place, str) else place.doc_id
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One group of gold: satisfied when any of its alternatives is retrieved. A `doc_id` alone means the whole document."""
 
-    alternatives: tuple[Span | str, ...]
+    alternatives: tuple[Place, ...]
     grade: int = 1
 
 

@@ -10,7 +10,7 @@ from rag.analysis import corpus_view
 from rag.analysis.text_flags import FLAGS, Flagger
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.core.records import Anchor, Document, Evidence, Example, Query, Span
 
 PLAIN = "A line of plain words that nothing is wrong with at all."
 LONG = "word " * 500
@@ -68,18 +68,28 @@ def test_the_view_of_two_chunkers() -> None:
     quote = "Up to five days may be carried over."
     start = seen.text.index(quote)
     inside, across = Span("policy.pdf", start, start + len(quote)), Span("policy.pdf", 0, 300)
+    pieced = Anchor("policy.pdf", (Span("policy.pdf", 0, 5), Span("policy.pdf", 190, 195)), "pieced", "digest")
+    lost = Anchor("policy.pdf", (), "redaction", "digest", "email", 9)
     examples = [
         Example(Query("q1", "?"), (Evidence((inside,)), Evidence((across,)))),
         Example(Query("q2", "?"), (Evidence(("plain.txt",)),)),
         Example(Query("q3", "nothing answers this"), (), unanswerable=True),
+        Example(Query("q4", "?"), (Evidence((pieced,)),)),
+        Example(Query("q5", "?"), (Evidence((lost,)),)),
     ]
     spans = [[Span("policy.pdf", 0, 200), Span("policy.pdf", 180, len(seen.text))], [Span("policy.pdf", 0, len(seen.text))]]
     corpora = {name: Corpus.of([seen, plain], each) for name, each in zip("ab", spans, strict=True)}
     found = corpus_view.view("two", corpora, examples)
     assert [each.document.doc_id for each in found.documents] == ["plain.txt", "policy.pdf"]
     assert [[len(chunks) for chunks in each.chunks] for each in found.documents] == [[0, 0], [2, 1]]
-    states = [(gold.question, gold.start, gold.end, gold.state) for each in found.documents for gold in each.gold]
-    assert states == [(1, 0, 0, "whole document"), (0, *(inside.start, inside.end), "exact"), (0, 0, 300, "exact")]
+    states = [(gold.question, gold.state, list(gold.pieces)) for each in found.documents for gold in each.gold]
+    assert states == [
+        (1, "whole document", []),
+        (0, "exact", [(inside.start, inside.end)]),
+        (0, "exact", [(0, 300)]),
+        (2, "pieced", [(0, 5), (190, 195)]),
+        (3, "lost by redaction", []),
+    ]
     none = dict.fromkeys(FLAGS, 0)
     assert found.to_json() == {
         "name": "two",
@@ -87,7 +97,7 @@ def test_the_view_of_two_chunkers() -> None:
         "pages": 3,
         "blocks": 18,
         "redactions": {"email": 1},
-        "gold": {"whole document": 1, "exact": 2},
+        "gold": {"whole document": 1, "exact": 2, "pieced": 1, "lost by redaction": 1},
         "flags": none | {"mojibake": 1},
         "chunkers": {
             "a": {"chunks": 2, "gold_cut": 1, "flags": none | {"mojibake": 1}},

@@ -7,11 +7,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rag.analysis.corpus_view import CorpusView, SeenDocument
+from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
 from rag.analysis.text_flags import FLAGS
 from rag.core.errors import StoreError
 from rag.core.files import replace_text
-from rag.core.records import BLOCKS
+from rag.core.records import BLOCKS, FATES
 from rag.reporting.html.embedded_data import BUDGET, block
 from rag.reporting.html.page import environment, policy, shipped
 
@@ -95,7 +95,7 @@ def _content(seen: SeenDocument) -> dict[str, Any]:
         ],
         "redactions": [[each.start, each.end, each.rule] for each in document.redactions],
         "chunks": [[[each.start, each.end, *each.flags] for each in chunks if each.start < LONGEST] for chunks in seen.chunks],
-        "gold": [[each.question, each.start, each.end, each.state] for each in seen.gold],
+        "gold": [[each.question, each.state, each.rule, each.pieces] for each in seen.gold],
     }
 
 
@@ -121,5 +121,6 @@ def _entry(seen: SeenDocument, place: tuple[int, int] | None) -> dict[str, Any]:
         "chunks": [len(chunks) for chunks in seen.chunks],
         "flagged": dict(Counter(flag for chunks in seen.chunks for chunk in chunks for flag in chunk.flags)),
         "gold": sorted({gold.question for gold in seen.gold}),
+        "unsure": any(gold.state not in (FATES[0], WHOLE) for gold in seen.gold),
         "at": place,
     }

@@ -13,7 +13,8 @@
   // ------------------------------------------------------------------------------------------------ the list
   function matches(one, words) {
     const flag = select.flag.value, all = [...one.flags, ...Object.keys(one.flagged)];
-    if (flag === "*" ? !all.length : flag === "redacted" ? !Object.keys(one.redactions).length : flag && !all.includes(flag)) return false;
+    const has = { "": true, "*": all.length, redacted: Object.keys(one.redactions).length, unsure: one.unsure }[flag] ?? all.includes(flag);
+    if (!has) return false;
     return (wanted() < 0 || one.gold.includes(wanted())) && words.every(word => one.lower.includes(word));
   }
 
@@ -65,7 +66,7 @@
   class Text {
     constructor(content) {
       this.characters = /[\ud800-\udbff]/.test(content.text) ? [...content.text] : content.text;
-      this.marks = [...content.gold.filter(one => one[2] > one[1]).map(([question, start, end, state]) => ({ start, end, tag: "mark", title: `${index.questions[question][0]}: ${state}` })),
+      this.marks = [...content.gold.flatMap(([question, state, , pieces]) => pieces.map(([start, end]) => ({ start, end, tag: "mark", title: `${index.questions[question][0]}: ${state}` }))),
         ...content.redactions.map(([start, end, rule]) => ({ start, end, tag: "span", class: "redacted", title: `redacted: ${rule}` }))].sort((a, b) => a.start - b.start);
     }
 
@@ -81,22 +82,22 @@
       const cuts = [...edges].sort((a, b) => a - b);
       return cuts.slice(1).map((to, at) => {
         const marked = over.filter(mark => mark.start <= cuts[at] && to <= mark.end);
-        return marked.reduce((inside, mark) => make(mark.tag, { class: mark.class, title: mark.title }, inside), this.cut(cuts[at], to));
+        return marked.reduce((inside, mark) => make(mark.tag, { class: mark.class, title: mark.title, "data-start": mark.start }, inside), this.cut(cuts[at], to));
       });
     }
   }
 
   function gold(content, text) {
     if (!content.gold.length) return [];
-    const lines = content.gold.map(([question, start, end, state]) => {
-      const quote = end > start ? text.cut(start, Math.min(end, start + 160)) : "";
-      const jump = make("button", { type: "button", class: "jump" }, index.questions[question][1]);
-      jump.addEventListener("click", () => [...detail.querySelectorAll("mark")].find(mark => quote.startsWith(mark.textContent.slice(0, 20)))?.scrollIntoView({ block: "center" }));
-      const holds = index.chunkers.map((name, place) => {
+    const lines = content.gold.map(([question, state, rule, pieces]) => {
+      const start = pieces[0]?.[0], end = pieces.at(-1)?.[1], name = index.questions[question][1];
+      const jump = pieces.length ? make("button", { type: "button", class: "jump" }, name) : make("span", {}, name);
+      jump.addEventListener("click", () => [...detail.querySelectorAll("mark")].find(mark => Number(mark.dataset.start) === start)?.scrollIntoView({ block: "center" }));
+      const holds = pieces.length ? index.chunkers.map((chunker, place) => {
         const parts = content.chunks[place].filter(chunk => chunk[0] < end && chunk[1] > start);
-        return `${name}: ${parts.some(chunk => chunk[0] <= start && end <= chunk[1]) ? "whole" : parts.length ? `in ${parts.length} pieces` : "in no chunk"}`;
-      });
-      return make("li", {}, jump, make("p", { class: "where" }, [index.questions[question][0], state, ...(quote ? holds : [])].join(" · ")));
+        return `${chunker}: ${parts.some(chunk => chunk[0] <= start && end <= chunk[1]) ? "whole" : parts.length ? `in ${parts.length} pieces` : "in no chunk"}`;
+      }) : [];
+      return make("li", {}, jump, make("p", { class: "where" }, [index.questions[question][0], state, rule, ...holds].filter(Boolean).join(" · ")));
     });
     return [make("h4", {}, "Evidence"), make("ul", { class: "gold" }, ...lines)];
   }
@@ -172,7 +173,7 @@
 
   function side(name, chunks, content, text) {
     const flag = select.flag.value, numbered = chunks.map((chunk, at) => [at + 1, chunk]);
-    const kept = numbered.filter(([, chunk]) => !flag || flag === "redacted" || (flag === "*" ? chunk.length > 2 : chunk.includes(flag, 2)));
+    const kept = numbered.filter(([, chunk]) => !flag || flag === "redacted" || flag === "unsure" || (flag === "*" ? chunk.length > 2 : chunk.includes(flag, 2)));
     const said = kept.length < chunks.length ? `${count(kept.length)} of ${several(chunks.length, "chunk")}, flagged ${flag === "*" ? "" : flag}` : several(chunks.length, "chunk");
     const line = ([number, [start, end, ...names]]) => make("section", { class: "chunk" },
       make("p", { class: "where" }, make("b", {}, `${number} `), [`${count(start)}–${count(end)}`, pagesIn(content, start, end), several(end - start, "character")].filter(Boolean).join(" · "), ...flags(names)),

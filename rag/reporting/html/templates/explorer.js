@@ -131,7 +131,7 @@
   function side(row, question, texts, trials, place) {
     const trial = trials[place], other = passagesOf(question, trials[1 - place]) || [];
     const stage = index.stages[trial][row];
-    const said = OUTCOMES[outcome(trial, row)] + (stage !== "0" ? `: ${stageName(Number(stage))}` : "");
+    const said = OUTCOMES[outcome(trial, row)] + (stage !== "0" ? `: ${stageName(parseInt(stage, 36))}` : "");
     const passages = passagesOf(question, trial);
     const reply = trial < index.kept && question.reply[trial] >= 0 ? question.replies[question.reply[trial]] : "";
     const head = [make("h4", {}, `${"AB"[place]}  ${name(trial)}`), make("p", { class: "where" }, said)];
