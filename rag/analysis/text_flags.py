@@ -18,7 +18,7 @@ FLAGS: Mapping[str, str] = {
     "cut": "longer than the window of the embedder, which does not read the end",
 }
 """Flags in the order of reports, with their meanings."""
-WORD = re.compile(r"[^\W\d_]{2}")
+WORD, SIGN = re.compile(r"[^\W\d_]{2}"), re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,13 @@ class Flagger:
 
         has_words = bool(WORD.search(text))
         found = {
-            "tiny": has_words and sum(map(str.isalnum, text[: 20 * LEAST])) < LEAST,
+            "tiny": has_words and len(SIGN.sub("", text[: 20 * LEAST])) < LEAST,
             "huge": len(text) > self.longest,
             "no words": not has_words,
             "repeated": has_words and _key(text) in self.repeated,
-            "mojibake": is_bad(text),
-            "cut": bool(unread(self.model, (text,))),
+            # Every pattern of ftfy has a letter beyond ASCII, and searching for them takes longer than all else.
+            "mojibake": not text.isascii() and is_bad(text),
+            "cut": self.model is not None and bool(unread(self.model, (text,))),
         }
         return [name for name in FLAGS if found[name]]
 

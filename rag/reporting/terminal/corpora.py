@@ -15,7 +15,7 @@ def inspected(view: CorpusView, page: Path, left_out: int) -> None:
     for flag in FLAGS:
         shown.add_row(flag, f"{found['flags'][flag]:,}", *(f"{chunker['flags'][flag]:,}" for chunker in chunkers))
     if found["gold"]:
-        shown.add_row("gold in pieces", "", *(f"{chunker['gold_cut']:,}" for chunker in chunkers))
+        shown.add_row("gold cut", "", *(f"{chunker['gold_cut']:,}" for chunker in chunkers))
     shown.add_row("all", f"{found['documents']:,}", *(f"{chunker['chunks']:,}" for chunker in chunkers))
     out.print(shown)
     sums = [amount(found[name], name[:-1]) for name in ("pages", "blocks") if found[name]]

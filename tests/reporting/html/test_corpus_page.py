@@ -66,13 +66,15 @@ def test_the_page_shows_pages_blocks_gold_and_flags(policies: Path, opened: Call
     assert sections.nth(1).locator("mark").all_inner_texts() == ["Up to five days may be carried over."]
     assert sections.nth(1).locator(".redacted").all_inner_texts() == ["[EMAIL]"]
     assert [row.split(" · ")[2:] for row in page.locator(".gold .where").all_inner_texts()] == [
-        ["small: whole", "large: in 2 pieces"],
+        ["small: whole", "large: over 2 chunks"],
         ["small: whole", "large: whole"],
     ]
     sides = page.locator("#detail .sides > section")
     for name, size in SIZES.items():
         chunks = sides.nth(list(SIZES).index(name)).locator(".chunk .text")
         assert "".join(chunks.evaluate_all("all => all.map(one => one.textContent)")) == document("", POLICY).text, size
+    page.locator("#detail .jump").first.click()
+    expect(page.locator("#detail .page mark").last).to_be_in_viewport()
     assert page.evaluate(CONTRAST) == []
     assert (found.errors, [url for url in found.requests if not url.startswith(("file:", "data:"))]) == ([], [])
 

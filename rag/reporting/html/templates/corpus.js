@@ -92,10 +92,10 @@
     const lines = content.gold.map(([question, state, rule, pieces]) => {
       const start = pieces[0]?.[0], end = pieces.at(-1)?.[1], name = index.questions[question][1];
       const jump = pieces.length ? make("button", { type: "button", class: "jump" }, name) : make("span", {}, name);
-      jump.addEventListener("click", () => [...detail.querySelectorAll("mark")].find(mark => Number(mark.dataset.start) === start)?.scrollIntoView({ block: "center" }));
+      jump.addEventListener("click", () => detail.querySelectorAll(".all").forEach(all => all.click()) || [...detail.querySelectorAll("mark")].find(mark => Number(mark.dataset.start) === start)?.scrollIntoView({ block: "center" }));
       const holds = pieces.length ? index.chunkers.map((chunker, place) => {
         const parts = content.chunks[place].filter(chunk => chunk[0] < end && chunk[1] > start);
-        return `${chunker}: ${parts.some(chunk => chunk[0] <= start && end <= chunk[1]) ? "whole" : parts.length ? `in ${parts.length} pieces` : "in no chunk"}`;
+        return `${chunker}: ${parts.some(chunk => chunk[0] <= start && end <= chunk[1]) ? "whole" : parts.length ? `over ${several(parts.length, "chunk")}` : "in no chunk"}`;
       }) : [];
       return make("li", {}, jump, make("p", { class: "where" }, [index.questions[question][0], state, rule, ...holds].filter(Boolean).join(" · ")));
     });
@@ -106,7 +106,7 @@
   function some(parts, most, of, noun) {
     const box = make("div", {}, ...parts.slice(0, most).map(of));
     if (parts.length <= most) return box;
-    const all = make("button", { type: "button", class: "jump" }, `Show all ${several(parts.length, noun)}`);
+    const all = make("button", { type: "button", class: "jump all" }, `Show all ${several(parts.length, noun)}`);
     all.addEventListener("click", () => all.replaceWith(...parts.slice(most).map(of)));
     box.append(all);
     return box;
