@@ -1,3 +1,4 @@
+
 "use strict";
 // What the scripts of all pages share. Everything that comes from documents, questions or names enters a page as a text node:
 // nothing here parses HTML.

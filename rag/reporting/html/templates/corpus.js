@@ -205,5 +205,8 @@
     if (found.length) await open(found[0], false);
     document.documentElement.dataset.ready = String(Math.round(performance.now()));
   }
-  begin();
+  begin().catch(error => {
+    at("count").textContent = `The documents cannot be shown here (${error.message}).`;
+    throw error;
+  });
 })();
