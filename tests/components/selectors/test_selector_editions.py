@@ -27,7 +27,7 @@ def kept(hits: str, **parameters: object) -> str:
     names = sorted(EDITIONS)
     corpus = Corpus.of([Document(name, "text", EDITIONS[name]) for name in names], [Span(name, 0, 4) for name in names])
     pairs = [(names.index(hit.partition(":")[0]), float(hit.partition(":")[2] or 1)) for hit in hits.split()]
-    found = EditionsSelector(**parameters).select(Rankings.pack([pairs, []]), corpus)  # type: ignore[arg-type]
+    found = EditionsSelector(**{"share": 0, **parameters}).select(Rankings.pack([pairs, []]), corpus)  # type: ignore[arg-type]
     assert found.row(1) == []
     assert set(found.row(0)) <= set(pairs)
     return " ".join(names[position] for position, _ in found.row(0))
