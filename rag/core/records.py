@@ -103,11 +103,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A retrievable piece of a document: `text` are the characters of `span`, `sections` those that it is in."""
+    """A retrievable piece of a document: `text` are the characters of `span`, `sections` those that it is in.
+
+    `blocks` are those that its characters touch, after the one that begins last before it (`rag.core.pages`).
+    """
 
     span: Span
     text: str
     sections: tuple[headings.Section, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
     @property
     def section(self) -> str:

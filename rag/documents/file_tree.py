@@ -13,6 +13,7 @@ from rag.core.errors import DataError
 
 HIDDEN, FOLDER_LINK, ODD, NOT_TEXT, CLOSED = "hidden", "link to a folder", "no regular file", "not UTF-8", "not readable"
 OVER, CRASHED = "over a limit", "crashed its parser"
+METADATA = "metadata of other files"
 KINDS = 5
 """The number of kinds of files that a tally names."""
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rag.core.records import Document
 from rag.core.source_files import Decision, SourceFile
-from rag.documents.file_tree import Skipped
+from rag.documents.file_tree import METADATA, Skipped
 from rag.documents.reading import FileRead, Unreadable
 
 
@@ -87,8 +87,8 @@ class ManifestLine:
 
 
 def skipped_files(lines: Sequence[ManifestLine]) -> tuple[Skipped, ...]:
-    """The files that are not documents, with reasons."""
-    return tuple(sorted(_skipped(line) for line in lines if line.decision != "included"))
+    """The files that are not documents, with reasons; a table of metadata was read."""
+    return tuple(sorted(_skipped(line) for line in lines if line.decision != "included" and line.reason != METADATA))
 
 
 def _skipped(line: ManifestLine) -> Skipped:

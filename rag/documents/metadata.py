@@ -17,7 +17,7 @@ from rag.core.errors import ConfigError, DataError, closest
 from rag.core.headings import FRONT
 from rag.core.records import Parsed, Value
 from rag.core.roles import Redactor
-from rag.documents.file_tree import Skipped, matches, refuse_escape
+from rag.documents.file_tree import METADATA, Skipped, matches, refuse_escape
 from rag.documents.files import missing_file, read_text
 from rag.documents.quote_anchors import closest_names
 from rag.documents.redact import redact
@@ -64,7 +64,7 @@ class MetadataSources:
         if not self.table or not (self.folder / self.table).is_file():
             return files, skipped
         others = [file for file in skipped if file.name != self.table]
-        return {name: path for name, path in files.items() if name != self.table}, [*others, Skipped(self.table, "metadata")]
+        return {name: path for name, path in files.items() if name != self.table}, [*others, Skipped(self.table, METADATA)]
 
     def read(self, names: Collection[str], others: Collection[str], redactor: Redactor) -> "FolderMetadata":
         """The metadata of the files `names`; `others` are files that are no documents. DataError as `read_table`."""

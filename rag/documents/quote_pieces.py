@@ -175,7 +175,7 @@ class _Tiling:
         return True
 
     def _gap(self, start: int, end: int) -> tuple[int, int, int]:
-        """The length of the part of the quote between the pieces around a number, and their end and start in the text, or -1."""
+        """The length of the quote between the pieces around a number, and their end and start in the text; -1 without one."""
         before = max((tile for tile in self.tiles if tile[0] < start), default=(0, -1, 0))
         after = min((tile for tile in self.tiles if tile[0] >= end), default=(len(self.quote.text), -1, 0))
         return after[0] - before[0] - before[2], before[1] + before[2], after[1]

@@ -18,7 +18,8 @@ def fitting(where: str, condition: Condition, values: Sequence[Value | None]) ->
     """Which values fulfil a condition; None fulfils none.
 
     Values are compared as a form sends them: 2, 2.0 and "2" are equal. An end of a range is a number, or a date in ISO 8601 or
-    its beginning: `"to": "2024"` includes all of 2024. UserError for another end, and if no value is of the kind of the ends.
+    its beginning: `"to": "2024"` includes all of 2024, and `"from": "2024-05"` a document of 2024 without a month. UserError
+    for another end, and if no value is of the kind of the ends.
     """
     if not isinstance(condition, Mapping):
         accepted = {_written(value) for value in ([condition] if isinstance(condition, Value) else condition)}
@@ -66,8 +67,8 @@ def _between(value: Value | None, low: Value | None, high: Value | None) -> bool
     if not isinstance(value, str) or not all(DATE.fullmatch(str(each)) for each in (value, *ends)):
         return None
     first, last = "" if low is None else str(low), "" if high is None else str(high)
-    # A shorter end is a whole year, month or day.
-    return first <= value and (not last or value[: len(last)] <= last)
+    # A year, a month or a day stands for all of its time: a date and an end are compared as far as both go.
+    return first[: len(value)] <= value[: len(first)] and value[: len(last)] <= last[: len(value)]
 
 
 def _number(value: Value | None) -> float | None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag.core.corpus import Corpus
+from rag.core.pages import pages_of
 from rag.core.records import Anchor, Example, Span, spans_of
 from rag.core.redaction import redacted_json
 from rag.evaluation.scoring import Scores
@@ -74,9 +75,10 @@ def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[QuestionRec
 
 
 def _passage(corpus: Corpus, position: int, score: float) -> dict[str, Any]:
-    doc_id = corpus.documents[int(corpus.doc[position])].doc_id
-    place = f"{doc_id}:{corpus.start[position]}-{corpus.end[position]}"
-    return {"id": place, "page_content": _cut(corpus.text(position)), "metadata": {"doc_uri": doc_id, "score": score}}
+    chunk = corpus.chunk(position)
+    found = pages_of(chunk.blocks, chunk.span.start, chunk.span.end)
+    metadata = {"doc_uri": chunk.span.doc_id, "score": score} | ({"page": found[0], "last_page": found[1]} if found else {})
+    return {"id": chunk.chunk_id, "page_content": _cut(chunk.text), "metadata": metadata}
 
 
 def _inputs(example: Example) -> dict[str, Any]:

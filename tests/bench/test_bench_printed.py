@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench.measuring import Report, declared, swept
+from support.print_layouts import LAYOUTS
+from support.printed_handbook import FORMATS, HANDBOOK, PrintedHandbook, print_handbook
 
 from rag.core.pages import page_at
 from rag.core.records import Anchor, Evidence, Span
@@ -13,8 +15,6 @@ from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep import trial_scores
-from support.print_layouts import LAYOUTS
-from support.printed_handbook import FORMATS, HANDBOOK, PrintedHandbook, print_handbook
 
 pytestmark = pytest.mark.bench
 
@@ -34,7 +34,7 @@ def scores_of(folder: Path, name: str, fixed: list[str], axes: dict[str, dict[st
 
 def parsers_of(layout: str) -> dict[str, str]:
     """The parsers of a format, each with its overrides."""
-    return {name: f"++loader.parsers.pdf={name}" for name in PARSERS} if layout in LAYOUTS else {layout: ""}
+    return {name: f"++loader.parsers.pdf={name}" for name in PARSERS} if layout in LAYOUTS else {layout: "k=5"}
 
 
 def anchored(printed: PrintedHandbook, golden: Golden) -> tuple[int, int, int, list[str]]:
@@ -64,7 +64,7 @@ def gold_of(evidence: tuple[Evidence, ...]) -> list[object]:
 @pytest.mark.parametrize("search", SEARCHES)
 def test_formats_are_found_like_their_originals(bench: Path, search: str) -> None:
     fixed = SEARCHES[search].split()
-    ((original, golden),) = scores_of(bench, "markdown", [*fixed, f"dataset.path={HANDBOOK}"], {"only": {"one": ""}}).values()
+    ((original, golden),) = scores_of(bench, "markdown", [*fixed, f"dataset.path={HANDBOOK}"], {"k": {"5": "k=5"}}).values()
     report = Report(
         f"The printed handbook, {search}",
         ("layout", "trial", "quotes", "anchored", "page", "nDCG@10", "difference", "low", "high"),

@@ -8,6 +8,14 @@ import pytest
 from support.print_layouts import LAYOUTS, key, print_pdf
 from support.printed_handbook import HANDBOOK, elements, print_handbook
 
+from rag.components.ingest.rules import FirstMatchRules
+from rag.components.loaders.folder import FolderLoader
+from rag.components.noise.standard import StandardNoiseFilter
+from rag.components.parsers.pdfium import PdfiumParser
+from rag.components.redactors.none import NoRedactor
+from rag.core.pages import page_at
+from rag.documents.parsed_anchors import Quoted, resolve
+
 SOME = ("admin/contacts.md", "safety/boat-work.md", "leave/annual-leave.md", "pay/expenses-field.md", "leave/special-leave.txt")
 
 
@@ -45,3 +53,19 @@ def test_formats_without_pages(tmp_path: Path, suffix: str) -> None:
     if suffix == "html":
         page = (tmp_path / "documents" / "safety" / "boat-work.html").read_text("utf-8")
         assert (page.count("<tr>"), page.count("<th>"), page.count("<li>")) == (6, 6, 6 + 5)
+
+
+@pytest.mark.parametrize("layout", ["pocket", "footnotes"])
+def test_quotes_and_pages_survive_a_parser_and_the_noise_filter(tmp_path: Path, layout: str) -> None:
+    """Half of the bench: all parsers, layouts and documents are in tests/bench/test_bench_printed.py."""
+    printed = print_handbook(tmp_path, layout, SOME)
+    parts = (NoRedactor(), FirstMatchRules("All files.", []), StandardNoiseFilter())
+    loader = FolderLoader(str(tmp_path / "documents"), {"pdf": PdfiumParser(most_pages=50)}, *parts, workers=1)
+    documents = {document.doc_id: document for document in loader.load()}
+    assert {dropped.rule for texts in loader.dropped.values() for dropped in texts} >= {"kind: marginalia"}
+    assert not any("Ostrey Valley Hydrometric Trust\n" in document.text for document in documents.values())
+    for quote in printed.quotes:
+        dropped = [(text.rule, text.text) for text in loader.dropped.get(quote.doc_id, ())]
+        found = resolve(documents[quote.doc_id], Quoted(quote.quote), "", dropped)
+        assert found.spans, quote
+        assert page_at(documents[quote.doc_id].blocks, found.spans[0].start) == quote.first

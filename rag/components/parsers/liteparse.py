@@ -51,9 +51,7 @@ class LiteparseParser:
             # LiteParse converts what is no PDF by other programs: the bytes begin with the header.
             parser, text, images = LiteParse(**SETTINGS), MarkdownText(), []
             pages = [
-                _Blocks(page)
-                for batch in parser.parse_batches(data[data.find(HEADER) :], BATCH)
-                for page in batch.result.pages
+                _Blocks(page) for batch in parser.parse_batches(data[data.find(HEADER) :], BATCH) for page in batch.result.pages
             ]
             for page in pages:
                 page.replace_if_torn(file)
@@ -78,7 +76,7 @@ class _Blocks:
         self._texts, self._tables = texts, [_texts(block) for block in self._blocks if block.kind == "table"]
         self.is_torn = not texts or self._is_torn(page.text.split("\n"), [item.text for item in page.text_items])
         boxes = [_points(block.bbox) for block in self._blocks]
-        for piece in lost_text.pieces(page, texts):
+        for piece in lost_text.pieces(page.text, page.height, texts):
             place = lost_text.position(piece, boxes)
             self._blocks.insert(place, piece)
             boxes.insert(place, (piece.left, piece.top, piece.right, piece.bottom))
@@ -88,7 +86,7 @@ class _Blocks:
     @property
     def is_empty(self) -> bool:
         """True for a page without text."""
-        return not self._blocks
+        return not self.outlines.lines
 
     def replace_if_torn(self, file: pdfium_pages.PdfiumFile) -> None:
         """Take the lines of PDFium where LiteParse separates the words of lines that are lines for PDFium too."""

@@ -31,7 +31,7 @@ class PdfiumParser:
 
 
 def parsed(file: pdfium_pages.PdfiumFile, pages: Sequence[Page], images: Sequence[int]) -> Parsed:
-    """The content of a file; `images` are the numbers of pages without text. The first heading is the title if none is stated."""
+    """The content of a file; `images` are pages without text. The first heading is the title if the file states none."""
     text = laid_out(pages)
     title = next((text.text[block.start : block.end].lstrip("# ") for block in text.blocks if block.kind == "heading"), "")
     metadata = ({"title": title} if title else {}) | properties(file.stated())

@@ -30,7 +30,7 @@ class EditionsSelector:
     their own. Scores are those of the previous stage; for a score that is not positive, newer editions always win.
     """
 
-    def __init__(self, by: str = "date", statuses: Sequence[str] = ("superseded",), share: float = 0.0) -> None:
+    def __init__(self, by: str = "date", statuses: Sequence[str] = ("superseded",), share: float = 0.8) -> None:
         if isinstance(statuses, str):
             raise ConfigError("selector.editions.statuses", f"{statuses!r} is not a list", "write [superseded]")
         check_number("selector.editions.share", share, 0, 1, "a share of the score of the old edition")

@@ -1,10 +1,13 @@
 """Words that a line end divides."""
 
 import re
+import string
 from collections.abc import Iterable
 
 DIVIDED = re.compile(r"[^\W\d_]+-$")
 FIRST = re.compile(r"[^\W\d_]+")
+ACROSS = re.compile(r"\S+-\n\S+")
+MARKS = str.maketrans(dict.fromkeys(string.punctuation.replace("-", "") + "“”‘’…", " "))
 LONGEST = 40
 """Characters of the longest part of a word before a line end."""
 
@@ -31,7 +34,8 @@ class Hyphens:
     def _keeps(self, start: str, rest: str) -> bool:
         """True if the document has the compound, or both parts as words of their own but not the whole."""
         if not self._words:
-            self._words = frozenset(re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", "\n".join(self._lines).casefold()))
+            whole = ACROSS.sub(" ", "\n".join(self._lines))
+            self._words = frozenset(whole.casefold().translate(MARKS).split())
         if f"{start}{rest}" in self._words:
             return False
         return f"{start}-{rest}" in self._words or {start, rest} <= self._words

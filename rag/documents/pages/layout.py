@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rag.documents.pages.hyphens import Hyphens
 from rag.documents.pages.lines import Line, Page
@@ -13,6 +14,7 @@ from rag.documents.pages.markdown_text import MarkdownText
 BULLET = re.compile(r"[•◦▪●○■□∙‣⁃►➢✓·\uf0b7\uf0a7]\s*|[–*-]\s+")
 NUMBERED = re.compile(r"\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)]\s+(?=\S)")
 NOTED = re.compile(r"(?:\d{1,3}|[*†‡§]|\(\d{1,2}\)|\[\d{1,2}\])\W{0,2}\S")
+WORD = re.compile(r"[^\W\d_]{2}")
 LARGER, SMALLER = 1.12, 0.93
 """Heights of fonts against the body's: headings are larger, footnotes smaller."""
 LONGEST = 200
@@ -31,7 +33,7 @@ class Style:
     def level(self, lines: Sequence[Line]) -> int:
         """The level of a heading from 1 to 6, 0 if these lines are none."""
         text, first = " ".join(line.text for line in lines), lines[0]
-        if len(lines) > 3 or len(text) > LONGEST or not re.search(r"[^\W\d_]{2}", text) or any(line.pieces > 2 for line in lines):
+        if len(lines) > 3 or len(text) > LONGEST or any(line.pieces > 2 for line in lines) or not WORD.search(text):
             return 0
         size = round(first.size)
         if first.size >= self.body * LARGER and size in self.sizes:
@@ -116,7 +118,7 @@ def _style(pages: Sequence[Page]) -> Style:
 
 def _groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
     """Lines that belong together: paragraphs, items, headings; a row of a table stays with its neighbours."""
-    gaps = sorted(after.top - before.bottom for before, after in zip(lines, lines[1:], strict=False) if after.top >= before.top)
+    gaps = sorted(after.top - before.bottom for before, after in pairwise(lines) if after.top >= before.top)
     usual = max(gaps[len(gaps) // 2], 0.0) if gaps else 0.0
     group: list[Line] = []
     for line in lines:
@@ -152,7 +154,7 @@ def _joined(group: Sequence[Line], hyphens: Hyphens) -> str:
     """Lines that fill their block run on; after a short line, and between rows of a table, the text keeps the line end."""
     left, right = min(line.left for line in group), max(line.right for line in group)
     texts = [group[0].text.strip()]
-    for before, after in zip(group, group[1:], strict=False):
+    for before, after in pairwise(group):
         is_full = before.right >= right - 0.15 * (right - left) and before.pieces == 1 and after.pieces == 1
         if (last := texts[-1]).endswith("-"):
             texts[-1] = hyphens.joined(last, after.text.strip(), " " if is_full else "\n")

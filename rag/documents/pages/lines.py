@@ -20,7 +20,8 @@ def clean(text: str) -> str:
 class Line:
     """A stretch of text on one line of a page, in points from the top left. `size` is the height of its font.
 
-    `pieces` is the number of stretches with wide gaps between them; a row of a table has several. `score` is the confidence with which it was recognised, None if it was not.
+    `pieces` is the number of stretches with wide gaps between them; a row of a table has several. `score` is the confidence
+    with which it was recognised, None if it is text of the file.
     """
 
     text: str

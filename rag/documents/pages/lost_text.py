@@ -1,9 +1,8 @@
-"""Text of a page that a reader of its layout left out of its blocks."""
+"""Text of a page that a reader of its layout left out of its blocks, or tore apart."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rag.core.records import Box
 from rag.documents.pages.lines import Line
@@ -17,7 +16,7 @@ def letters(text: str) -> str:
 
 
 def torn(lines: Sequence[str], blocks: Sequence[str]) -> float:
-    """The share of the letters of some lines whose words are in no single block, as a table read column by column tears them."""
+    """The share of the letters of lines whose words are in no single block: reading a table by column tears its rows."""
     kept = [letters(block) for block in blocks]
     whole, lost, total = "".join(kept), 0, 0
     for line in lines:
@@ -35,23 +34,17 @@ def mixed(cells: Sequence[str], content: str) -> float:
     return sum(len(cell) for cell in kept if cell not in whole) / max(sum(map(len, kept)), 1)
 
 
-def pieces(page: Any, blocks: Sequence[str]) -> list[Line]:
-    """The stretches of `page.text` that are not in its `blocks`, with boxes where `page.text_items` have them.
+def pieces(text: str, height: float, blocks: Sequence[str]) -> list[Line]:
+    """The stretches of the `text` of a page that are not in its `blocks`, at about their heights, without a width.
 
     A stretch counts as lost if the blocks lack all of its letters and digits, wherever they are: a reader may reorder a text,
-    but not drop it.
+    but not drop it. The last lines come first: page numbers are there.
     """
-    whole = "".join(letters(block) for block in blocks)
-    missing = Counter(letters(page.text))
-    missing.subtract(whole)
+    missing = Counter(letters(text))
+    missing.subtract("".join(map(letters, blocks)))
     missing = +missing
     found: list[Line] = []
-    for line in _candidates(page) if missing else ():
-        wanted = Counter(letters(line.text))
-        if wanted and letters(line.text) not in whole and wanted <= missing:
-            found.append(line)
-            missing -= wanted
-    for line in _segments(page) if missing else ():
+    for line in _stretches(text, height) if missing else ():
         wanted = Counter(letters(line.text))
         if wanted and wanted <= missing:
             found.append(line)
@@ -61,22 +54,12 @@ def pieces(page: Any, blocks: Sequence[str]) -> list[Line]:
 
 def position(piece: Line, boxes: Sequence[Box]) -> int:
     """The index of the first block below a piece, or of the end."""
-    below = (index for index, box in enumerate(boxes) if box[1] >= piece.middle and box[0] < piece.right and piece.left < box[2])
-    return next(below, len(boxes) if piece.top > 0 else 0)
+    return next((index for index, box in enumerate(boxes) if box[1] >= piece.middle), len(boxes) if piece.top > 0 else 0)
 
 
-def _candidates(page: Any) -> Iterator[Line]:
-    for item in page.text_items:
-        yield Line(item.text, item.x, item.y, item.x + item.width, item.y + item.height, 1)
-        if " " in item.text.strip():
-            for word in item.text.split():
-                yield Line(word, item.x, item.y, item.x + item.width, item.y + item.height, 1)
-
-
-def _segments(page: Any) -> Iterator[Line]:
-    """The stretches of the text of a page, from its end: page numbers come first. They have no width."""
-    lines = page.text.strip("\n").split("\n")
+def _stretches(text: str, height: float) -> Iterator[Line]:
+    lines = text.strip("\n").split("\n")
     for number, line in reversed(list(enumerate(lines))):
-        height = page.height * number / max(1, len(lines) - 1)
-        for segment in filter(None, [line.strip(), *(part for part in GAP.split(line.strip()) if part != line.strip())]):
-            yield Line(segment, 0, height, 0, height, 1)
+        top = height * number / max(1, len(lines) - 1)
+        for part in dict.fromkeys((line.strip(), *GAP.split(line.strip()))):
+            yield Line(part, 0, top, 0, top, 1)

@@ -22,8 +22,8 @@ def marginalia(pages: Sequence[Page]) -> dict[int, set[int]]:
     edges = {page.number: _edges(page) for page in pages}
     seen: Counter[tuple[object, ...]] = Counter()
     for page in pages:
-        for depth, index, at_top in edges[page.number]:
-            seen.update(set(_signs(page, page.lines[index], depth, at_top)))
+        signs = (_signs(page, page.lines[index], depth, at_top) for depth, index, at_top in edges[page.number])
+        seen.update({sign for some in signs for sign in some})
     needed = min(3, max(2, len(pages)))
     found: dict[int, set[int]] = {page.number: set() for page in pages}
     for page in pages:

@@ -10,6 +10,7 @@ from rag.core.records import Value
 from rag.documents.pages.lines import clean
 
 HEADER = b"%PDF-"
+REPAIR = "open it in a reader and save it again, or try another parser"
 SEARCHED = 1024
 """Bytes in which the header of a PDF may begin."""
 STAMP = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?")
@@ -27,11 +28,13 @@ def reading(data: bytes, name: str) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except (Exception, RecursionError) as error:  # libraries raise errors of all kinds for damaged files
+    except MemoryError as error:
+        raise DataError(name, "needs more memory than a parser may use", "split it, or leave it out") from error
+    except Exception as error:  # libraries raise errors of all kinds for damaged files
         reason = (str(error) or type(error).__name__).splitlines()[0][:200]
         if "password" in reason.lower() or "decrypt" in reason.lower():
             raise DataError(name, "is encrypted, and needs a password", "save it without a password") from error
-        raise DataError(name, f"is damaged: {reason}", "open it in a reader and save it again, or try another parser") from error
+        raise DataError(name, f"is damaged: {reason}", REPAIR) from error
 
 
 def check_pages(pages: int, most: int, name: str) -> None:
@@ -39,11 +42,11 @@ def check_pages(pages: int, most: int, name: str) -> None:
     if pages > most:
         raise DataError(name, f"has {pages} pages, more than {most}", "split it, or raise most_pages of its parser")
     if not pages:
-        raise DataError(name, "is damaged: it has no pages", "open it in a reader and save it again, or try another parser")
+        raise DataError(name, "is damaged: it has no pages", REPAIR)
 
 
 def properties(stated: Mapping[str, str | None]) -> dict[str, Value]:
-    """`title`, `author` and `date` (day of creation, ISO 8601) of the document information; placeholders of tools are left out."""
+    """`title`, `author` and `date` (day of creation, ISO 8601) that a file states; placeholders of tools are left out."""
     found: dict[str, Value] = {}
     for key in ("Title", "Author"):
         value = " ".join(clean(str(stated.get(key) or "")).split())

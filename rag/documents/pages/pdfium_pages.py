@@ -75,10 +75,10 @@ class PdfiumFile:
             page.close()
 
     def image(self, number: int, resolution: int) -> Any:
-        """A page (from 1) as an array of shape (height, width, 3), blue before red; at most 4,000 pixels high or wide."""
+        """A page (from 1) as an array of shape (height, width, 3), blue before red; at most 2,000 pixels high or wide."""
         page = self.document[number - 1]
         try:
-            scale = min(resolution / 72, 4000 / max(*page.get_size(), 1))
+            scale = min(resolution / 72, 2000 / max(*page.get_size(), 1))
             return page.render(scale=scale, rev_byteorder=False).to_numpy()[:, :, :3].copy()
         finally:
             page.close()
@@ -117,7 +117,8 @@ class TextPage:
         """The lines in the order of the file; those of two columns side by side are two."""
         text = self._text()
         self._is_direct = len(text) == self._count
-        whole, found = [], []
+        whole: list[Stretch] = []
+        found: list[Line] = []
         for stretch in STRETCH.finditer(text):
             content = stretch[0]
             end = stretch.start() + len(content.rstrip())
@@ -136,7 +137,7 @@ class TextPage:
         units = self._raw.FPDFText_GetText(self._handle, 0, self._count, buffer)
         return bytes(buffer)[: max(units - 1, 0) * 2].decode("utf-16-le", "replace")
 
-    def _has_gutter(self, whole: "Sequence[tuple[int, int, Place, Place]]") -> bool:
+    def _has_gutter(self, whole: "Sequence[Stretch]") -> bool:
         """True if hardly a line across the middle of the page has a character there: two columns, drawn line by line."""
         across = [
             first
@@ -199,6 +200,8 @@ class TextPage:
 
 
 Place = tuple[float, float, float, float]
+Stretch = tuple[int, int, Place, Place]
+"""Start and end of a line in the text of its page, and the places of its first and last character."""
 NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
 

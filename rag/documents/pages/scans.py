@@ -1,25 +1,14 @@
 """Recognised text of scanned pages."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from rag.core.errors import MissingExtraError
 from rag.documents.pages.columns import in_reading_order
 from rag.documents.pages.lines import Line, Page, clean, in_rows
 
-
-class Recognised(Protocol):
-    """The lines of an image: corners of each (four pairs x, y in pixels), its text, its confidence from 0 to 1."""
-
-    boxes: Any
-    txts: Sequence[str] | None
-    scores: Sequence[float] | None
-
-
-class Engine(Protocol):
-    """Recognises the text of an image: an array of shape (height, width, 3), blue before red."""
-
-    def __call__(self, image: Any) -> Recognised: ...
+Engine = Callable[[Any], Any]
+"""An image, shape (height, width, 3), blue before red → `boxes` (corners x, y in pixels), `txts` and `scores` of its lines."""
 
 
 def load_engine() -> Engine:
@@ -36,12 +25,12 @@ def load_engine() -> Engine:
 def recognised(engine: Engine, image: Any, page: Page) -> Page:
     """A page with the lines that `engine` finds in its `image`, in reading order."""
     found = engine(image)
-    if found.boxes is None or not found.txts or not found.scores:
+    if found.boxes is None or not found.txts:
         return page
     across, down = page.width / image.shape[1], page.height / image.shape[0]
     lines = []
     for corners, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
         xs, ys = [float(x) * across for x, _ in corners], [float(y) * down for _, y in corners]
-        height = max(ys) - min(ys)
-        lines.append(Line(clean(text), min(xs), min(ys), max(xs), max(ys), height, score=round(float(score), 3)))
+        size = max(ys) - min(ys)
+        lines.append(Line(clean(text), min(xs), min(ys), max(xs), max(ys), size, score=round(float(score), 3)))
     return Page(page.number, page.width, page.height, in_rows(in_reading_order(lines, page.width)))

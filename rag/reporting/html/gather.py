@@ -135,6 +135,7 @@ def _rows(board: Leaderboard, made: Plan, winner: Mapping[str, Any] | None, writ
             admitted=not row.broken,
             front=row.trial_id in front,
             control=control_of(planned[row.trial_id].trial.config),
+            quotes=row.quotes,
             p_best=math.nan if standing.get("p_best") is None else float(standing["p_best"]),
         )
 

@@ -1,7 +1,7 @@
 // The scope of a question: documents that are on, documents read whole, or a selection in one of them.
 
 import { signal } from "./dom.js";
-import { count, several, short } from "./text.js";
+import { count, pageLabel, several, short } from "./text.js";
 
 export const changed = signal();
 const titles = new Map(), own = new Map(), names = new Map();
@@ -48,10 +48,11 @@ export const nameOf = model => names.get(model) ?? model;
 
 export const titleOf = id => titles.get(id) || short(id);
 
-/** The headings of a passage without the title of its document. */
+/** The headings of a passage without the title of its document, and its pages. */
 export function sectionOf(passage) {
   const title = own.get(passage.doc_id) ?? titleOf(passage.doc_id), section = passage.section ?? "";
-  return section === title ? "" : section.startsWith(`${title} > `) ? section.slice(title.length + 3) : section;
+  const under = section === title ? "" : section.startsWith(`${title} > `) ? section.slice(title.length + 3) : section;
+  return [under, pageLabel(passage.page)].filter(Boolean).join(" · ");
 }
 export const isOn = id => !off.has(id);
 export const isWhole = id => whole.has(id);
