@@ -43,7 +43,7 @@ def forget() -> None:
     for name in [name for name in sys.modules if name.split(".")[0] in ("shout", "whisper", "mylib")]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for kept in (code_identity, library_version, identity._source, identity._module_spec, identity._files):
+    for kept in (code_identity, library_version, identity._source, identity._module_spec, identity._distributions):
         kept.cache_clear()  # type: ignore[attr-defined]
 
 
