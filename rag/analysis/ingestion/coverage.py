@@ -77,7 +77,7 @@ def coverage(lines: Sequence[ManifestLine], texts: Mapping[str, TextFigures], ru
         characters=sum(line.characters for line in included),
         included_share=decisions["included"] / max(len(lines), 1),
         types={name: dict(sorted(counts.items())) for name, counts in sorted(types.items())},
-        reasons=dict(Counter(line.reason for line in lines if line.decision != "included").most_common()),
+        reasons=dict(Counter(line.reason for line in lines if line.decision in ("excluded", "failed")).most_common()),
         blind=(*(f"*.{name}" for name, counts in sorted(types.items()) if _is_blind(counts)), *_blind_folders(lines)),
         outliers=tuple(_outliers(included, texts)),
         duplicates=tuple(_duplicates(included, texts)),

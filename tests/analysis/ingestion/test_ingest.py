@@ -82,6 +82,7 @@ def test_a_dry_run_parses_nothing_that_is_not_in_the_store(rag: Verb, folder: Pa
     in_process = {line["path"] for line in first["manifest"] if line["decision"] == "included"}
     assert waiting == {f"locks/p{n}/package-lock.json" for n in range(6)}
     assert in_process, "text that is only decoded is read"
+    assert first["coverage"]["reasons"] == {".png (no reader yet)": 2}, "an unparsed file may still be included"
     excluded = rag("ingest", str(folder), "--dry-run", "--json", "loader.ingest=documentation").json
     assert excluded["coverage"]["decisions"] == {"excluded": 9, "included": 18}, "a path is enough for a final decision"
     whole = rag("ingest", str(folder), "--json").json
