@@ -1,6 +1,6 @@
 """Open a pipeline from overrides, a trial or a bundle, and ask it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +11,10 @@ from rag.core.records import Answer, Query, Turn
 from rag.execution.sweep import open_config
 from rag.pipeline import json_shapes
 from rag.pipeline.answer_json import found_passages
+from rag.pipeline.metadata_filter import Condition
 from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.search_filter import Scope, narrowed
 
 Turns = Sequence[tuple[str, str]]
 """Earlier turns of a conversation: pairs of question and answer."""
@@ -55,6 +57,13 @@ class OpenPipeline:
 
     name: str
     pipeline: Pipeline = field(repr=False)
+
+    def within(self, metadata: Mapping[str, Condition]) -> "OpenPipeline":
+        """This pipeline, searching only documents with this metadata: a value, a list of values, or {"from": …, "to": …}.
+
+        UserError for a key that no document has, and for a range that cannot be compared with its values.
+        """
+        return OpenPipeline(self.name, narrowed(self.pipeline, Scope(metadata=metadata)))
 
     def ask(self, question: str, history: Turns = ()) -> PipelineAnswer:
         """Answer a question; UserError for an empty one."""

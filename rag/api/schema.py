@@ -47,6 +47,7 @@ def experiment() -> Schema:
 def questions() -> Schema:
     """The schema of one line of `questions.jsonl`."""
     place = {"doc": TEXT, "quote": TEXT, "start": {"type": "integer", "minimum": 0}, "end": {"type": "integer", "minimum": 1}}
+    place["page"] = {"type": "integer", "minimum": 1, "description": "Decides between several places of the quote."}
     alternative = _closed(place, ["doc"])
     group = {
         "grade": {"type": "integer", "minimum": 1},

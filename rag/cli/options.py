@@ -9,6 +9,14 @@ from rag.cli import completion
 if TYPE_CHECKING:
     from rag.execution.sweep.sweep import Prepared
 
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="KEY=VALUE",
+        help="Only documents with this metadata, for example status=current or year=2023..2024; several values of a key: any.",
+    ),
+]
 Overrides = Annotated[
     list[str] | None,
     typer.Argument(

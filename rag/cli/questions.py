@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import FAILED, Json, Overrides
+from rag.cli.options import FAILED, Json, Overrides, Where
 
 if TYPE_CHECKING:
     from rag.analysis.why import ReopenedTrial
@@ -23,15 +23,16 @@ FOLLOW_UPS = "queries=carry_over"
 
 
 @app.command()
-def search(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
+def search(question: str, overrides: Overrides = None, where: Where = None, as_json: Json = False) -> None:
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show their provenance."""
     from rag.execution.sweep.open_config import config_of, open_config, required_question
     from rag.pipeline.answer_json import found_passages
+    from rag.pipeline.search_filter import narrowed, where_scope
     from rag.reporting.terminal.output import print_json, print_line
     from rag.reporting.terminal.passages import passages
 
-    query = required_question(question)
-    pipeline = open_config(config_of(overrides or ()))
+    query, scope = required_question(question), where_scope(where or ())
+    pipeline = narrowed(open_config(config_of(overrides or ())), scope)
     found = found_passages(pipeline.corpus, pipeline.trace(query), pipeline.k)
     if as_json:
         print_json({"question": question, "passages": found})
@@ -42,7 +43,7 @@ def search(question: str, overrides: Overrides = None, as_json: Json = False) ->
 
 
 @app.command()
-def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
+def ask(question: str, overrides: Overrides = None, where: Where = None, as_json: Json = False) -> None:
     """Answer a question with any config, or with trial=<id> of a sweep, and show the passages of the answer.
 
     A trial without a generator gets the default one; generator=…, prompt=…, k=… next to trial=<id> replace its own.
@@ -53,17 +54,18 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
     from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
     from rag.pipeline.answer_json import found_passages
     from rag.pipeline.passage_fates import traced_answer
+    from rag.pipeline.search_filter import narrowed, where_scope
     from rag.reporting.terminal.answers import answered, print_difference
     from rag.reporting.terminal.output import print_json, print_line
     from rag.reporting.terminal.passages import passages, passages_of_answer
     from rag.reporting.terminal.streamed_answer import Waiting
 
-    query = required_question(question)
+    query, scope = required_question(question), where_scope(where or ())
     config, differs = config_to_answer(overrides or ())
     if differs and not as_json:
         print_difference(differs)
     with Waiting("opening …") as hear:
-        pipeline = open_config(config)
+        pipeline = narrowed(open_config(config), scope)
         hear.now("searching …")
         trace = pipeline.trace(query)
         answer = pipeline.answer_from(query, trace, None if as_json else hear, early=True, read=hear.reading)

@@ -8,6 +8,7 @@ from typing import Any
 from rag.config.catalog import ROOMS as ROOMS
 from rag.config.identity import code_identity, digest
 from rag.config.moved import new_name
+from rag.config.nested_choices import named_by_file
 from rag.config.parameters import Promised, check, yaml_text
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.memo import Once
@@ -113,6 +114,8 @@ class Components:
         parameters = self._parameters(node, target, where, self.handed)
         try:
             return target(**parameters)
+        except ConfigError as error:
+            raise named_by_file(error, node, where) from error
         except UserError:
             raise
         except (TypeError, ValueError, ArithmeticError) as error:

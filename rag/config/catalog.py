@@ -18,8 +18,8 @@ LISTS = ("index", "metric", "selector", "check", "guard")
 
 
 ROOMS: Mapping[str, str] = {
-    "loader": "loaders", "parser": "parsers", "redactor": "redactors", "dataset": "loaders",
-    "chunker": "chunkers", "embedder": "embedders", "index": "indexes",
+    "loader": "loaders", "parser": "parsers", "redactor": "redactors", "ingest": "ingest", "noise": "noise",
+    "dataset": "loaders", "chunker": "chunkers", "embedder": "embedders", "index": "indexes",
     "fusion": "fusion", "reranker": "rerankers", "selector": "selectors", "queries": "queries", "memory": "memories",
     "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks", "metric": "metrics",
     "judge": "judges",

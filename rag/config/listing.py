@@ -30,6 +30,8 @@ GROUPS: Mapping[str, str] = {
     "loader": "reads the documents",
     "parser": "read one format of files, named in loader.parsers",
     "redactor": "finds values that are not stored, named in loader.redactor",
+    "ingest": "decides which files become documents, named in loader.ingest",
+    "noise": "finds text that is no content, such as page headers, named in loader.noise",
     "dataset": "golden questions, and the loader of their documents",
     "chunker": "cuts documents into passages",
     "embedder": "turns texts into vectors",

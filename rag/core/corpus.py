@@ -51,7 +51,11 @@ class Corpus:
         document = self.documents[int(self.doc[position])]
         span = Span(document.doc_id, int(self.start[position]), int(self.end[position]))
         first, last = self._sections_of(position)
-        return Chunk(span, document.text[span.start : span.end], self.sections[int(self.doc[position])][first : last + 1])
+        sections, blocks = self.sections[int(self.doc[position])][first : last + 1], document.blocks
+        if blocks:
+            above = bisect_right(blocks, span.start, key=lambda block: block.start) - 1
+            blocks = blocks[max(0, above) : bisect_left(blocks, span.end, key=lambda block: block.start)]
+        return Chunk(span, document.text[span.start : span.end], sections, blocks)
 
     def chunks(self, positions: Sequence[int]) -> tuple[Chunk, ...]:
         """The chunks at `positions`, in that order."""
@@ -85,6 +89,11 @@ class Corpus:
         row = self.place(doc_id)
         headed = self.sections[row][1:2] if row is not None else ()
         return headed[0].path if headed else doc_id.rpartition("/")[2]
+
+    @cached_property
+    def page_counts(self) -> tuple[int, ...]:
+        """The highest page of every document, 0 for one without pages."""
+        return tuple(max((block.page for block in document.blocks), default=0) for document in self.documents)
 
     def outline(self, row: int) -> tuple[tuple[int, int, str], ...]:
         """The sections of one document, as in `outlines`."""

@@ -1,9 +1,9 @@
-"""The page of a place in a text, from its blocks."""
+"""The pages and the rectangles of places in a text, from its blocks. Blocks are in the order of their starts."""
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 
-from rag.core.records import Block
+from rag.core.records import Block, Box
 
 
 def page_at(blocks: Sequence[Block], place: int) -> int:
@@ -15,3 +15,31 @@ def page_at(blocks: Sequence[Block], place: int) -> int:
     if within:
         return within[-1]
     return paged[max(0, bisect_right(paged, place, key=lambda block: block.start) - 1)].page
+
+
+def pages_of(blocks: Sequence[Block], start: int, end: int) -> tuple[int, int] | None:
+    """The first and the last page, from 1, of the characters [start, end); None for a text without pages."""
+    pages = [block.page for block in _touched(blocks, start, end) if block.page] or [page_at(blocks, start)]
+    return (min(pages), max(pages)) if pages[0] else None
+
+
+def boxes_of(blocks: Sequence[Block], start: int, end: int) -> Iterator[tuple[Block, Box]]:
+    """The blocks that the characters [start, end) touch, once for each of their boxes; in a table its cells."""
+    touched = [block for block in _touched(blocks, start, end) if block.boxes]
+    cells = [block.start for block in touched if block.kind == "cell"]
+    for block in touched:
+        if block.kind != "table" or bisect_left(cells, block.start) == bisect_left(cells, block.end):
+            yield from ((block, box) for box in block.boxes)
+
+
+def label(pages: tuple[int, int] | None) -> str:
+    """Pages as a citation names them, `p. 3` or `pp. 3–4`; empty for None."""
+    if pages is None:
+        return ""
+    first, last = pages
+    return f"p. {first}" if first == last else f"pp. {first}–{last}"
+
+
+def _touched(blocks: Sequence[Block], start: int, end: int) -> Iterator[Block]:
+    until = blocks[: bisect_left(blocks, end, key=lambda block: block.start)]
+    return (block for block in until if block.end > start)

@@ -103,11 +103,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A retrievable piece of a document: `text` are the characters of `span`, `sections` those that it is in."""
+    """A retrievable piece of a document: `text` are the characters of `span`, `sections` those that it is in.
+
+    `blocks` are those that its characters touch, after the one that begins last before it (`rag.core.pages`).
+    """
 
     span: Span
     text: str
     sections: tuple[headings.Section, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
     @property
     def section(self) -> str:
@@ -207,13 +211,16 @@ class Framed:
 class Source:
     """A passage as a prompt may show it: `title` is the first heading of its document, or else the file name.
 
-    `section` are the headings above the passage, outermost first, the title among them; empty if none.
+    `section` are the headings above the passage, outermost first, the title among them; empty if none. `page` is that of its
+    first character, 0 if the document has no pages. `metadata` are those of the document.
     """
 
     document: str
     title: str
     section: str
     text: str
+    page: int = 0
+    metadata: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,11 +311,47 @@ class Answer:
     left_out: Ranking = ()
 
 
+Fate = Literal["exact", "pieced", "parser", "redaction", "noise"]
+FATES: tuple[Fate, ...] = ("exact", "pieced", "parser", "redaction", "noise")
+"""A quote in a parsed document: found letter by letter, found with tolerance, or lost by one of the three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A quote as gold in a document that a parser or a redactor made.
+
+    `spans` are its pieces in reading order, one if `fate` is exact, none if the quote is lost: `rule` then names what lost it,
+    and `chars` is its length. It is found when the union of its pieces is covered. `asked` is the quote as the golden set has
+    it, the same for every parser: its span in the text of the file, or a digest.
+    """
+
+    doc_id: str
+    spans: tuple[Span, ...]
+    fate: Fate
+    asked: Span | str
+    rule: str = ""
+    chars: int = 0
+
+
+Place = Span | Anchor | str
+"""Gold: a span, a quote in a parsed document, or the doc_id of a whole document."""
+
+
+def spans_of(place: Place) -> tuple[Span, ...]:
+    """The spans of gold; none for a whole document and for a quote that is lost."""
+    return (place,) if isinstance(place, Span) else place.spans if isinstance(place, Anchor) else ()
+
+
+def document_of(place: Place) -> str:
+    """The doc_id of gold."""
+    return place if isinstance(place, str) else place.doc_id
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One group of gold: satisfied when any of its alternatives is retrieved. A `doc_id` alone means the whole document."""
 
-    alternatives: tuple[Span | str, ...]
+    alternatives: tuple[Place, ...]
     grade: int = 1
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from rag.core.errors import DataError
@@ -13,6 +14,7 @@ from rag.core.errors import DataError
 HIDDEN, FOLDER_LINK, ODD, NOT_TEXT, CLOSED = "hidden", "link to a folder", "no regular file", "not UTF-8", "not readable"
 OVER, CRASHED, OUTSIDE = "over a limit", "crashed its parser", "link out of the folder"
 NOT_NAMED, TWICE = "name not UTF-8", "name of another file"
+METADATA = "metadata of other files"
 KINDS = 5
 """The number of kinds of files that a tally names."""
 
@@ -65,7 +67,7 @@ def listed(folder: Path, patterns: Sequence[str]) -> tuple[dict[str, Path], list
     skipped: list[Skipped] = []
     for path in _entries(folder, skipped):
         name = _name(path, folder)
-        wanted = any(_matches(PurePosixPath(name.lower()).parts, PurePosixPath(pattern.lower()).parts) for pattern in patterns)
+        wanted = any(matches(name, pattern) for pattern in patterns)
         if path.is_dir():
             skipped.append(Skipped(name, FOLDER_LINK))
         elif not wanted:
@@ -124,6 +126,16 @@ def _name(path: Path, folder: Path) -> str:
 def _unwanted(suffix: str, patterns: Sequence[str]) -> str:
     known = any(pattern.lower().endswith(suffix) for pattern in patterns) if suffix else False
     return f"{suffix or 'without suffix'} ({'outside loader.patterns' if known else 'no reader yet'})"
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether the name of a file matches a glob pattern, without regard to case; `**` matches any number of folders."""
+    return _matches(_parts(name), _parts(pattern))
+
+
+@lru_cache(maxsize=1024)
+def _parts(path: str) -> tuple[str, ...]:
+    return PurePosixPath(path.lower()).parts
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:

@@ -6,27 +6,38 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher, get_close_matches
 
 from rag.core.errors import DataError
-from rag.core.records import Document, Span
+from rag.core.records import Anchor, Document, Span
 from rag.core.text.sentences import blocks, sentences
 from rag.documents.json_rows import shortened
+from rag.documents.parsed_anchors import Dropped, Quoted, is_parsed, lost, resolve
 from rag.documents.rendered import occurrences, rendered
 
 WORD = re.compile(r"\w+")
 
 
 class Documents(dict[str, Document]):
-    """The documents of a corpus by doc_id, and the reason for every file that was not read."""
+    """The documents of a corpus by doc_id, the reason for every file that was not read, and what was dropped as noise.
 
-    def __init__(self, documents: Iterable[Document], skipped: Mapping[str, str]) -> None:
+    `unread` are the files that their parsers could not read.
+    """
+
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        skipped: Mapping[str, str],
+        dropped: Mapping[str, Dropped] | None = None,
+        unread: Collection[str] = (),
+    ) -> None:
         super().__init__({document.doc_id: document for document in documents})
-        self.skipped = skipped
+        self.skipped, self.dropped, self.unread = skipped, dropped or {}, unread
 
 
 def find_document(doc_id: str, documents: Mapping[str, Document], where: str) -> Document:
     """The document of that name; DataError with the closest names, or with the reason why its file was not read."""
     reason = documents.skipped.get(doc_id) if isinstance(documents, Documents) else None
     if reason:
-        raise DataError(where, f"the file {doc_id!r} exists and was not read: {reason}", "make it readable, or quote another")
+        remedy = "make it readable, change the rule that excludes it, or quote another"
+        raise DataError(where, f"the file {doc_id!r} exists and was not read: {reason}", remedy)
     if doc_id not in documents:
         raise DataError(where, f"the corpus has no document {doc_id!r}", closest_names(doc_id, documents))
     return documents[doc_id]
@@ -60,6 +71,17 @@ def anchor(
         return Span(document.doc_id, *chosen[0])
     starts = [start for start, _ in places]
     raise DataError(where, *(_ambiguous(document, quote, starts) if places else _missing(document, quote, others or {})))
+
+
+def place_of(doc_id: str, quoted: Quoted, where: str, documents: Mapping[str, Document]) -> Span | Anchor:
+    """A quote as gold: its span where the text is that of the file (see `anchor`), else its fate in the parsed text."""
+    known = documents if isinstance(documents, Documents) else Documents((), {})
+    if doc_id in known.unread and is_parsed(Document(doc_id, "")):
+        return lost(doc_id, quoted, "parser", f"not read: {known.skipped[doc_id]}")
+    document, dropped = find_document(doc_id, documents, where), known.dropped.get(doc_id, ())
+    if is_parsed(document, dropped):
+        return resolve(document, quoted, where, dropped)
+    return anchor(document, quoted.text, quoted.place, where, documents)
 
 
 def quote_places(text: str, quote: str) -> list[tuple[int, int]]:

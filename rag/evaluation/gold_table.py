@@ -9,10 +9,10 @@ import numpy as np
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import Arrays, Evidence, Example, Span
+from rag.core.records import Anchor, Arrays, Evidence, Example, Place, Span, document_of, spans_of
 
 WHOLE = -1
-"""Start and end of an alternative that is a whole document."""
+"""The place of the document of an alternative that is a span."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,11 @@ class ArrayTable:
 class Gold(ArrayTable):
     """The gold of n questions in the chunks of one corpus, for `rag.evaluation.gold_matching.judge`.
 
-    All documents are concatenated to one line of characters. The borders of chunks cut it into *segments*: a chunk is a range
-    of segments, a union of chunks a set of segments. The borders of gold spans cut the segments of one question into *pieces*.
-    A *pair* is a piece and a span that contains it. `relevant` and `judged` hold sorted keys: question × chunks + position, and
-    question × documents + document.
+    All documents are concatenated to one line of characters. The borders of chunks cut it into *segments*: a chunk is a
+    range of segments, a union of chunks a set of segments. The borders of gold spans cut the segments of one question into
+    *pieces*. A *pair* is a piece and a span that contains it. A quote in several places (`rag.core.records.Anchor`) counts
+    as one span, the union of its places, and a lost one as a span that no chunk has. `relevant` and `judged` hold sorted
+    keys: question × chunks + position, and question × documents + document.
     """
 
     documents: Ints
@@ -74,16 +75,17 @@ def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.
     if not 0 < coverage <= 1:
         raise ConfigError("coverage", f"{coverage} is not a valid share of a span's characters", "above 0, at most 1, like 0.5")
     line = _Line.of(corpus, examples)
-    groups, alternatives, judged = _numbered(examples, line)
-    group, document, start, end = alternatives.T
+    groups, alternatives, places, judged = _numbered(examples, line)
+    group, document = alternatives.T
     question = groups[group, 0]
-    spans = np.flatnonzero(start != WHOLE)
-    has_span, has_whole = (
-        np.bincount(question[kind], minlength=len(examples)) > 0 for kind in (start != WHOLE, start == WHOLE)
-    )
-    placed = (question[spans], line.base[document[spans]] + start[spans], line.base[document[spans]] + end[spans])
-    wholes = np.flatnonzero(start == WHOLE)
-    relevant = line.chunks_of_documents(question[wholes], document[wholes]), line.chunks_in_spans(*placed, coverage)
+    is_span = document == WHOLE
+    spans, wholes = np.flatnonzero(is_span), np.flatnonzero(~is_span)
+    has_span, has_whole = (np.bincount(question[kind], minlength=len(examples)) > 0 for kind in (is_span, ~is_span))
+    span = np.searchsorted(spans, places[:, 0])
+    placed = (question[places[:, 0]], line.base[places[:, 1]] + places[:, 2], line.base[places[:, 1]] + places[:, 3])
+    chars = np.bincount(span, placed[2] - placed[1], len(spans)).astype(np.int64)
+    within = line.chunks_in_spans(span, question[spans], *placed[1:], chars, coverage)
+    relevant = line.chunks_of_documents(question[wholes], document[wholes]), within
     return Gold(
         documents=np.array(len(line.base)),
         chunk_document=corpus.doc.astype(np.int64),
@@ -95,11 +97,11 @@ def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.
         group_column=groups[:, 1],
         group_grade=groups[:, 2].astype(np.float64),
         alternative_group=group,
-        alternative_document=np.where(start == WHOLE, question * len(line.base) + document, WHOLE),
+        alternative_document=np.where(is_span, WHOLE, question * len(line.base) + document),
         span_alternative=spans,
-        span_chars=placed[2] - placed[1],
-        span_needed=_share(coverage, placed[2] - placed[1]),
-        **line.pieces(*placed),
+        span_chars=chars,
+        span_needed=share_of(coverage, chars),
+        **line.pieces(span, *placed),
         relevant=np.unique(np.concatenate(relevant)),
         judged=np.unique(judged[:, 0] * len(line.base) + judged[:, 1]),
     )
@@ -132,9 +134,9 @@ class _Line:
         sizes = {document.doc_id: len(document.text) for document in corpus.documents}
         known = frozenset(sizes)
         for gold in (gold for example in examples for group in example.evidence for gold in group.alternatives):
-            doc_id, reach = (gold.doc_id, gold.end) if isinstance(gold, Span) else (gold, 0)
-            if doc_id not in known:
-                sizes[doc_id] = max(reach, sizes.get(doc_id, 0))
+            for doc_id, reach in [(document_of(gold), 0), *((span.doc_id, span.end) for span in _spans(gold))]:
+                if doc_id not in known:
+                    sizes[doc_id] = max(reach, sizes.get(doc_id, 0))
         ends = np.cumsum(np.fromiter(sizes.values(), np.int64, len(sizes)))
         base = np.concatenate([[0], ends])[: len(sizes)].astype(np.int64)
         size = int(ends[-1]) if len(ends) else 0
@@ -147,8 +149,8 @@ class _Line:
         first, last = np.searchsorted(self.borders, self.start), np.searchsorted(self.borders, self.end)
         return {"chunk_first": first, "chunk_last": last, "segment_chars": np.diff(self.borders)}
 
-    def pieces(self, question: Ints, start: Ints, end: Ints) -> dict[str, Any]:
-        """Cut the spans of each question at the borders of its spans and of the chunks."""
+    def pieces(self, span: Ints, question: Ints, start: Ints, end: Ints) -> dict[str, Any]:
+        """Cut the places of the spans of each question at the borders of its places and of the chunks."""
         within = np.searchsorted(self.borders, start, "right"), np.searchsorted(self.borders, end)
         owner, border = ranges(*within)
         shift = question * (self.size + 1)
@@ -158,7 +160,7 @@ class _Line:
         piece_question, place = np.divmod(points[used], self.size + 1)
         segment = np.searchsorted(self.borders, place, "right") - 1
         return {
-            "pair_span": pair_span,
+            "pair_span": span[pair_span],
             "pair_piece": pair_piece,
             "piece_question": piece_question,
             "piece_segment": piece_question * (len(self.borders) - 1) + segment,
@@ -171,56 +173,78 @@ class _Line:
         owner, row = ranges(np.searchsorted(rows, document), np.searchsorted(rows, document, "right"))
         return question[owner] * len(order) + order[row]
 
-    def chunks_in_spans(self, question: Ints, start: Ints, end: Ints, coverage: float) -> Ints:
-        """Keys of chunks that share at least `coverage` of the shorter of span and chunk with a span."""
+    def chunks_in_spans(self, span: Ints, question: Ints, start: Ints, end: Ints, chars: Ints, coverage: float) -> Ints:
+        """Keys of chunks that share at least `coverage` of the shorter of span and chunk with a span.
+
+        `question` and `chars` are those of each span, `span`, `start` and `end` those of each of its places.
+        """
         order = np.argsort(self.start, kind="stable")
         # The running maximum makes the ends ascend even if chunks are nested: a superset, filtered by `shared` below.
         reach = np.maximum.accumulate(self.end[order])
         owner, row = ranges(np.searchsorted(reach, start, "right"), np.searchsorted(self.start[order], end))
-        chunk = order[row]
-        shared = np.minimum(self.end[chunk], end[owner]) - np.maximum(self.start[chunk], start[owner])
-        shorter = np.minimum(self.end[chunk] - self.start[chunk], end[owner] - start[owner])
-        enough = shared >= _share(coverage, shorter)
-        return question[owner[enough]] * len(order) + chunk[enough]
+        found, pair = np.unique(span[owner] * len(order) + order[row], return_inverse=True)
+        common = np.minimum(self.end[order[row]], end[owner]) - np.maximum(self.start[order[row]], start[owner])
+        shared = np.bincount(pair, np.maximum(common, 0), len(found)).astype(np.int64)
+        held, chunk = np.divmod(found, max(len(order), 1))
+        enough: Flags = shared >= share_of(coverage, np.minimum(self.end[chunk] - self.start[chunk], chars[held]))
+        keys: Ints = question[held[enough]] * len(order) + chunk[enough]
+        return keys
 
 
-def _numbered(examples: Sequence[Example], line: _Line) -> tuple[Ints, Ints, Ints]:
-    """Groups (question, column, grade), alternatives (group, document, start, end) and judged (question, document)."""
+def _numbered(examples: Sequence[Example], line: _Line) -> tuple[Ints, Ints, Ints, Ints]:
+    """Groups (question, column, grade), alternatives (group, document), places of spans and judged (question, document).
+
+    The document of a span is WHOLE; its places are rows of (alternative, document, start, end).
+    """
     groups: list[tuple[int, int, int]] = []
-    alternatives: list[tuple[int, int, int, int]] = []
+    alternatives: list[tuple[int, int]] = []
+    places: list[tuple[int, int, int, int]] = []
     judged: list[tuple[int, int]] = []
     for number, example in enumerate(examples):
         column = 0
         judged += [(number, line.place[doc_id]) for doc_id in example.judged if doc_id in line.place]
         for evidence in example.evidence:
             rows = list(_alternatives(example, evidence, line))
-            judged += [(number, document) for document, _, _ in rows]
+            judged += [(number, line.place[document_of(gold)]) for gold in evidence.alternatives]
             if evidence.grade > 0:
-                alternatives += [(len(groups), *row) for row in rows]
+                for whole, spans in rows:
+                    places += [(len(alternatives), *span) for span in spans]
+                    alternatives.append((len(groups), whole))
                 groups.append((number, column, evidence.grade))
                 column += 1
-    tables = ((groups, 3), (alternatives, 4), (judged, 2))
-    first, second, third = (np.array(rows, np.int64).reshape(-1, width) for rows, width in tables)
-    return first, second, third
+    tables = ((groups, 3), (alternatives, 2), (places, 4), (judged, 2))
+    first, second, third, fourth = (np.array(rows, np.int64).reshape(-1, width) for rows, width in tables)
+    return first, second, third, fourth
 
 
-def _alternatives(example: Example, evidence: Evidence, line: _Line) -> Iterator[tuple[int, int, int]]:
+def _spans(gold: Place) -> tuple[Span, ...]:
+    """The spans of gold; that of a lost quote is in a document of its own, which no chunk has."""
+    if isinstance(gold, Anchor) and not gold.spans:
+        return (Span(f"{gold.doc_id}\0{gold.asked}", 0, gold.chars),)
+    return spans_of(gold)
+
+
+def _alternatives(example: Example, evidence: Evidence, line: _Line) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
+    """The document of each alternative, WHOLE for a span, and its places."""
     where = f"question {example.query.query_id!r}"
     if not evidence.alternatives:
         raise DataError(where, "has an evidence group without alternatives", "add a span or a document, or remove the group")
     for gold in evidence.alternatives:
         if isinstance(gold, str):
-            yield line.place[gold], WHOLE, WHOLE
+            yield line.place[gold], []
             continue
-        row = line.place[gold.doc_id]
-        size = (line.base[row + 1] if row + 1 < len(line.base) else line.size) - line.base[row]
-        if not 0 <= gold.start < gold.end <= size:
-            what = f"names [{gold.start}, {gold.end}) in {gold.doc_id!r}, which has {size} characters"
-            raise DataError(where, what, "write a span inside its document that is not empty")
-        yield row, gold.start, gold.end
+        places = []
+        for span in _spans(gold):
+            row = line.place[span.doc_id]
+            size = (line.base[row + 1] if row + 1 < len(line.base) else line.size) - line.base[row]
+            if not 0 <= span.start < span.end <= size:
+                what = f"names [{span.start}, {span.end}) in {span.doc_id!r}, which has {size} characters"
+                raise DataError(where, what, "write a span inside its document that is not empty")
+            places.append((row, span.start, span.end))
+        yield WHOLE, places
 
 
-def _share(coverage: float, chars: Ints) -> Ints:
+def share_of(coverage: float, chars: Ints) -> Ints:
     """The smallest whole number of characters that is at least `coverage` of `chars`, and at least 1."""
     # 0.55 * 100 is 55.00000000000001 in binary; 55 characters must be enough.
     return np.maximum(np.ceil(np.round(coverage * chars, 6)), 1).astype(np.int64)

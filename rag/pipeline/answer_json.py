@@ -1,15 +1,27 @@
 """Answers and passages as JSON values, in the shapes of `rag.pipeline.json_shapes`."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import cast
 
+from rag.core import pages
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Answer, Chunk, Document, Sought
+from rag.core.records import Answer, Block, Chunk, Document, Sought
 from rag.core.text.citations import citations
-from rag.pipeline.json_shapes import ChunkText, Citation, FoundPassage, Notice, Passage, PipelineAnswer, Place, Step
+from rag.pipeline.json_shapes import (
+    ChunkText,
+    Citation,
+    FoundPassage,
+    Notice,
+    PageBox,
+    Pages,
+    Passage,
+    PipelineAnswer,
+    Place,
+    Step,
+)
 from rag.pipeline.pipeline import Trace
 
 Places = Mapping[str, Mapping[int, tuple[int, float]]]
@@ -63,9 +75,15 @@ def steps_of(places: Places, position: int) -> dict[str, Step]:
 
 
 def chunk_text(chunk: Chunk) -> ChunkText:
-    """A chunk with its place, section and text."""
+    """A chunk with its place, section, pages and text."""
     place = cast(ChunkText, asdict(chunk.span))
-    return {**place, "chunk": chunk.chunk_id, "section": chunk.section, "text": chunk.text}
+    page = _pages(chunk.blocks, chunk.span.start, chunk.span.end)
+    return {**place, "chunk": chunk.chunk_id, "section": chunk.section, "page": page, "text": chunk.text}
+
+
+def _pages(blocks: Sequence[Block], start: int, end: int) -> Pages | None:
+    found = pages.pages_of(blocks, start, end)
+    return Pages(first=found[0], last=found[1]) if found else None
 
 
 def _passage(number: int, chunk: Chunk, score: float, corpus: Corpus) -> Passage:
@@ -83,10 +101,15 @@ def _citations(answer: Answer, corpus: Corpus) -> list[Citation]:
             "span": Place(start=citation.quote.start, end=citation.quote.end),
             "quote": document.text[citation.quote.start : citation.quote.end],
             "section": citation.section,
+            "page": _pages(blocks, citation.quote.start, citation.quote.end),
+            "boxes": [
+                PageBox(page=block.page, kind=block.kind, box=box)
+                for block, box in pages.boxes_of(blocks, citation.quote.start, citation.quote.end)
+            ],
             "metadata": dict(document.metadata),
         }
         for citation in citations(answer.reply.text, answer.contexts)
-        for document in [_document(corpus, citation.span.doc_id)]
+        for document, blocks in [(_document(corpus, citation.span.doc_id), answer.contexts[citation.number - 1].chunk.blocks)]
     ]
 
 

@@ -17,14 +17,33 @@ class Step(TypedDict):
     score: float
 
 
+class Pages(TypedDict):
+    """The first and the last page of a text, from 1."""
+
+    first: int
+    last: int
+
+
+class PageBox(TypedDict):
+    """A rectangle on a page, as shares of its width and height: left, top, right, bottom, from the top left."""
+
+    page: int
+    kind: str
+    box: tuple[float, float, float, float]
+
+
 class ChunkText(TypedDict):
-    """A chunk: the characters [start, end) of a document. `section` holds the headings above most of its text."""
+    """A chunk: the characters [start, end) of a document, which is named by its file.
+
+    `section` holds the headings above most of its text; `page` is null for a document without pages.
+    """
 
     chunk: str
     doc_id: str
     start: int
     end: int
     section: str
+    page: Pages | None
     text: str
 
 
@@ -65,7 +84,11 @@ class Place(TypedDict):
 
 
 class Citation(TypedDict):
-    """The marker at [start, end) of the answer cites source `number`; `quote` is the cited text, `section` its headings."""
+    """The marker at [start, end) of the answer cites source `number`.
+
+    `quote` is the cited text, `section` its headings, `page` its pages, null for a document without pages; `boxes` are those of
+    the blocks that it touches.
+    """
 
     number: int
     start: int
@@ -74,6 +97,8 @@ class Citation(TypedDict):
     span: Place
     quote: str
     section: str
+    page: Pages | None
+    boxes: list[PageBox]
     metadata: Metadata
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rag.core.corpus import Corpus
+from rag.core.pages import page_at
 from rag.core.rankings import Rankings
 from rag.core.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request, Source
 from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
@@ -89,8 +90,14 @@ class Reading:
         if not isinstance(self.prompt, Quoting):
             return packed.texts
         rows = zip(packed.chunks, packed.texts, strict=True)
-        named = ((chunk.span.doc_id, chunk.section, text) for chunk, text in rows)
-        return self.prompt.quoted([Source(doc_id, corpus.title(doc_id), section, text) for doc_id, section, text in named])
+        return self.prompt.quoted([_source(chunk, text, corpus) for chunk, text in rows])
+
+
+def _source(chunk: Chunk, text: str, corpus: Corpus) -> Source:
+    row = corpus.place(chunk.span.doc_id)
+    document = Document(chunk.span.doc_id, "") if row is None else corpus.documents[row]
+    page = page_at(document.blocks, chunk.span.start)
+    return Source(document.doc_id, corpus.title(document.doc_id), chunk.section, text, page, document.metadata)
 
 
 def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:

@@ -14,9 +14,9 @@ from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Document, Span, Vectors
+from rag.pipeline.metadata_filter import Condition, fitting, written_conditions
 from rag.pipeline.pipeline import Pipeline
 
-Value = str | int | float | bool
 Stretches = Sequence[tuple[int, int]]
 """Characters of one document as [start, end), ascending."""
 
@@ -27,23 +27,28 @@ class Scope:
 
     `documents` are doc_ids. `sections` are headings, one or several in order joined by ` > `: the text under them may be read;
     an empty one is the text above the first heading. `range` are characters of one document. Passages are cut to the first and
-    the last of their characters that may be read. `tags` are accepted values of metadata by key. `whole` names documents that
-    replace the search, each as one passage, in this order; it cannot be combined with others.
+    the last of their characters that may be read. `metadata` are conditions by key, see `rag.pipeline.metadata_filter`. `whole`
+    names documents that replace the search, each as one passage, in this order; it cannot be combined with others.
     """
 
     documents: tuple[str, ...] | None = None
     sections: tuple[str, ...] | None = None
-    tags: Mapping[str, Sequence[Value]] | None = None
+    metadata: Mapping[str, Condition] | None = None
     range: Span | None = None
     whole: tuple[str, ...] | None = None
 
     @property
     def everything(self) -> bool:
         """Whether nothing is restricted."""
-        return all(part is None for part in (self.documents, self.sections, self.tags, self.range, self.whole))
+        return all(part is None for part in (self.documents, self.sections, self.metadata, self.range, self.whole))
 
 
 EVERYTHING = Scope()
+
+
+def where_scope(conditions: Sequence[str]) -> Scope:
+    """The scope of conditions on metadata as `--where` takes them; UserError as `written_conditions`."""
+    return Scope(metadata=written_conditions(conditions)) if conditions else EVERYTHING
 
 
 def narrowed(pipeline: Pipeline, scope: Scope) -> Pipeline:
@@ -51,7 +56,7 @@ def narrowed(pipeline: Pipeline, scope: Scope) -> Pipeline:
 
     The pipeline itself where nothing is restricted. A pinned document stays if all of it may be read. The corpus may be a new
     one, whose passages end at the edge of the scope; rankings then hold positions in it. UserError for a document, a section or
-    a tag that does not exist, and for characters beyond the end.
+    a key of metadata that does not exist, and for characters beyond the end.
     """
     if scope.everything:
         return pipeline
@@ -73,19 +78,12 @@ def _documents(corpus: Corpus, scope: Scope) -> NDArray[np.bool_]:
     if scope.documents is not None:
         open_[:] = False
         open_[[_row(corpus, name, "within.documents") for name in scope.documents]] = True
-    for key, values in (scope.tags or {}).items():
-        fitting = {_written(value) for value in values}
-        if not any(key in document.metadata for document in corpus.documents):
-            raise _unknown("within.tags", "tag", key, {key for document in corpus.documents for key in document.metadata})
-        open_ &= [_written(document.metadata.get(key)) in fitting for document in corpus.documents]
+    for key, condition in (scope.metadata or {}).items():
+        values = [document.metadata.get(key) for document in corpus.documents]
+        if all(value is None for value in values):
+            raise _unknown("within.metadata", "key", key, {key for document in corpus.documents for key in document.metadata})
+        open_ &= fitting(f"within.metadata.{key}", condition, values)
     return open_
-
-
-def _written(value: Value | None) -> str | None:
-    """A value of metadata as a web form sends it: 2, 2.0 and "2" are equal."""
-    if value is None or isinstance(value, bool):
-        return None if value is None else str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _row(corpus: Corpus, doc_id: str, where: str) -> int:

@@ -5,10 +5,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from weakref import finalize
 
+from rag.analysis.text_flags import Flagger
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.replay import replay
 from rag.components.queries.none import AsTyped
@@ -40,6 +42,14 @@ class Model:
     def headers(self) -> dict[str, str]:
         """Headers of every response of this model."""
         return {"X-Assay-Bundle": self.bundle.digest}
+
+    @cached_property
+    def flaggers(self) -> tuple[Flagger, Flagger]:
+        """Flaggers of the documents and of the chunks, which read all texts when they are made."""
+        pipeline = self.bundle.pipeline
+        corpus, model = pipeline.corpus, pipeline.embedder if any(pipeline.uses_vectors.values()) else None
+        chunks = Flagger.over(map(corpus.text, range(len(corpus))), model)
+        return Flagger.over(document.text for document in corpus.documents), chunks
 
     @property
     def name(self) -> str:

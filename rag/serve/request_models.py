@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 
 Text = Annotated[str, StringConstraints(strip_whitespace=False, min_length=1, pattern=r"\S")]
 QUESTION = "How many days of leave do I get?"
@@ -22,6 +22,16 @@ class Range(ClosedBody):
     end: int = Field(ge=1)
 
 
+Value = str | int | float | bool
+
+
+class Ends(ClosedBody):
+    """A range of numbers, or of dates in ISO 8601; a year or a month alone stands for all of its days."""
+
+    from_: str | int | float | None = Field(default=None, alias="from")
+    to: str | int | float | None = None
+
+
 class Within(ClosedBody):
     """Restricts the search; all given conditions must hold.
 
@@ -30,8 +40,11 @@ class Within(ClosedBody):
 
     documents: list[str] | None = Field(default=None, description="Only these documents.", examples=[["handbook/leave.md"]])
     sections: list[str] | None = Field(default=None, description="Only under these headings.")
-    tags: dict[str, list[str | int | float | bool]] | None = Field(
-        default=None, description="Metadata: one of the values of each key."
+    metadata: dict[str, Value | list[Value] | Ends] | None = Field(
+        default=None,
+        validation_alias=AliasChoices("metadata", "tags"),
+        description="Metadata of documents by key: a value, a list of which one must fit, or a range with its ends included.",
+        examples=[{"status": "current", "department": ["pay", "leave"], "year": {"from": 2023, "to": 2024}}],
     )
     range: Range | None = Field(default=None, description="Only these characters of one document.")
     whole: list[str] | None = Field(default=None, description="Read these documents verbatim, without a search.")

@@ -42,11 +42,12 @@ class Answer(Head, PipelineAnswer):
 
 
 class ListedDocument(TypedDict):
-    """A document: its length in Unicode code points, its headings."""
+    """A document: its length in Unicode code points, its number of pages (0 for formats without), its headings."""
 
     id: str
     title: str
     characters: int
+    pages: int
     metadata: Metadata
     sections: list[str]
 
@@ -60,9 +61,41 @@ class Documents(TypedDict):
     documents: list[ListedDocument]
 
 
-class DocumentText(ListedDocument):
-    """A document and its text."""
+class TextBlock(TypedDict):
+    """The characters [start, end) of a document and their place: `boxes` are shares of the page, from its top left."""
 
+    kind: Literal["heading", "text", "list", "table", "cell", "figure", "code", "footnote", "marginalia", "logo", "attestation"]
+    start: int
+    end: int
+    page: int
+    boxes: list[tuple[float, float, float, float]]
+    score: float | None
+    name: str
+
+
+class RedactedText(TypedDict):
+    """A placeholder at the characters [start, end) of a document, in place of a value that `rule` found."""
+
+    start: int
+    end: int
+    rule: str
+
+
+class DocumentChunk(TypedDict):
+    """A chunk: the characters [start, end) of a document, and flags to look at, such as `tiny` or `cut`."""
+
+    start: int
+    end: int
+    flags: list[str]
+
+
+class DocumentText(ListedDocument):
+    """A document and its text, with blocks in reading order (none for plain text), chunks, redactions and flags."""
+
+    flags: list[str]
+    redactions: list[RedactedText]
+    blocks: list[TextBlock]
+    chunks: list[DocumentChunk]
     text: str
 
 

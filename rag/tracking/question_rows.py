@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag.core.corpus import Corpus
-from rag.core.records import Example, Span
+from rag.core.pages import pages_of
+from rag.core.records import Anchor, Example, Span, spans_of
 from rag.core.redaction import redacted_json
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -74,9 +75,10 @@ def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[QuestionRec
 
 
 def _passage(corpus: Corpus, position: int, score: float) -> dict[str, Any]:
-    doc_id = corpus.documents[int(corpus.doc[position])].doc_id
-    place = f"{doc_id}:{corpus.start[position]}-{corpus.end[position]}"
-    return {"id": place, "page_content": _cut(corpus.text(position)), "metadata": {"doc_uri": doc_id, "score": score}}
+    chunk = corpus.chunk(position)
+    found = pages_of(chunk.blocks, chunk.span.start, chunk.span.end)
+    metadata = {"doc_uri": chunk.span.doc_id, "score": score} | ({"page": found[0], "last_page": found[1]} if found else {})
+    return {"id": chunk.chunk_id, "page_content": _cut(chunk.text), "metadata": metadata}
 
 
 def _inputs(example: Example) -> dict[str, Any]:
@@ -88,11 +90,13 @@ def _expected(example: Example, texts: Mapping[str, str]) -> dict[str, Any]:
     """The gold answers, and the gold quotes after the names of their documents."""
     answers = " | ".join(example.answers) or ("The documents cannot answer this." if example.to_decline else "")
     places = [place for group in example.evidence if group.grade > 0 for place in group.alternatives]
-    quotes = [
-        f"{place.doc_id}: {_cut(texts[place.doc_id][place.start : place.end])}" if isinstance(place, Span) else place
-        for place in places
-    ]
+    quotes = [place if isinstance(place, str) else f"{place.doc_id}: {_quote(place, texts[place.doc_id])}" for place in places]
     return ({"expected_response": _cut(answers)} if answers else {}) | ({"evidence": quotes} if quotes else {})
+
+
+def _quote(place: Span | Anchor, text: str) -> str:
+    pieces = [text[span.start : span.end] for span in spans_of(place)]
+    return _cut(" … ".join(pieces)) if pieces else "(lost before the chunker)"
 
 
 def _cut(text: str) -> str:

@@ -25,7 +25,7 @@ from rag.execution.graph.stage_inputs import replies_of
 from rag.execution.store.store import Entry, Store
 from rag.execution.sweep import sweep
 
-(MISSING, CHUNKER, CANDIDATES, LOW, FUSION, RERANKING, SELECTOR, PROMPT, ANSWER) = STAGES
+(MISSING, PARSER, REDACTION, NOISE, CHUNKER, CANDIDATES, LOW, FUSION, RERANKING, SELECTOR, PROMPT, ANSWER) = STAGES
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,12 @@ def test_wrong_overrides(rag: Verb, override: str, where: str, remedies: list[st
         (["search", "Why?", "trial=0a", "k=3"], "trial", ["is given with k=3", "alone"]),
         (["search", "Why?", "k=0", *GIVEN, "dataset.path=../golden"], "k", ["a whole number from 1"]),
         (["search", "Why?", "fusion=single", *GIVEN, "dataset.path=../golden"], "fusion.index", ["2 indexes"]),
+        (["search", "Why?", "--where", "year"], "--where", ["'year' is no condition", "key=low..high"]),
+        (
+            ["ask", "Why?", "--where", "titel=x", *GIVEN, "dataset.path=../golden"],
+            "within.metadata",
+            ["no key 'titel'", "'title'"],
+        ),
         (["store", "stats"], "store", ["there is none at '.rag/store'", "--store"]),
         (["store", "verify", "--store", "nowhere"], "store", ["there is none at 'nowhere'"]),
         (["store", "gc", "--store", "nowhere"], "store", ["there is none at 'nowhere'"]),

@@ -37,6 +37,20 @@ def study(here: Path, golden: Path) -> str:
     return str(write_experiment(here / "study.yaml", golden, AXES))
 
 
+# Filters
+
+
+@pytest.mark.parametrize("verb_name", ["search", "ask"])
+def test_where_restricts_a_search(rag: Verb, verb_name: str) -> None:
+    generator = ["generator=extractive"] if verb_name == "ask" else []
+    done = rag(verb_name, "When does the ferry leave?", *GIVEN, *generator, "--where", "title=Winter", "--json")
+    found = json.loads(done.out)
+    assert {one["doc_id"] for one in found["passages" if verb_name == "search" else "contexts"]} == {"winter.md"}
+    refused = rag(verb_name, "When?", *GIVEN, *generator, "--where", "titel=Winter")
+    assert refused.code == 2
+    assert "there is no key 'titel'" in refused.err
+
+
 # Help
 
 

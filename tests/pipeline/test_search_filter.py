@@ -220,19 +220,19 @@ def test_characters_that_are_not_there_are_refused(sectioned: Pipeline, span: tu
         narrowed(sectioned, Scope(range=Span("x", 0, 1)))
 
 
-# Tags
+# Metadata
 
 
 @pytest.mark.parametrize("value", [2024, "2024", 2024.0])
-def test_tags_are_values_of_metadata(sectioned: Pipeline, value: object) -> None:
-    assert {name.partition(":")[0] for name in found(sectioned, "leave", Scope(tags={"year": [value]}))} == {"other.md"}
-    assert found(sectioned, "leave", Scope(tags={"year": [1999]})) == []
-    assert found(sectioned, "leave", Scope(tags={"year": []})) == []
+def test_one_of_several_values(sectioned: Pipeline, value: object) -> None:
+    assert {name.partition(":")[0] for name in found(sectioned, "leave", Scope(metadata={"year": [value]}))} == {"other.md"}
+    assert found(sectioned, "leave", Scope(metadata={"year": [1999]})) == []
+    assert found(sectioned, "leave", Scope(metadata={"year": []})) == []
 
 
-def test_a_tag_that_no_document_has_is_refused(sectioned: Pipeline) -> None:
-    with pytest.raises(UserError, match=r"no tag 'yaer'[\s\S]*'year'"):
-        narrowed(sectioned, Scope(tags={"yaer": [2024]}))
+def test_a_key_that_no_document_has_is_refused(sectioned: Pipeline) -> None:
+    with pytest.raises(UserError, match=r"no key 'yaer'[\s\S]*'year'"):
+        narrowed(sectioned, Scope(metadata={"yaer": [2024]}))
 
 
 # Whole documents
@@ -265,7 +265,7 @@ def test_nothing_is_searched_for_whole_documents(opened: Opened) -> None:
 
 
 def test_whole_documents_stand_alone(opened: Opened) -> None:
-    others = (Scope(documents=("bus.md",)), Scope(sections=("Bus",)), Scope(tags={}), Scope(range=Span("bus.md", 0, 3)))
+    others = (Scope(documents=("bus.md",)), Scope(sections=("Bus",)), Scope(metadata={}), Scope(range=Span("bus.md", 0, 3)))
     for other in others:
         with pytest.raises(UserError, match="is given with another"):
             narrowed(opened("fused"), replace(other, whole=("bus.md",)))

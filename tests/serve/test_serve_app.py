@@ -92,6 +92,12 @@ def test_a_search_can_be_restricted(server: Server) -> None:
     assert documents_found(documents=["bus.md", "winter.md"]) == {"bus.md", "winter.md"}
     assert documents_found(sections=["Winter"]) == {"winter.md"}
     assert documents_found(documents=[]) == set()
+    for metadata in ("Winter", ["Winter", "Summer"]):
+        assert documents_found(metadata={"title": metadata}) == {"winter.md"}
+    assert documents_found(tags={"title": ["Winter"]}) == {"winter.md"}, "the name of version 1"
+    for wrong in ({"title": {"from": 2024}}, {"title": {"low": 1}}, {"titel": "Winter"}):
+        problem = server.post("/search", question=QUESTION, within={"metadata": wrong})
+        assert problem.status_code == 422
 
 
 def test_an_answer_can_be_restricted_to_a_selection(server: Server) -> None:
@@ -158,11 +164,11 @@ def test_a_long_document_is_encoded_in_pieces_off_the_loop(server: Server, monke
     monkeypatch.setattr(documents, "PIECE", 10)
     text = server.client.get("/documents/ferry.md").json()["text"]
     assert text == TEXTS["ferry.md"]
-    assert len(pieces) == 1 + -(-len(text) // 10)
+    assert len(pieces) == 2 + -(-len(text) // 10), "the document, its one chunk, its text"
     assert all(name.startswith("AnyIO worker") and length <= 10 for name, length in pieces)
 
 
 @pytest.mark.parametrize("text", ["", 'a "quoted" \\ word\n', "🌴" * 9, "half \ud800 a pair", "\u2028 </script> \x00"])
 def test_a_document_encoded_in_pieces_is_the_document(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "PIECE", 3)
-    assert json.loads(documents._with_text({"id": "d"}, text)) == {"id": "d", "text": text}  # type: ignore[typeddict-item]
+    assert json.loads(b"".join(documents._string(text))) == text

@@ -39,7 +39,7 @@ HOSTILE: Mapping[str, bytes] = {
     "huge": b'{"question": "a", "k": ' + b"9" * 5000 + b"}",
     "far": b'{"question": "a", "within": {"range": {"doc_id": "ferry.md", "start": 0, "end": 99999999999999999999999}}}',
     "backwards": b'{"question": "a", "within": {"range": {"doc_id": "ferry.md", "start": 9, "end": 2}}}',
-    "nothing in it": b'{"question": "a", "within": {"documents": [], "sections": [], "tags": {}, "whole": []}}',
+    "nothing in it": b'{"question": "a", "within": {"documents": [], "sections": [], "metadata": {}, "whole": []}}',
     "everything whole": b'{"question": "a", "within": {"whole": ["ferry.md", "ferry.md", "bus.md"]}}',
     "signs that turn round": '{"question": "\u202e\u200b\ufeff\u0085"}'.encode(),
     "blank": '{"question": "\u3000\u2003\\n"}'.encode(),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
-from rag.core.records import Example, Span
+from rag.core.records import Anchor, Example, Place, document_of, spans_of
 from rag.evaluation.gold_table import ranges
 from rag.evaluation.scoring import Gold
 from rag.execution.graph.plan import PlannedTrial
@@ -17,6 +17,9 @@ from rag.execution.graph.stage_graph import Stage
 
 STAGES = (
     "not in the corpus",
+    "lost by the parser",
+    "lost by redaction",
+    "dropped as noise",
     "cut apart by the chunker",
     "not among the candidates of any index",
     "ranked too low by every index",
@@ -35,45 +38,52 @@ NOWHERE = -1
 class Ground:
     """Properties of groups before any search, each of shape (questions, groups).
 
-    `present`: the corpus has the group. `whole`: one chunk satisfies it. `share`: the largest share of an alternative in one
-    chunk.
+    `kept`: the corpus has the group, and so after the parser, the redaction and the noise rules, shape (4, questions, groups).
+    `whole`: one chunk satisfies it. `share`: the largest share of an alternative in one chunk.
     """
 
-    present: Flags
+    kept: Flags
     whole: Flags
     share: Floats
 
     @classmethod
     def of(cls, corpus: Corpus, examples: Sequence[Example], gold: Gold) -> "Ground":
         """Look up every alternative in the chunks."""
-        document, start, end = _alternatives(corpus, examples)
+        alternatives = _alternatives(examples)
+        place = {document.doc_id: row for row, document in enumerate(corpus.documents)}
+        document = np.array([place.get(document_of(each), -1) for each in alternatives], np.int64)
+        fates = np.array([_FATES.get(each.fate, 0) if isinstance(each, Anchor) else 0 for each in alternatives], np.int64)
         texts = np.array([bool(text.text.strip()) for text in corpus.documents] + [False])
+        # An alternative with a fate was in its file: a parser may lose all text of it.
+        present = texts[document] | ((fates > 0) & (document >= 0))
+        kept = [present, *(present & ((fates == 0) | (fates > stage)) for stage in _FATES.values())]
         chunks = np.append(np.bincount(corpus.doc, minlength=len(corpus.documents)), 0)
         share = (chunks[document] > 0).astype(np.float64)
         whole = share > 0
         spans = gold.span_alternative
-        chars = _most_chars(corpus, document[spans], start[spans], end[spans])
+        pieces = [
+            (number, document[at], span.start, span.end)
+            for number, at in enumerate(spans.tolist())
+            for span in spans_of(alternatives[at])
+        ]
+        chars = _most_chars(corpus, len(spans), *np.array(pieces, np.int64).reshape(-1, 4).T)
         whole[spans] = chars >= gold.span_needed
         share[spans] = chars / gold.span_chars
-        return cls(*(_by_group(values, gold) for values in (texts[document], whole, share)))
+        return cls(np.stack([_by_group(flags, gold) for flags in kept]), _by_group(whole, gold), _by_group(share, gold))
 
 
-def _alternatives(corpus: Corpus, examples: Sequence[Example]) -> tuple[Ints, Ints, Ints]:
-    """Document (-1 if the corpus lacks it), start and end of every alternative, in the order of the gold table."""
-    place = {document.doc_id: row for row, document in enumerate(corpus.documents)}
-    rows = [
-        (place.get(gold.doc_id, -1), gold.start, gold.end) if isinstance(gold, Span) else (place.get(gold, -1), 0, 0)
-        for example in examples
-        for evidence in example.evidence
-        if evidence.grade > 0
-        for gold in evidence.alternatives
-    ]
-    document, start, end = np.array(rows, np.int64).reshape(-1, 3).T
-    return document, start, end
+_FATES: Mapping[str, int] = {"parser": 1, "redaction": 2, "noise": 3}
+"""The numbers of the stages that lose quotes before the chunker."""
 
 
-def _most_chars(corpus: Corpus, document: Ints, start: Ints, end: Ints) -> Ints:
-    """For each span the greatest number of its characters in one chunk."""
+def _alternatives(examples: Sequence[Example]) -> list[Place]:
+    """Every alternative, in the order of the gold table."""
+    groups = (evidence for example in examples for evidence in example.evidence if evidence.grade > 0)
+    return [gold for evidence in groups for gold in evidence.alternatives]
+
+
+def _most_chars(corpus: Corpus, spans: int, number: Ints, document: Ints, start: Ints, end: Ints) -> Ints:
+    """For each span, by its number, the greatest number of the characters of its places in one chunk."""
     sizes = np.array([len(document.text) for document in corpus.documents], np.int64)
     base = np.append(np.cumsum(sizes) - sizes, sizes.sum() + 1)
     first, last = base[corpus.doc] + corpus.start, base[corpus.doc] + corpus.end
@@ -81,8 +91,10 @@ def _most_chars(corpus: Corpus, document: Ints, start: Ints, end: Ints) -> Ints:
     # The running maximum makes the ends ascend if chunks are nested: a superset, in which further chunks share nothing.
     reach = np.maximum.accumulate(last)
     owner, chunk = ranges(np.searchsorted(reach, start, "right"), np.searchsorted(first, end))
-    most = np.zeros(len(start), np.int64)
-    np.maximum.at(most, owner, np.minimum(last[chunk], end[owner]) - np.maximum(first[chunk], start[owner]))
+    found, pair = np.unique(number[owner] * (len(corpus) + 1) + chunk, return_inverse=True)
+    common = np.minimum(last[chunk], end[owner]) - np.maximum(first[chunk], start[owner])
+    most = np.zeros(spans, np.int64)
+    np.maximum.at(most, found // (len(corpus) + 1), np.bincount(pair, np.maximum(common, 0), len(found)).astype(np.int64))
     return most
 
 
@@ -145,7 +157,7 @@ def fallen(steps: Steps, look: Look, ground: Ground, k: int, rerank_depth: int, 
         final if contexts is None else final & contexts,
     ]
     soon = _any(within(key) for key in (*searched, steps.reranked, steps.selected))
-    innocent = np.stack([ground.present, ground.whole | soon, *np.logical_or.accumulate(later[::-1])[::-1]])
+    innocent = np.stack([*ground.kept, ground.whole | soon, *np.logical_or.accumulate(later[::-1])[::-1]])
     kept = innocent.all(axis=0) | (look(steps.selected, 0) < 0)
     return np.where(kept, NOWHERE, np.argmin(innocent, axis=0))
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from rag.core.errors import DataError
-from rag.core.records import Example, Span
+from rag.core.records import Example, document_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.trec import write_qrels, write_run
 from rag.evaluation.scoring import document_rankings
@@ -32,7 +32,7 @@ def grades(example: Example) -> dict[str, int]:
     by_document = dict.fromkeys(sorted(example.judged), 0)
     for group in example.evidence:
         for place in group.alternatives:
-            doc_id = place.doc_id if isinstance(place, Span) else place
+            doc_id = document_of(place)
             by_document[doc_id] = max(by_document.get(doc_id, 0), group.grade)
     return by_document
 

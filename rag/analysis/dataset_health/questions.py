@@ -11,7 +11,7 @@ from rag.analysis.dataset_health.findings import Finding
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.indexes.bm25s import Bm25sIndex
 from rag.components.indexes.terms import Words
-from rag.core.records import Evidence, Example, Span
+from rag.core.records import Evidence, Example, spans_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import similar_pairs
 from rag.evaluation.gold_matching import judge
@@ -119,7 +119,8 @@ class _Gold:
 
     def _common(self, group: Evidence, terms: frozenset[str]) -> Iterator[frozenset[str]]:
         for place in group.alternatives:
-            if isinstance(place, Span):
-                yield terms.intersection(self.words.terms(self.texts[place.doc_id][place.start : place.end]))
-            else:
+            if isinstance(place, str):
                 yield from (terms & chunk for chunk in self.chunks.get(place, ()))
+            else:
+                quote = " ".join(self.texts[span.doc_id][span.start : span.end] for span in spans_of(place))
+                yield terms.intersection(self.words.terms(quote))

@@ -83,7 +83,7 @@ def run(ready: Prepared, listen: Listener) -> str:
     """
     golden = ready.trial.golden
     if golden.sizes.get(HOLDOUT):
-        holdout_log.look(ready.store, golden.split(HOLDOUT).golden_digest, [ready.trial.trial_id], ready.plan.experiment.name)
+        holdout_log.look(ready.store, golden.split(HOLDOUT).asked_digest, [ready.trial.trial_id], ready.plan.experiment.name)
     outcomes = carry_out(ready.plan, ready.store, ready.settings, listen).checked()
     ended = outcomes.get(ready.trial.ends.score)
     if ended and ended.status == "stopped":

@@ -8,7 +8,7 @@ import numpy as np
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Example, Span
+from rag.core.records import Example, Place, Span, document_of, spans_of
 from rag.evaluation.scoring import Gold
 
 
@@ -73,21 +73,25 @@ class _Placing:
         inside = {document.doc_id: range(*edges[row : row + 2]) for row, document in enumerate(corpus.documents)}
         return cls(corpus, inside, frozenset(gold.relevant.tolist()), iter(gold.span_needed.tolist()))
 
-    def places(self, row: Sequence[int], group: int, alternatives: Sequence[Span | str]) -> Iterator[_Place]:
+    def places(self, row: Sequence[int], group: int, alternatives: Sequence[Place]) -> Iterator[_Place]:
         known = frozenset(row)
         for gold in alternatives:
-            chunks = self.inside.get(gold.doc_id if isinstance(gold, Span) else gold, range(0))
+            chunks = self.inside.get(document_of(gold), range(0))
             present = [position for position in chunks if position in known]
-            if isinstance(gold, Span):
-                held = {position: bits for position in present if (bits := self._bits(position, gold))}
-                yield _Place(group, next(self.needed), held)
-            else:
+            if isinstance(gold, str):
                 yield _Place(group, 1, dict.fromkeys(present, 1))
+            else:
+                held = {position: bits for position in present if (bits := self._bits(position, spans_of(gold)))}
+                yield _Place(group, next(self.needed), held)
 
-    def _bits(self, position: int, gold: Span) -> int:
-        begin = max(int(self.corpus.start[position]), gold.start) - gold.start
-        end = min(int(self.corpus.end[position]), gold.end) - gold.start
-        return (1 << end) - (1 << begin) if begin < end else 0
+    def _bits(self, position: int, spans: Sequence[Span]) -> int:
+        bits = shift = 0
+        for span in spans:
+            begin = max(int(self.corpus.start[position]), span.start) - span.start
+            end = min(int(self.corpus.end[position]), span.end) - span.start
+            bits |= ((1 << end) - (1 << begin)) << shift if begin < end else 0
+            shift += span.end - span.start
+        return bits
 
 
 @dataclass

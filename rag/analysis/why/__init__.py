@@ -7,7 +7,8 @@ from typing import Any
 from rag.analysis.why.account import Account, account
 from rag.analysis.why.overview import Overview, Overviews, overview
 from rag.analysis.why.reopened_trial import ReopenedTrial, find, prepare
-from rag.core.records import Example, Span
+from rag.core.pages import pages_of
+from rag.core.records import Anchor, Document, Example, Place, spans_of
 
 __all__ = ["Account", "Overview", "Overviews", "ReopenedTrial", "Why", "explain", "find", "overview", "prepare"]
 
@@ -30,16 +31,26 @@ def explain(example: Example, trials: Sequence[ReopenedTrial]) -> Why:
 
 
 def _question(example: Example, reopened: ReopenedTrial) -> dict[str, Any]:
-    texts = {document.doc_id: document.text for document in reopened.trial.golden.documents}
+    documents = {document.doc_id: document for document in reopened.trial.golden.documents}
 
-    def place(gold: Span | str) -> dict[str, Any]:
+    def place(gold: Place) -> dict[str, Any]:
         if isinstance(gold, str):
             return {"document": gold}
-        quote = texts.get(gold.doc_id, "")[gold.start : gold.end]
-        return {"document": gold.doc_id, "start": gold.start, "end": gold.end, "quote": quote}
+        spans = [(span.start, span.end) for span in spans_of(gold)]
+        document = documents[gold.doc_id]
+        quote = " … ".join(document.text[start:end] for start, end in spans)
+        whole = {"start": spans[0][0], "end": spans[-1][1], "page": _page(document, spans)} if spans else {}
+        fate = {"fate": gold.fate, "rule": gold.rule, "pieces": spans} if isinstance(gold, Anchor) else {}
+        return {"document": gold.doc_id} | whole | {"quote": quote} | fate
 
     graded = (evidence for evidence in example.evidence if evidence.grade > 0)
     groups = [{"grade": group.grade, "any": [place(gold) for gold in group.alternatives]} for group in graded]
     history = [{"role": turn.role, "text": turn.text} for turn in example.query.history]
     about = {"id": example.query.query_id, "text": example.query.text, "history": history, "kind": example.kind}
     return about | {"split": example.split, "answers": list(example.answers), "evidence": groups}
+
+
+def _page(document: Document, spans: Sequence[tuple[int, int]]) -> dict[str, int] | None:
+    """The first and the last page of the pieces of a quote; None for a document without pages."""
+    pages = pages_of(document.blocks, spans[0][0], spans[-1][1])
+    return {"first": pages[0], "last": pages[1]} if pages else None

@@ -12,7 +12,7 @@ from rag.analysis.why.reopened_trial import ReopenedTrial, row_of
 from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Answer, Evidence, Example, Reply, Sought, Span
+from rag.core.records import Anchor, Answer, Evidence, Example, Reply, Sought, Span, document_of, spans_of
 from rag.execution.graph.stage_inputs import answers_of
 from rag.execution.store.serialisation import sought_of
 from rag.execution.sweep import trial_scores
@@ -115,7 +115,8 @@ class _Row:
 
     def _whereabouts(self, group: int, unit: str) -> Whereabouts:
         return Whereabouts(
-            documents=[gold if isinstance(gold, str) else gold.doc_id for gold in self.groups[group].alternatives],
+            documents=[document_of(gold) for gold in self.groups[group].alternatives],
+            rules=[gold.rule for gold in self.groups[group].alternatives if isinstance(gold, Anchor) and gold.rule],
             indexes={name: self._rank(key, group) for name, key in self.steps.indexes.items()},
             **{step: self._rank(getattr(self.steps, step), group) for step in ("fused", "reranked", "selected")},
             share=float(self.reader.ground(self.asked.trial).share[self.row, group]),
@@ -178,8 +179,8 @@ def _gold(corpus: Corpus, position: int, groups: Sequence[Evidence]) -> list[dic
     marks = []
     for group, evidence in enumerate(groups):
         for gold in evidence.alternatives:
-            whole = Span(gold, span.start, span.end) if isinstance(gold, str) else gold
-            start, end = max(whole.start, span.start), min(whole.end, span.end)
-            if whole.doc_id == span.doc_id and start < end:
-                marks.append({"group": group, "start": start - span.start, "end": end - span.start})
+            for whole in (Span(gold, span.start, span.end),) if isinstance(gold, str) else spans_of(gold):
+                start, end = max(whole.start, span.start), min(whole.end, span.end)
+                if whole.doc_id == span.doc_id and start < end:
+                    marks.append({"group": group, "start": start - span.start, "end": end - span.start})
     return marks

@@ -54,7 +54,7 @@ class Overviews:
 
 def overview(trials: Sequence[ReopenedTrial]) -> Overviews:
     """The lost questions of one or two trials; ConfigError if their questions differ."""
-    if len({each.trial.golden.golden_digest for each in trials}) > 1:
+    if len({each.trial.golden.asked_digest for each in trials}) > 1:
         raise ConfigError("trial", "the two trials have different questions", "name two trials over the same questions")
     overviews = [_overview(each) for each in trials]
     lost = {query_id for each in overviews for query_id in each.lost}

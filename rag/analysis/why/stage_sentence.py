@@ -10,8 +10,8 @@ from rag.analysis.blame.corridor import STAGES
 class Whereabouts:
     """The ranks of one group: by index and after every later step, 0 if it was not found.
 
-    `share` is the largest share of an alternative in one chunk, `coverage` the share that is needed; ranks count `unit`,
-    `passage` or `document`. `rerank_depth` is 0 without a reranker.
+    `rules` say what lost its quotes before the chunker. `share` is the largest share of an alternative in one chunk, `coverage`
+    the share that is needed; ranks count `unit`, `passage` or `document`. `rerank_depth` is 0 without a reranker.
     """
 
     documents: Sequence[str]
@@ -25,6 +25,7 @@ class Whereabouts:
     rerank_depth: int
     depth: int
     unit: str = "passage"
+    rules: Sequence[str] = ()
 
     def place(self, rank: int) -> str:
         """A rank in words."""
@@ -60,6 +61,11 @@ class Whereabouts:
         return f"{', '.join(names)} and {last} do not have it" if names else f"{last} does not have it"
 
     @property
+    def lost(self) -> str:
+        """The documents whose parsed text lost the group, and the rules that lost it."""
+        return f"{' or '.join(dict.fromkeys(self.documents))} ({'; '.join(dict.fromkeys(self.rules))})"
+
+    @property
     def held(self) -> str:
         """The largest share of the group in one chunk, and the share that is needed."""
         if not self.share:
@@ -69,6 +75,9 @@ class Whereabouts:
 
 SENTENCES: tuple[Callable[[Whereabouts], str], ...] = (
     lambda at: f"Not in the corpus: there is no text of {' or '.join(dict.fromkeys(at.documents))}.",
+    lambda at: f"Lost by the parser: the text that it made of {at.lost}.",
+    lambda at: f"Lost by redaction: a placeholder is in its place in {at.lost}.",
+    lambda at: f"Dropped as noise: a rule took it out of {at.lost}.",
     lambda at: f"Cut apart by the chunker: {at.held}, and the first {at.k} together do not either.",
     lambda at: f"Not among the candidates of any index: {at.missing} in the first {at.depth}.",
     lambda at: f"Ranked too low by every index: {at.nearest}, {at.cut}.",

@@ -1,15 +1,28 @@
 """A folder of files as a corpus."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
-from rag.core.roles import Parser, Redactor
+from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
+from rag.core.source_files import SourceFile
 from rag.documents.children import default_workers
 from rag.documents.file_tree import Skipped, listed, tally
+from rag.documents.manifest import ManifestLine, skipped_files
+from rag.documents.metadata import TABLE, MetadataSources
+from rag.documents.noise import Dropped, without_noise
 from rag.documents.reading import Unreadable, read_files, unparsed
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Files that must be parsed, by name, and the lines of files that need no parsing."""
+
+    to_read: dict[str, SourceFile]
+    decided: list[ManifestLine]
 
 
 class FolderLoader:
@@ -17,10 +30,14 @@ class FolderLoader:
 
     `parsers` maps suffixes without the dot to parsers. `patterns` are glob patterns relative to `path`, compared without regard
     to case; null takes every file. `redactor` finds values that are replaced by placeholders before anything is stored.
-    `workers` is the number of processes that parse; null takes one for each core, at most 4.
+    `ingest` decides which of these files become documents: by path, type, size and age before they are parsed, by language
+    and content after it. `noise` finds text that is no content, such as page headers; after `load`, `dropped` has it by doc_id.
+
+    Metadata come from the properties of the file, from `path_metadata` (patterns such as `{department}/{year}/**`), from front
+    matter of Markdown, and from `metadata_table`, a CSV file in the folder; later ones overrule earlier ones.
 
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
-    system. Empty files are kept. After `load`, `skipped` names all other files with a reason.
+    system. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped` those that are no documents.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("workers",)
@@ -30,7 +47,11 @@ class FolderLoader:
         path: str,
         parsers: Mapping[str, Parser],
         redactor: Redactor,
+        ingest: IngestionRules,
+        noise: NoiseFilter,
         patterns: Sequence[str] | None = None,
+        path_metadata: Sequence[str] = (),
+        metadata_table: str | None = TABLE,
         workers: int | None = None,
     ) -> None:
         """Raise ConfigError for a parser that does not read its suffix, and for patterns that leave the folder."""
@@ -53,12 +74,16 @@ class FolderLoader:
         self.parsers = dict(parsers)
         self.patterns = tuple(patterns or (f"**/*.{suffix}" for suffix in parsers))
         self.redactor, self.workers = redactor, workers
-        self.skipped: tuple[Skipped, ...] = ()
+        self.rules = ingest
+        self.noise = noise
+        self.metadata = MetadataSources(self.path, path_metadata, metadata_table)
+        self.dropped: dict[str, tuple[Dropped, ...]] = {}
+        self.manifest: tuple[ManifestLine, ...] = ()
 
     def unparsed(self) -> tuple[int, list[tuple[Parser, int]]]:
         """The number of files, and parser and bytes of each that a process would have to parse; DataError as `load`."""
-        files, _ = self._listed()
-        return len(files), list(unparsed(files, self.parsers, self.redactor))
+        paths = {name: file.path for name, file in self.selected().to_read.items()}
+        return len(paths), list(unparsed(paths, self.parsers, self.redactor))
 
     @property
     def processes(self) -> int:
@@ -67,24 +92,62 @@ class FolderLoader:
 
     def load(self) -> Iterator[Document]:
         """Yield documents by their doc_id; DataError for a missing folder, no readable file, or a link out of the folder."""
-        files, skipped = self._listed()
-        texts = 0
-        for file in read_files(dict(sorted(files.items())), self.parsers, self.redactor, self.workers):
-            content = file.content
-            if isinstance(content, Unreadable):
-                skipped.append(Skipped(file.name, content.reason, content.detail, wanted=True))
-                continue
-            texts += 1
-            yield Document(file.name, content.text, content.metadata, content.blocks, content.redactions)
-        self.skipped = tuple(sorted(skipped))
-        if not texts:
+        lines = []
+        for line, document in self.ingest(self.selected()):
+            lines.append(line)
+            if document:
+                yield document
+        self.manifest = tuple(sorted(lines, key=lambda line: line.path))
+        if all(line.decision != "included" for line in lines):
             raise self._empty()
 
-    def _listed(self) -> tuple[dict[str, Path], list[Skipped]]:
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """All files that are no documents, with reasons, after `load`."""
+        return skipped_files(self.manifest)
+
+    def selected(self) -> "Selection":
+        """The files to parse, and the lines of the others; DataError as `load`. Nothing is parsed."""
         if not self.path.is_dir():
             below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
             raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
-        return listed(self.path, self.patterns)
+        files, skipped = self.metadata.apart(*listed(self.path, self.patterns))
+        found = Selection({}, [ManifestLine.unlisted(file) for file in skipped])
+        for name, path in sorted(files.items()):
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue  # removed since the listing
+            file = SourceFile(name, path, status.st_size, status.st_mtime)
+            decision = self.rules.decide(file)
+            if decision and not decision.includes:
+                found.decided.append(ManifestLine.of(file, decision))
+            else:
+                found.to_read[name] = file
+        return found
+
+    def ingest(self, found: "Selection") -> Iterator[tuple[ManifestLine, Document | None]]:
+        """Parse the selected files: one line for each file of the folder, with its document if it is included."""
+        yield from ((line, None) for line in found.decided)
+        self.dropped = {}
+        yield from without_noise(self._read(found), self.noise, self.dropped)
+
+    def _read(self, found: "Selection") -> Iterator[tuple[ManifestLine, Document | None]]:
+        """The lines of parsed files, with the document of an included file."""
+        paths = {name: file.path for name, file in found.to_read.items()}
+        metadata = self.metadata.read(paths, [line.path for line in found.decided], self.redactor)
+        for read in read_files(paths, self.parsers, self.redactor, self.workers):
+            file = found.to_read[read.name]
+            line, content = ManifestLine.of(file).read(read), read.content
+            if isinstance(content, Unreadable):
+                yield line, None
+                continue
+            decision = self.rules.decide(replace(file, text=content.text))
+            line = line.decided(decision) if decision else line
+            properties = metadata.of(read.name, content)
+            document = Document(read.name, content.text, properties, content.blocks, content.redactions)
+            line = line.measured(document)
+            yield line, document if line.decision == "included" else None
 
     def _empty(self) -> DataError:
         failed = [f"{file.name}: {file.detail or file.reason}" for file in self.skipped if file.wanted]

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from rag.core.errors import DataError, UserError, closest, together
-from rag.core.records import SPLITS, Document, Evidence, Example, Query, Span, Turn
+from rag.core.records import SPLITS, Document, Evidence, Example, Place, Query, Turn
 from rag.documents.files import gathered
 from rag.documents.json_rows import Row, read_rows
-from rag.documents.quote_anchors import anchor, find_document
+from rag.documents.parsed_anchors import Quoted
+from rag.documents.quote_anchors import find_document, place_of
 
 QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})
 QUESTION |= {"answers", "evidence", "unanswerable"}
 TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
-ALTERNATIVE = frozenset({"doc", "start", "end", "quote"})
+ALTERNATIVE = frozenset({"doc", "start", "end", "quote", "page"})
 T = TypeVar("T")
 
 
@@ -26,7 +27,8 @@ class NativeQuestions:
     `id` and `text` are required; `kind`, `tags`, `split` (tune or holdout), `cluster` (default: its dialogue, or its id),
     `history` (`role`, `text`), `answers` and `evidence` are optional. Evidence is a list of groups, all of them needed:
     `grade` (default 1) and `any`, the alternatives: `doc` alone for a whole document, with `quote` for a span of it. `start`
-    and `end` decide between several occurrences of a quote, and are ignored if the document has changed.
+    and `end` decide between several occurrences of a quote, and are ignored if the document has changed. In a document of a
+    parser a quote is found with tolerance, and `page`, from 1, decides between several places.
 
     Questions of one conversation name it in `dialogue` and their number in it in `turn`, from 1; `rewrite` is the question as
     a person would ask it without the earlier turns.
@@ -146,13 +148,14 @@ def _one_of(row: Row, key: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
-def _alternative(row: Row, documents: Mapping[str, Document]) -> Span | str:
+def _alternative(row: Row, documents: Mapping[str, Document]) -> Place:
     row.only(ALTERNATIVE)
-    document = find_document(row.name("doc"), documents, row.where)
-    offsets = row.has("start") or row.has("end")
+    offsets, page = row.has("start") or row.has("end"), row.whole("page", 0)
     if not row.has("quote"):
-        if offsets:
-            raise DataError(row.where, "'start' and 'end' are given without a 'quote'", "add the quote")
-        return document.doc_id
+        if offsets or page:
+            raise DataError(row.where, "'start', 'end' or 'page' is given without a 'quote'", "add the quote")
+        return find_document(row.name("doc"), documents, row.where).doc_id
+    if row.has("page") and page < 1:
+        raise DataError(row.where, f"'page' is {page}", "pages count from 1")
     place = (row.whole("start"), row.whole("end")) if offsets else None
-    return anchor(document, row.text("quote"), place, row.where, documents)
+    return place_of(row.name("doc"), Quoted(row.text("quote"), place, page), row.where, documents)

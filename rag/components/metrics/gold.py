@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rag.core.errors import ConfigError
-from rag.core.records import Answer, Evidence, Example, Span
+from rag.core.records import Answer, Evidence, Example, Place, Span, spans_of
 from rag.core.text.citations import CitedSentence, cited_sentences
 from rag.core.text.refusals import claims
 
@@ -70,10 +70,11 @@ class Grounds:
         return any(_holds(span, gold, self.coverage) for span in spans for gold in group.alternatives)
 
 
-def _holds(passage: Span, gold: Span | str, coverage: float) -> bool:
+def _holds(passage: Span, gold: Place, coverage: float) -> bool:
     if isinstance(gold, str):
         return passage.doc_id == gold
-    shared = min(passage.end, gold.end) - max(passage.start, gold.start)
-    shorter = min(passage.end - passage.start, gold.end - gold.start)
+    spans = spans_of(gold) if passage.doc_id == gold.doc_id else ()
+    shared = sum(max(min(passage.end, span.end) - max(passage.start, span.start), 0) for span in spans)
+    shorter = min(passage.end - passage.start, sum(span.end - span.start for span in spans))
     # Rounded as in rag.evaluation.gold_table: 0.55 of 100 characters are 55 in spite of binary fractions.
-    return passage.doc_id == gold.doc_id and shared >= max(1, math.ceil(round(coverage * shorter, 6)))
+    return shared >= max(1, math.ceil(round(coverage * shorter, 6)))

@@ -39,8 +39,9 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 }
 """The layout parameters, each with the placeholders that it needs."""
 
-SOURCE = ("text", "document", "title", "section")
-"""The placeholders for the parts of a source in `context_format`; `text` is needed."""
+SOURCE = ("text", "document", "title", "section", "page", "date", "status")
+"""The placeholders for the parts of a source in `context_format`; `text` is needed, `date` and `status` are metadata."""
+METADATA = "; metadata of documents go into prompt.metadata=[{name}]"
 LABEL = 200
 """The most characters that are shown of a document's name, a title and a section."""
 
@@ -61,7 +62,8 @@ class SectionPrompt:
     before the first context and after the last one.
 
     `context_format` is the layout of a source: {number}, {text} and optionally {document} (its doc_id), {title} (the first
-    heading of the document, or its file name) and {section} (the headings above the passage, outermost first).
+    heading of the document, or its file name), {section} (the headings above the passage, outermost first), {page}, and the
+    metadata {date}, {status} and those that `metadata` names. What a document does not have is an empty text.
 
     `reasoning` names one of `strategies`. A strategy that names {announcement} asks for reasoning first: the answer begins
     after these words. ConfigError for a placeholder that is unknown or missing, or that would show contexts twice.
@@ -81,6 +83,7 @@ class SectionPrompt:
     announcement: str = ""
     project: str = ""
     system: Sequence[str] = ("role", "instruction", "output_constraints", "style_or_tone", "output_format", "examples", "goal")
+    metadata: Sequence[str] = ()
     strategies: Mapping[str, Section] = field(default_factory=lambda: {"none": ""})
     section_separator: str = "\n\n"
     context_separator: str = "\n\n"
@@ -92,12 +95,17 @@ class SectionPrompt:
     nothing: str = ""
 
     def __post_init__(self) -> None:
+        if isinstance(self.metadata, str) or {*self.metadata} & {"number", *SOURCE[:5]}:
+            raise ConfigError(
+                "prompt.metadata", f"is {self.metadata!r}", "a list of keys of metadata, such as [department, year]"
+            )
         check_choice("prompt.reasoning", self.reasoning, self.strategies)
         if not _lines(self.instruction).strip():
             raise ConfigError("prompt.instruction", "is empty", "write what the model does with the contexts and the question")
         for layout, needed in LAYOUTS.items():
-            known = (*needed, *SOURCE[1:]) if layout == "context_format" else needed
-            check_template(f"prompt.{layout}", getattr(self, layout), needed, known)
+            is_source = layout == "context_format"
+            known, hint = ((*needed, *SOURCE[1:], *self.metadata), METADATA) if is_source else (needed, "")
+            check_template(f"prompt.{layout}", getattr(self, layout), needed, known, hint)
         for name, text in self._sections.items():
             check_template(f"prompt.{name}", text, known=PLACEHOLDERS)
         self._check_places()
@@ -123,12 +131,20 @@ class SectionPrompt:
 
     def quoted(self, sources: Sequence[Source]) -> tuple[str, ...]:
         """`context_format` of each source, from its first to its last placeholder: the document text, which guards frame."""
-        inner = split_around(self.context_format, SOURCE)[1]
+        inner = split_around(self.context_format, self._parts)[1]
         return tuple(fill(inner, self._source(number, source)) for number, source in enumerate(sources, 1))
 
     def _source(self, number: int, source: Source) -> dict[str, str]:
-        labels = {"document": source.document, "title": source.title, "section": source.section or self.nothing}
-        return {"number": str(number), "text": source.text} | {name: _label(text) for name, text in labels.items()}
+        values = {name: source.metadata.get(name, "") for name in self._parts}
+        known = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}
+        section, page = source.section or self.nothing, str(source.page or "")
+        labels = known | {"document": source.document, "title": source.title, "section": section, "page": page}
+        return {name: _label(text) for name, text in labels.items()} | {"number": str(number), "text": source.text}
+
+    @cached_property
+    def _parts(self) -> tuple[str, ...]:
+        """The placeholders of a source that guards frame."""
+        return (*SOURCE, *self.metadata)
 
     def render(self, material: Material) -> tuple[Message, ...]:
         """The messages; contexts are numbered from 1 in their order."""
@@ -183,7 +199,7 @@ class SectionPrompt:
 
     def _contexts(self, material: Material) -> str:
         """The contexts with the texts of guards around them."""
-        head, _, tail = split_around(self.context_format, SOURCE)
+        head, _, tail = split_around(self.context_format, self._parts)
         numbered = ((str(number), text) for number, text in enumerate(material.contexts, 1))
         shown = [fill(head, {"number": number}) + text + fill(tail, {"number": number}) for number, text in numbered]
         around = (material.before, *(shown or [self.no_contexts]), material.after)

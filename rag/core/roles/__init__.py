@@ -39,7 +39,9 @@ from rag.core.roles.retrieving import (
     Fingerprinted,
     Fusion,
     Index,
+    IngestionRules,
     Loader,
+    NoiseFilter,
     Parser,
     Questions,
     Redactor,
@@ -68,7 +70,7 @@ ROLES: Mapping[str, type] = {
 }
 """Config group → the Protocol of its choices."""
 
-LOADER_PARTS: Mapping[str, type] = {"parser": Parser, "redactor": Redactor}
+LOADER_PARTS: Mapping[str, type] = {"parser": Parser, "redactor": Redactor, "ingest": IngestionRules, "noise": NoiseFilter}
 """Config groups whose choices are parts of a loader → the Protocol of their choices."""
 
 SEVERAL: Mapping[str, tuple[type, ...]] = {

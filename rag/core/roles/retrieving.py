@@ -6,6 +6,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Arrays, Document, Example, Parsed, Span, Vectors
+from rag.core.source_files import Decision, SourceFile
 
 
 @runtime_checkable
@@ -48,6 +49,30 @@ class Redactor(Protocol):
 
     def find(self, text: str) -> Sequence[tuple[int, int, str]]:
         """The values as (start, end, rule) in reading order; they do not overlap."""
+        ...
+
+
+@runtime_checkable
+class IngestionRules(Protocol):
+    """Decides which files of a folder become documents.
+
+    `purpose` says in a sentence what the corpus is for; `keys` are the keys of the rules, in their order.
+    """
+
+    purpose: str
+    keys: Sequence[str]
+
+    def decide(self, file: SourceFile) -> Decision | None:
+        """The decision, or None where it depends on the text and `file.text` is None."""
+        ...
+
+
+@runtime_checkable
+class NoiseFilter(Protocol):
+    """Finds text that is no content, such as page headers."""
+
+    def find(self, documents: Sequence[Document]) -> list[list[tuple[int, int, str]]]:
+        """The noise of each document of a corpus as (start, end, rule) in reading order; documents without blocks have none."""
         ...
 
 

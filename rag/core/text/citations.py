@@ -9,7 +9,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.core.records import Answer, Ranking, Span
+from rag.core.pages import label, pages_of
+from rag.core.records import Answer, Chunk, Ranking, Span
 from rag.core.text.edits import Cut, Edited
 from rag.core.text.quotes import quoted, section_of
 from rag.core.text.sentences import Piece, blocks, is_heading, sentences, trimmed
@@ -161,13 +162,38 @@ def _words(text: str, sentence: CitedSentence, contexts: Ranking) -> dict[int, t
     return {number: (quote, section_of(quote, chunks[number])) for number, quote in quotes.items()}
 
 
-def sections_of(answer: Answer) -> list[str]:
-    """For each context the sections of its cited words, joined by `; `; the section of the chunk if it is not cited."""
-    sections = [dict[str, None]() for _ in answer.contexts]
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The sections of a passage, joined by `; `, and its first and last page, None for a document without pages."""
+
+    section: str
+    pages: tuple[int, int] | None
+
+    def __str__(self) -> str:
+        """`Annual leave · p. 3`; empty if neither is known."""
+        return " · ".join(filter(None, (self.section, label(self.pages))))
+
+
+def place_of(chunk: Chunk) -> Place:
+    """The section and the pages of a whole chunk."""
+    return Place(chunk.section, pages_of(chunk.blocks, chunk.span.start, chunk.span.end))
+
+
+def places_of(answer: Answer) -> list[Place]:
+    """For each context the sections and pages of its cited words; those of the chunk if it is not cited."""
+    cited_words: list[list[Citation]] = [[] for _ in answer.contexts]
     for citation in citations(answer.reply.text, answer.contexts):
-        sections[citation.number - 1][citation.section] = None
-    rows = zip(sections, answer.contexts, strict=True)
-    return ["; ".join(filter(None, names)) if names else hit.chunk.section for names, hit in rows]
+        cited_words[citation.number - 1].append(citation)
+    return [_place(hit.chunk, words) for hit, words in zip(answer.contexts, cited_words, strict=True)]
+
+
+def _place(chunk: Chunk, words: Sequence[Citation]) -> Place:
+    if not words:
+        return place_of(chunk)
+    found = [pages_of(chunk.blocks, each.quote.start, each.quote.end) for each in words]
+    known = [page for pages in found if pages for page in pages]
+    sections = dict.fromkeys(each.section for each in words if each.section)
+    return Place("; ".join(sections), (min(known), max(known)) if known else None)
 
 
 def _pieces(plain: str, start: int, stop: int) -> Iterator[Piece]:

@@ -25,13 +25,19 @@ def split_around(template: str, names: Collection[str]) -> tuple[str, str, str]:
     return template[:start], template[start:end], template[end:]
 
 
-def check_template(where: str, template: str, needed: Collection[str] = (), known: Collection[str] | None = None) -> None:
-    """Raise ConfigError for a placeholder that is missing, or that is not in `known` (None: any name may be used)."""
+def check_template(
+    where: str, template: str, needed: Collection[str] = (), known: Collection[str] | None = None, hint: str = ""
+) -> None:
+    """Raise ConfigError for a placeholder that is missing, or that is not in `known` (None: any name may be used).
+
+    An error about an unknown one ends with `hint`, in which `{name}` becomes its name.
+    """
     names = placeholders(template)
     for name in names:
         if known is not None and name not in known:
             literal = f"{{{{{name}}}}} writes {{{name}}} itself"
             remedy = f"{closest(name, known)}; {literal}" if known else f"this text has no placeholders; {literal}"
+            remedy += fill(hint, {"name": name})
             raise ConfigError(where, f"holds the unknown placeholder {{{name}}}", remedy)
     for name in needed:
         if name not in names:

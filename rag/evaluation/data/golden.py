@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
 from rag.core.errors import DataError, UserError, closest, together
-from rag.core.records import SPLITS, Document, Evidence, Example, Span
+from rag.core.records import FATES, SPLITS, Anchor, Document, Evidence, Example, Fate, Span, document_of, spans_of
 from rag.core.roles import Loader, Questions
 from rag.documents.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.files import gathered
@@ -88,22 +88,47 @@ class Golden:
         """SHA-256 over all fields of the questions, in their order, which is that of the rows of results."""
         return _digest(question_record(example) for example in self.examples)
 
+    @cached_property
+    def asked_digest(self) -> str:
+        """The golden digest with quotes as they are asked: the same for every parser and redactor of a corpus."""
+        return _digest(asked_record(example) for example in self.examples)
+
+    @cached_property
+    def fates(self) -> dict[str, int]:
+        """The numbers of quotes by fate, in the order of FATES, without zeros; quotes in the texts of files are exact."""
+        places = (place for example in self.examples for group in example.evidence for place in group.alternatives)
+        found = Counter(fate_of(place) for place in places if not isinstance(place, str))
+        return {fate: found[fate] for fate in FATES if found[fate]}
+
     @property
     def by_digest(self) -> dict[str, "Golden"]:
         """This set under each of its three digests, as the stages of a graph look it up."""
         return dict.fromkeys((self.corpus_digest, self.queries_digest, self.golden_digest), self)
 
 
+def fates_in_words(fates: Mapping[str, int]) -> str:
+    """`46 exact, 3 in pieces, 1 lost by the parser`; empty if all quotes are exact."""
+    if not set(fates) - {"exact"}:
+        return ""
+    words = {"exact": "exact", "pieced": "in pieces", "parser": "lost by the parser", "redaction": "lost by redaction"}
+    return ", ".join(f"{fates[fate]} {words.get(fate, 'dropped as noise')}" for fate in fates)
+
+
+def fate_of(place: Span | Anchor) -> Fate:
+    """The fate of a quote."""
+    return place.fate if isinstance(place, Anchor) else "exact"
+
+
 def gold_spans(example: Example) -> list[Span]:
-    """The spans in the evidence of a question, each once, in their order."""
+    """The spans in the evidence of a question, each once, in their order; without quotes in pieces."""
     places = (place for group in example.evidence for place in group.alternatives)
-    return list(dict.fromkeys(place for place in places if isinstance(place, Span)))
+    return list(dict.fromkeys(spans[0] for place in places if len(spans := spans_of(place)) == 1))
 
 
 def gold_documents(example: Example) -> list[str]:
     """The documents that hold the evidence of a question, each once, in their order."""
     places = (place for group in example.evidence for place in group.alternatives)
-    return list(dict.fromkeys(place.doc_id if isinstance(place, Span) else place for place in places))
+    return list(dict.fromkeys(document_of(place) for place in places))
 
 
 def load_documents(loader: Loader) -> tuple[Document, ...]:
@@ -132,7 +157,10 @@ def load(loader: Loader, questions: Questions) -> Golden:
     Nothing is stratified. Fewer questions are all `tune`.
     """
     documents, skipped = load_documents(loader), skipped_by(loader)
-    ordered = Documents(documents, {file.name: file.detail or file.reason for file in skipped})
+    reasons = {file.name: file.detail or file.reason for file in skipped}
+    unread = frozenset(file.name for file in skipped if file.wanted)
+    dropped = {name: [(part.rule, part.text) for part in parts] for name, parts in getattr(loader, "dropped", {}).items()}
+    ordered = Documents(documents, reasons, dropped, unread)
     examples = _checked(questions, ordered)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
     clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)
@@ -187,10 +215,14 @@ def _check_group(group: Evidence, documents: Mapping[str, Document], where: str)
         what = f"an evidence group has {len(group.alternatives)} places and grade {group.grade}"
         raise DataError(where, what, "give it a place and a grade of 1 or more")
     for place in group.alternatives:
-        document = find_document(place.doc_id if isinstance(place, Span) else place, documents, where)
-        if isinstance(place, Span) and not 0 <= place.start < place.end <= len(document.text):
-            what = f"the span {place.start} to {place.end} lies outside {document.doc_id!r} ({len(document.text)} characters)"
-            raise DataError(where, what, "offsets count characters from 0, end exclusive")
+        if isinstance(place, Anchor) and not place.spans:
+            continue
+        document = find_document(document_of(place), documents, where)
+        for span in spans_of(place):
+            if not 0 <= span.start < span.end <= len(document.text):
+                size = f"({len(document.text)} characters)"
+                what = f"the span {span.start} to {span.end} lies outside {document.doc_id!r} {size}"
+                raise DataError(where, what, "offsets count characters from 0, end exclusive")
 
 
 def _document_record(document: Document) -> tuple[object, ...]:
@@ -206,6 +238,15 @@ def question_record(example: Example) -> dict[str, object]:
     if not example.unanswerable:
         del record["unanswerable"]  # so that sets from before this field keep their digests
     return record
+
+
+def asked_record(example: Example) -> dict[str, object]:
+    """The fields of a question with quotes as they are asked: two trials with equal records asked the same."""
+    groups = (
+        replace(group, alternatives=tuple(place.asked if isinstance(place, Anchor) else place for place in group.alternatives))
+        for group in example.evidence
+    )
+    return question_record(replace(example, evidence=tuple(groups)))
 
 
 def _digest(values: Iterable[object]) -> str:

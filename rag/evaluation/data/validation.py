@@ -4,14 +4,14 @@ import math
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from rag.core.errors import DataError, UserError, problems_of
 from rag.core.numbers import jsonable
-from rag.core.records import Example
+from rag.core.records import Anchor, Example, Fate
 from rag.core.roles import Loader, Questions
 from rag.documents.file_tree import NOT_TEXT, Skipped, SkippedWarning
 from rag.documents.files import gathered
@@ -59,11 +59,22 @@ class Stray:
 
 
 @dataclass(frozen=True, slots=True)
+class LostQuote:
+    """A quote that is not in its document: `fate` and `rule` say what lost it (`rag.core.records.Anchor`)."""
+
+    query_id: str
+    doc_id: str
+    fate: Fate
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetCheck:
     """The result of `rag dataset check`. `kinds` counts questions by kind and split; `splits` includes `all`.
 
     `dealing` explains the splits if the dataset names none, else it is empty. `skipped` are files of the corpus that were not
-    read; `without_evidence` are questions with answers but no evidence.
+    read; `without_evidence` are questions with answers but no evidence. `fates` counts quotes by fate, `lost` lists those that
+    are not in their documents, and `pieced` question and document of those that are in pieces.
     """
 
     documents: int
@@ -82,6 +93,9 @@ class DatasetCheck:
     assumed_deviation: float = DEVIATION
     skipped: tuple[Skipped, ...] = ()
     without_evidence: tuple[str, ...] = ()
+    fates: Mapping[str, int] = field(default_factory=dict)
+    lost: tuple[LostQuote, ...] = ()
+    pieced: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON values."""
@@ -94,6 +108,13 @@ def check_dataset(golden: Golden) -> DatasetCheck:
     splits: dict[str, set[str]] = defaultdict(set)
     for example in golden.examples:
         splits[example.cluster].add(example.split)
+    anchors = [
+        (example.query.query_id, place)
+        for example in golden.examples
+        for group in example.evidence
+        for place in group.alternatives
+        if isinstance(place, Anchor)
+    ]
     return DatasetCheck(
         documents=len(lengths),
         empty_documents=sum(not document.text.strip() for document in golden.documents),
@@ -110,6 +131,9 @@ def check_dataset(golden: Golden) -> DatasetCheck:
         strays=tuple(_strays(golden)),
         clusters_across_splits=tuple(sorted(cluster for cluster, names in splits.items() if len(names) > 1)),
         skipped=golden.skipped,
+        fates=golden.fates,
+        lost=tuple(LostQuote(query_id, place.doc_id, place.fate, place.rule) for query_id, place in anchors if place.rule),
+        pieced=tuple((query_id, place.doc_id) for query_id, place in anchors if place.fate == "pieced"),
     )
 
 
@@ -135,6 +159,11 @@ def look(loader: Loader, questions: Questions) -> Look:
     with warnings.catch_warnings(), gathered(problems):
         warnings.simplefilter("ignore", SkippedWarning)
         check = check_dataset(load(loader, questions))
+    for quote in check.lost if check else ():
+        if quote.fate == "redaction":
+            what = f"its quote of {quote.doc_id!r} holds a value that the redaction rule {quote.rule} finds"
+            remedy = "quote other words: the value is stored in the golden set"
+            problems.append(DataError(f"question {quote.query_id!r}", what, remedy))
     skipped = skipped_by(loader)
     folder = Path(getattr(loader, "path", ""))
     for file in skipped:

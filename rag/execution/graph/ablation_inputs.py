@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Evidence, Example, Span
+from rag.core.records import Document, Evidence, Example, Span, spans_of
 
 
 def no_contexts(documents: Sequence[Document], questions: int) -> tuple[Corpus, Rankings]:
@@ -52,7 +52,8 @@ def _hash(text: str) -> str:
 def gold_contexts(corpus: Corpus, examples: Sequence[Example], depth: int) -> tuple[Corpus, Rankings]:
     """Chunks that are gold, and for each question a ranking of its own gold, at most `depth` long.
 
-    Each group gives its first alternative: a span is one chunk, a whole document its chunks in `corpus`, in reading order.
+    Each group gives its first alternative that is not lost: a span is one chunk, a quote in pieces the chunk from its first to
+    its last piece, a whole document its chunks in `corpus`, in reading order.
     Groups take turns, higher grades first, so that a cut leaves a part of as many groups as possible. A question without gold
     has an empty ranking.
     """
@@ -66,8 +67,12 @@ def gold_contexts(corpus: Corpus, examples: Sequence[Example], depth: int) -> tu
 
 def _in_turns(example: Example, of_document: dict[str, list[Span]]) -> Iterable[Span]:
     def chunks(group: Evidence) -> list[Span]:
-        place = group.alternatives[0]
-        return [place] if isinstance(place, Span) else of_document.get(place, [])
+        # A quote that is lost cannot be shown; the next alternative may be there.
+        place = next((gold for gold in group.alternatives if isinstance(gold, str) or spans_of(gold)), "")
+        if isinstance(place, str):
+            return of_document.get(place, [])
+        pieces = spans_of(place)
+        return [Span(place.doc_id, pieces[0].start, pieces[-1].end)]
 
     groups = sorted(example.evidence, key=lambda group: -group.grade)
     turns = zip_longest(*map(chunks, groups))
@@ -94,8 +99,8 @@ def uncut(corpus: Corpus, examples: Sequence[Example]) -> Corpus:
     """
     gold: dict[str, set[Span]] = {}
     for place in (place for example in examples for group in example.evidence for place in group.alternatives):
-        if isinstance(place, Span):
-            gold.setdefault(place.doc_id, set()).add(place)
+        for span in spans_of(place):
+            gold.setdefault(span.doc_id, set()).add(span)
     chunks = _chunks_of_documents(corpus)
     merged = (_merged(spans, gold.get(doc_id, ())) for doc_id, spans in chunks.items())
     return Corpus.of(corpus.documents, chain.from_iterable(merged))

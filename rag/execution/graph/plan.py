@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 
 from rag.config.build import Components
@@ -163,9 +164,20 @@ def trial_id(config: Mapping[str, Any], golden: Golden, digests: Digests) -> str
     own = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
     if control_of(config) == "none":
         own.pop("control", None)  # Trials from before the key existed have the same ids.
+    if parsing := _parsing(config["loader"], golden):
+        own["parsing"] = parsing
     # Digests sort keys, and the order of indexes and selectors matters.
     orders = list(config["index"]), list(config["selector"])
     return digests(own, *orders, golden.corpus_digest, golden.golden_digest)[:10]
+
+
+def _parsing(loader: Mapping[str, Any], golden: Golden) -> dict[str, Any]:
+    """The parsers of the suffixes of a corpus, but for texts, and the redactor: two with equal results are two trials."""
+    suffixes = {PurePosixPath(document.doc_id).suffix.lower().removeprefix(".") for document in golden.documents}
+    parsers = {suffix: node for suffix, node in loader.get("parsers", {}).items() if suffix in suffixes - {"md", "txt"}}
+    redactor = loader.get("redactor") or {}
+    is_none = str(redactor.get("_target_", "")).startswith("rag.components.redactors.none.")
+    return ({"parsers": parsers} if parsers else {}) | ({"redactor": redactor} if redactor and not is_none else {})
 
 
 def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:

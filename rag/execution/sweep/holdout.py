@@ -170,7 +170,7 @@ def _measured_again(
     golden, experiment = candidates.goldens[0], candidates.made.experiment
     splits = {str(trial.trial.config["split"]) for trial in candidates.trials.values()}
     if splits == {HOLDOUT} and watch:
-        count = holdout_log.look(store, golden.golden_digest, list(candidates.trials), experiment.name)
+        count = holdout_log.look(store, golden.asked_digest, list(candidates.trials), experiment.name)
         return None, [f"These questions are the holdout: looks at it so far: {count}."]
     if splits != {TUNE}:
         same = f"Tuned and reported on the same questions (split={', '.join(sorted(splits))}): expect less of new ones."
@@ -199,7 +199,7 @@ def _on_holdout(trial: Trial) -> Trial:
 def _measure(
     made: Plan, trials: Mapping[str, PlannedTrial], store: Store, settings: Mapping[str, Any], watch: Watch | None
 ) -> Again:
-    digest = made.trials[0].golden.golden_digest
+    digest = made.trials[0].golden.asked_digest
     if watch is None:
         return Again(made, trials, Ran({}), holdout_log.count(store, digest))
     try:

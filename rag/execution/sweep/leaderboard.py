@@ -24,8 +24,9 @@ SPENT = ("tokens", "cost_usd")
 class Row:
     """One trial: `metrics` by column (mean, low, high, n), `kinds` by kind and column, `measured` such as latency by column.
 
-    `summed` has the mean, low, high and n of an objective that adds several metrics; `broken` are the bounds that it breaks.
-    `failures` has one message for each question that was not answered; these score 0.
+    `summed` has the mean, low, high and n of an objective that adds several metrics; `broken` are the bounds that it
+    breaks. `quotes` counts the gold quotes of the trial's documents by fate; it is empty where all are exact. `failures`
+    has one message for each question that was not answered; these score 0.
     """
 
     trial_id: str
@@ -39,6 +40,7 @@ class Row:
     summed: Mapping[str, Any] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    quotes: Mapping[str, int] = field(default_factory=dict)
 
     def value(self, column: str) -> float:
         """A metric's mean or a measurement; NaN where the trial has none."""
@@ -88,6 +90,7 @@ class Leaderboard:
 def _row_json(row: Row) -> dict[str, Any]:
     names = {"trial": row.trial_id, "name": row.name, "choices": dict(row.choices), "status": row.status}
     objective = ({"objective": row.summed} if row.summed else {}) | ({"broken": list(row.broken)} if row.broken else {})
+    objective |= {"quotes": dict(row.quotes)} if row.quotes else {}
     return names | objective | {"metrics": row.metrics, "kinds": row.kinds}
 
 
@@ -143,7 +146,9 @@ class _Rows:
         failures = tuple(reply["failure"] for reply in self._meta(trial.ends.generate).get("failures", {}).values())
         measured = self._measured(trial) | ({"failed_questions": float(len(failures))} if failures else {})
         summed = self._summed(trial) if self.objective.summed else {}
-        row = Row(*names, "done", summary["columns"], summary["kinds"], measured, summed=summed, failures=failures)
+        quotes = trial.golden.fates if set(trial.golden.fates) - {"exact"} else {}
+        figures = (summary["columns"], summary["kinds"], measured)
+        row = Row(*names, "done", *figures, summed=summed, failures=failures, quotes=quotes)
         broken = self.objective.broken_bounds(row.value)
         return replace(row, broken=tuple(bound.text for bound in broken)) if broken else row
 

@@ -7,7 +7,7 @@ from typing import Any
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError
 from rag.core.records import Example
-from rag.evaluation.data.golden import question_record
+from rag.evaluation.data.golden import asked_record
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
@@ -31,8 +31,8 @@ class Result:
 
 
 def question_digest(example: Example) -> str:
-    """Sixteen hex digits of a digest over all fields of a golden question."""
-    return digest(question_record(example))[:16]
+    """Sixteen hex digits of a digest over all fields of a golden question, quotes as they are asked."""
+    return digest(asked_record(example))[:16]
 
 
 def fingerprints(trial: PlannedTrial) -> dict[str, str]:
@@ -44,7 +44,7 @@ def fingerprints(trial: PlannedTrial) -> dict[str, str]:
     config = trial.trial.config
     columns = (parse_column(column, config["k"], config["metric"]).metric for column in config["metrics"])
     metrics = {f"metric {name}": digest(without_runtime(config["metric"][name]))[:16] for name in dict.fromkeys(columns)}
-    data = {"golden": trial.golden.golden_digest[:16], "corpus": trial.golden.corpus_digest[:16]}
+    data = {"golden": trial.golden.asked_digest[:16], "corpus": trial.golden.corpus_digest[:16]}
     return data | {"coverage": str(config["coverage"])} | metrics
 
 

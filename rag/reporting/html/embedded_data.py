@@ -25,6 +25,8 @@ RATIO = 8
 SHARD = 25
 """Questions that are unpacked together."""
 MOST_COLUMNS = 8
+STAGE_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+"""One character for each stage, as JavaScript reads numbers to base 36."""
 PLAIN = 100_000
 """Characters up to which a block is plain JSON, readable in the page's source."""
 METADATA, LONGEST = 6, 200
@@ -124,7 +126,7 @@ def _index(explorer: Explorer, shown: Sequence[Shown], rankings: Sequence[str], 
         "ranking": [places.get(trial.ranking, -1) if trial.trial_id in kept else -1 for trial in explorer.trials],
         "kept": len(shown),
         "outcomes": ["".join(map(str, trial.outcomes)) for trial in explorer.trials],
-        "stages": ["".join(map(str, trial.stages)) for trial in explorer.trials],
+        "stages": ["".join(STAGE_DIGITS[stage] for stage in trial.stages) for trial in explorer.trials],
         "scores": [[_thousandths(value) for value in trial.scores.get(column, ())] for trial in explorer.trials],
     }
 

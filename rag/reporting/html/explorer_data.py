@@ -1,6 +1,8 @@
 """The results of trials by question, read from the store for the explorer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ from numpy.typing import NDArray
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Example, Span
+from rag.core.records import Document, Evidence, Example, document_of, spans_of
 from rag.evaluation.scoring import Judged, Scores
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
@@ -22,7 +24,6 @@ WIDTH = 10
 
 def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer | None:
     """Questions, outcomes and passages of the trials with scores; `lost` has losing stages by trial and question."""
-    golden = scored.trials[0].golden
     reading = _Reading(scored)
     shown, rankings = [], dict[str, Ranked]()
     for trial, scores in zip(scored.trials, scored.results, strict=True):
@@ -35,9 +36,10 @@ def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer 
             rankings[shown[-1].ranking] = found
     if not shown:
         return None
-    documents = {document.doc_id: document.text for document in golden.documents}
-    metadata = {document.doc_id: document.metadata for document in golden.documents if document.metadata}
-    return Explorer(tuple(map(_question, golden.examples)), tuple(shown), rankings, documents, metadata)
+    texts = reading.documents()
+    documents = {name: document.text for name, document in texts.items()}
+    metadata = {name: document.metadata for name, document in texts.items() if document.metadata}
+    return Explorer(tuple(map(reading.question, *reading.examples())), tuple(shown), rankings, documents, metadata)
 
 
 class _Reading:
@@ -56,11 +58,64 @@ class _Reading:
             chunks = self.entry(key)
             self.corpora[key] = corpus_of(chunks, trial.golden) if chunks else None
         corpus, entry = self.corpora[key], self.entry(trial.ends.ranking)
-        return _ranked(rankings_of(entry).first(WIDTH), corpus, judged) if corpus and entry else None
+        names = [self.name(trial, document) for document in corpus.documents] if corpus else []
+        return _ranked(rankings_of(entry).first(WIDTH), corpus, judged, names) if corpus and entry else None
+
+    def name(self, trial: PlannedTrial, document: Document) -> str:
+        """The name of a document, with its parser and redactor if its text is not that of the first trial's corpus."""
+        if self.first.get(document.doc_id) == document:
+            return document.doc_id
+        loader = trial.trial.config["loader"]
+        parser = loader.get("parsers", {}).get(PurePosixPath(document.doc_id).suffix.lower().removeprefix("."), {})
+        made = (node.get("_target_", "").rpartition(".")[2] for node in (parser, loader.get("redactor") or {}))
+        return f"{document.doc_id} ({', '.join(filter(None, made))})"
+
+    @cached_property
+    def first(self) -> dict[str, Document]:
+        """The documents of the first trial."""
+        return {document.doc_id: document for document in self.scored.trials[0].golden.documents}
+
+    @cached_property
+    def sets(self) -> list[PlannedTrial]:
+        """A trial of each golden set: trials with several parsers have the same questions and different texts."""
+        return list({trial.golden.golden_digest: trial for trial in self.scored.trials}.values())
+
+    def documents(self) -> dict[str, Document]:
+        """The documents of all trials, by the names in the page."""
+        return {self.name(trial, document): document for trial in self.sets for document in trial.golden.documents}
+
+    def examples(self) -> Iterable[Sequence[Example]]:
+        """The questions of each golden set."""
+        return [trial.golden.examples for trial in self.sets]
+
+    def question(self, *asked: Example) -> Question:
+        """A question with its gold in the texts of all trials."""
+        query, groups = asked[0].query, [[group for group in each.evidence if group.grade > 0] for each in asked]
+        gold = (
+            (place for trial, group in zip(self.sets, same, strict=True) for place in self.places(trial, group))
+            for same in zip(*groups, strict=True)
+        )
+        places = tuple(tuple(dict.fromkeys(group)) for group in gold)
+        history = tuple((turn.role, turn.text) for turn in query.history)
+        return Question(query.query_id, query.text, asked[0].kind, asked[0].tags, history, asked[0].answers, places)
+
+    def places(self, trial: PlannedTrial, group: Evidence) -> Iterator[Passage]:
+        """The places of a group in the texts of a trial; start and end are -1 for a whole document."""
+        texts = self.by_id[trial.golden.golden_digest]
+        for place in group.alternatives:
+            document = texts.get(document_of(place))
+            name = self.name(trial, document) if document else document_of(place)
+            edges = [(-1, -1)] if isinstance(place, str) else [(span.start, span.end) for span in spans_of(place)]
+            yield from ((name, *edge) for edge in edges)
+
+    @cached_property
+    def by_id(self) -> dict[str, dict[str, Document]]:
+        """The documents of each golden set, by their ids."""
+        goldens = [trial.golden for trial in self.sets]
+        return {golden.golden_digest: {document.doc_id: document for document in golden.documents} for golden in goldens}
 
 
-def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged) -> Ranked:
-    names = [document.doc_id for document in corpus.documents]
+def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged, names: Sequence[str]) -> Ranked:
     rows = []
     for question in range(len(rankings)):
         hits: dict[int, Passage] = {}
@@ -101,17 +156,3 @@ def outcomes(judged: Judged, k: int, failed: NDArray[np.bool_], lost: NDArray[np
     result = np.where((result == SOLVED) & (lost > 0), LOST, result)
     result = np.where(groups == 0, NO_GOLD, result)
     return np.where(failed, FAILED, result).astype(np.int64)
-
-
-def _question(example: Example) -> Question:
-    query = example.query
-    gold = tuple(
-        tuple(
-            (place.doc_id, place.start, place.end) if isinstance(place, Span) else (place, -1, -1)
-            for place in group.alternatives
-        )
-        for group in example.evidence
-        if group.grade > 0
-    )
-    history = tuple((turn.role, turn.text) for turn in query.history)
-    return Question(query.query_id, query.text, example.kind, example.tags, history, example.answers, gold)

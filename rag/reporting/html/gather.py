@@ -135,6 +135,7 @@ def _rows(board: Leaderboard, made: Plan, winner: Mapping[str, Any] | None, writ
             admitted=not row.broken,
             front=row.trial_id in front,
             control=control_of(planned[row.trial_id].trial.config),
+            quotes=row.quotes,
             p_best=math.nan if standing.get("p_best") is None else float(standing["p_best"]),
         )
 
@@ -150,7 +151,7 @@ def _scored(made: Plan, store: Store, board: Leaderboard, winner: Mapping[str, A
     wanted = [winner["recommended"], winner["best"], *head] if winner else []
     order = {trial_id: place for place, trial_id in reversed(list(enumerate(wanted)))}
     reading.sort(key=lambda trial: order.get(trial.trial_id, len(order) + len(wanted)))
-    same = [trial for trial in reading if trial.golden.golden_digest == reading[0].golden.golden_digest]
+    same = [trial for trial in reading if trial.golden.asked_digest == reading[0].golden.asked_digest]
     entries = [store.read(made.stages[trial.ends.score].entry) for trial in same]
     kept = [(trial, Scores.from_arrays(entry.arrays)) for trial, entry in zip(same, entries, strict=True) if entry]
     if not kept:

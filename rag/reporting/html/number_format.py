@@ -23,9 +23,9 @@ MEASURED = {
 """Values that are measured by trial and not by question, with their headings in a leaderboard."""
 
 
-def mean(found: Mean | None, digits: int = 3) -> str:
-    """`.712`, or a dash."""
-    return number(None if found is None else found.mean, digits)
+def mean(found: Mean | None, digits: int = 3, uneven: bool = False) -> str:
+    """`.712`, or a dash; `.712 (n=30)` where numbers of questions differ."""
+    return number(None if found is None else found.mean, digits) + (f" (n={found.n})" if found and uneven else "")
 
 
 def interval(found: Mean | None, digits: int = 3) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from rag.evaluation.data.golden import fates_in_words
 from rag.reporting.html import charts, number_format, tradeoffs, wording
 from rag.reporting.html.embedded_data import BUDGET, Packed, pack
 from rag.reporting.html.svg import Chart
@@ -34,7 +35,7 @@ SMALL_SLICE = 10
 
 def render(material: Material, budget: int = BUDGET) -> str:
     """The page. Texts of documents, questions and names are escaped."""
-    style, script = _shipped("page.css"), _shipped("explorer.js")
+    style, script = shipped("page.css"), shipped("common.js") + shipped("explorer.js")
     packed = pack(material.explorer, budget) if material.explorer else None
     drawn = {name: draw(material) for name, draw in CHARTS.items()}
     return (
@@ -67,13 +68,14 @@ def _fingerprint(text: str) -> str:
 
 
 @cache
-def _shipped(name: str) -> str:
+def shipped(name: str) -> str:
+    """The text of a file in `templates`."""
     return (resources.files("rag.reporting.html") / "templates" / name).read_text("utf-8")
 
 
 def environment(**settings: Any) -> jinja2.Environment:
     """Jinja with the templates of reports and the filters for figures; `settings` go to Jinja."""
-    loader = jinja2.FunctionLoader(_shipped)
+    loader = jinja2.FunctionLoader(shipped)
     options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined} | settings
     jinja = jinja2.Environment(loader=loader, autoescape=True, **options)
     jinja.filters |= {name: getattr(number_format, name) for name in number_format.__all__}
@@ -99,19 +101,24 @@ def board(material: Material) -> Board:
     known = [name for name in number_format.MEASURED if name != material.column]
     measured = [name for name in known if any(row.measured.get(name) for row in rows)]
     likely = any(row.p_best == row.p_best for row in rows)
+    lost = any(row.quotes for row in rows)
+    counts = {column: {row.metrics[column].n for row in rows if column in row.metrics} for column in columns}
+    uneven = [column for column in columns if len(counts[column]) > 1]
     lines = [
         (
             rank,
             row,
             (
                 *([number_format.number(row.p_best, 2)] if likely else []),
+                *([fates_in_words(row.quotes) or "all exact"] if lost else []),
                 *(number_format.measured(name, row.measured.get(name), material.data.questions) for name in measured),
-                *(number_format.mean(row.metrics.get(column)) for column in columns),
+                *(number_format.mean(row.metrics.get(column), uneven=column in uneven) for column in columns),
             ),
         )
         for rank, row in enumerate(rows, 1)
     ]
-    heads = (*(["P(best)"] if likely else []), *(number_format.MEASURED[name] for name in measured), *columns)
+    first = (*(["P(best)"] if likely else []), *(["gold quotes"] if lost else []))
+    heads = (*first, *(number_format.MEASURED[name] for name in measured), *columns)
     asked = max((row.score.n for row in rows), default=0) or material.data.questions
     held = material.verdict.held if material.verdict and any(row.holdout for row in rows) else 0
     return Board(f"{material.column} (n={asked})", f"holdout (n={held})" if held else "", heads, tuple(lines))

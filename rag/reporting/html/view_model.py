@@ -27,7 +27,10 @@ class Mean:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """One trial of the leaderboard. `score` is the value of the objective; `measured` holds values such as latency."""
+    """One trial of the leaderboard. `score` is the value of the objective; `measured` holds values such as latency.
+
+    `quotes` counts gold quotes by fate; it is empty where all are exact.
+    """
 
     trial_id: str
     name: str
@@ -44,6 +47,7 @@ class TrialRow:
     front: bool = False
     control: str = "none"
     p_best: float = float("nan")
+    quotes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """An answer with its remarks: that it declines, the findings of checks and guards, the cited passages."""
 
-from rag.core.records import Answer, Finding
+from rag.core.records import Answer, Chunk, Finding
 from rag.core.roles import Generator, changes_nothing
-from rag.core.text.citations import sections_of
+from rag.core.text.citations import Place, places_of
 from rag.reporting.terminal.output import escape, out, stream, visible
 
 DONE = {
@@ -51,16 +51,17 @@ def _remark(finding: Finding) -> str:
 
 
 def sources(answer: Answer) -> None:
-    """Print the cited contexts, a line each, with the sections of the cited words."""
+    """Print the cited contexts, a line each, with the sections and pages of the cited words."""
     numbers = [number for number in answer.reply.citations if 1 <= number <= len(answer.contexts)]
     if answer.contexts and not numbers:
         out.print("[dim]It cites none of the passages that were read.[/dim]")
-    sections = sections_of(answer)
+    places = places_of(answer)
     for number in numbers:
-        cited(number, answer.contexts[number - 1].chunk.chunk_id, sections[number - 1])
+        cited(number, answer.contexts[number - 1].chunk, places[number - 1])
 
 
-def cited(number: int, chunk_id: str, section: str) -> None:
-    """Print the number, the id and the section of a passage on one line."""
-    where = f"[cyan]{escape(f'[{number}] {chunk_id}')}[/cyan]"
-    out.print(f"[dim]{where}{f'  {escape(section)}' if section else ''}[/dim]", soft_wrap=not out.is_terminal)
+def cited(number: int, chunk: Chunk, place: Place) -> None:
+    """Print a passage on one line: number, file, section and page, or its chunk_id if its document has no pages."""
+    file, gap = (chunk.span.doc_id, " · ") if place.pages else (chunk.chunk_id, "  ")
+    where = f"[cyan]{escape(f'[{number}] {file}')}[/cyan]"
+    out.print(f"[dim]{where}{f'{gap}{escape(str(place))}' if str(place) else ''}[/dim]", soft_wrap=not out.is_terminal)

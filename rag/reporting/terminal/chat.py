@@ -11,7 +11,7 @@ from rag.config.build import TARGET
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
-from rag.core.text.citations import sections_of
+from rag.core.text.citations import places_of
 from rag.pipeline.answer_json import answer_json, found_passages
 from rag.pipeline.session import Exchange, Session
 from rag.reporting.terminal.answers import answered, remarks, sources
@@ -146,8 +146,8 @@ class Chat:
 
     def _sources(self, which: str) -> None:
         answer = self._exchange(which).answer
-        for number, (hit, section) in enumerate(zip(answer.contexts, sections_of(answer), strict=True), 1):
-            about = {"number": number, "chunk": hit.chunk.chunk_id, "section": section, "text": hit.chunk.text}
+        for number, (hit, place) in enumerate(zip(answer.contexts, places_of(answer), strict=True), 1):
+            about = {"number": number, "chunk": hit.chunk.chunk_id, "section": str(place), "text": hit.chunk.text}
             passages([{**about, "steps": {}, "cited": number in answer.reply.citations}])
         if not answer.contexts:
             out.print("[dim]No passage was read for it.[/dim]")

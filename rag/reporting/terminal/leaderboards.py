@@ -1,7 +1,7 @@
 """Leaderboards, the stages that ran for them, and the findings of checks and guards per trial."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rag.analysis.finding_counts import Tally, in_words
 from rag.execution.sweep.leaderboard import Leaderboard, Row
@@ -28,21 +28,29 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
     bounded = [bound.column for bound in board.objective.bounds]
     others = [column for column in dict.fromkeys([*bounded, *board.columns]) if column not in (first, *clocks)]
     name = max(len("trial"), *(len(row.name) for row in board.rows[:limit]))
-    room = out.width - (name + 37 + (9 if marks else 0))
+    lost = any(row.quotes for row in board.rows)
+    room = out.width - (name + 37 + (9 if marks else 0) + (13 if lost else 0))
     fitting: list[str] = []
     for column in (*clocks, *others):
         room -= MEASURED[column][2] if column in clocks else max(len(column), 4) + 2
         if room >= 0:
             fitting.append(column)
     clocks, shown = ([column for column in part if column in fitting] for part in (clocks, others))
-    left = ("#", *(["P(best)"] if marks else []), "trial", "id")
+    left = ("#", *(["P(best)"] if marks else []), "trial", "id", *(["gold found"] if lost else []))
     shown_rows = table(*left, first, *shown, *(MEASURED[clock][0] for clock in clocks), words=len(left))
     for shown_column, heading in zip(shown_rows.columns, left, strict=False):
         shown_column.justify, shown_column.no_wrap = "right" if heading == "#" else "left", heading != "trial"
     for rank, row in enumerate(board.rows[:limit], 1):
         mark = [marks.get(row.trial_id, "")] if marks else []
-        shown_rows.add_row(str(rank), *mark, escape(row.name), row.trial_id, *_cells(row, board, shown, clocks))
+        gold = [_gold(row)] if lost else []
+        shown_rows.add_row(str(rank), *mark, escape(row.name), row.trial_id, *gold, *_cells(row, board, shown, clocks))
     return shown_rows
+
+
+def _gold(row: Row) -> str:
+    """How many gold quotes the documents of a trial hold; empty if all are exact."""
+    quotes = row.quotes
+    return f"{quotes.get('exact', 0) + quotes.get('pieced', 0)} of {sum(quotes.values())}" if quotes else ""
 
 
 def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence[str]) -> list[str]:
@@ -52,12 +60,17 @@ def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence
     mean = reached.get("mean")
     first = interval(mean, reached["low"], reached["high"]) if mean is not None and "low" in reached else number(mean, 1)
     broken = {bound.column for bound in board.objective.bounds if bound.text in row.broken}
-    cells = [(column, _cell(row, column)) for column in (*others, *clocks)]
+    asked = {column: {each.metrics[column]["n"] for each in board.rows if column in each.metrics} for column in others}
+    uneven = [column for column in others if len(asked[column]) > 1]
+    cells = [(column, _cell(row, column, uneven)) for column in (*others, *clocks)]
     return [first, *(f"[red]{cell}[/red]" if column in broken else cell for column, cell in cells)]
 
 
-def _cell(row: Row, column: str) -> str:
+def _cell(row: Row, column: str, uneven: Collection[str]) -> str:
+    """The cell of a row; the number of questions is shown for `uneven` columns, in which it differs between trials."""
     value = _measured(row, column) if column in MEASURED else row.value(column)
+    if column in uneven and column in row.metrics:
+        return f"{number(value)} (n={row.metrics[column]['n']})"
     if column == "unread" and value is not None:
         return unread_text.percent(value)
     if column in MEASURED and value is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.padding import Padding
 
+from rag.core.pages import label
 from rag.pipeline.json_shapes import FoundPassage, PipelineAnswer
 from rag.reporting.terminal.output import escape, out, visible
 
@@ -19,8 +20,9 @@ def passages(found: Sequence[Mapping[str, Any]]) -> None:
     for row, passage in enumerate(found):
         neighbour = row > 0 and bool(passage["steps"]) and _rank(passage) == _rank(found[row - 1])
         out.print(heading(passage, neighbour), soft_wrap=True)
-        if passage["section"]:
-            out.print(Padding(f"[dim]{escape(passage['section'])}[/dim]", (0, 4), expand=False))
+        page = passage.get("page")
+        if place := " · ".join(filter(None, (passage["section"], label(page and (page["first"], page["last"]))))):
+            out.print(Padding(f"[dim]{escape(place)}[/dim]", (0, 4), expand=False))
         out.print(Padding(excerpt(passage), (0, 4, 1, 4), expand=False))
 
 
@@ -28,7 +30,7 @@ def passages_of_answer(found: Sequence[FoundPassage], answer: PipelineAnswer) ->
     """Passages that were found for an answer, with the number that cites each as `label`, and the cited words as `quoted`.
 
     The label is a dash for a passage that was not read. `quoted` has [start, end) in the text of the passage, and the section
-    of a cited passage is that of the cited words.
+    and the pages of a cited passage are those of the cited words.
     """
     numbers = {(read["doc_id"], read["start"]): read["number"] for read in answer["contexts"]}
     whole = {read["number"]: (read["start"], read["end"]) for read in answer["contexts"]}
@@ -40,7 +42,10 @@ def passages_of_answer(found: Sequence[FoundPassage], answer: PipelineAnswer) ->
         quoted = [{"start": start - passage["start"], "end": end - passage["start"]} for start, end in sorted(spans)]
         sections = dict.fromkeys(each["section"] for each in cited if each["section"])
         section = "; ".join(sections) if cited else passage["section"]
-        labelled.append({**passage, "label": number or "–", "section": section, "quoted": quoted})
+        pages = [each["page"] for each in cited if each["page"]]
+        page = {"first": min(each["first"] for each in pages), "last": max(each["last"] for each in pages)} if pages else None
+        shown = {"section": section, "page": page or passage["page"]}
+        labelled.append({**passage, **shown, "label": number or "–", "quoted": quoted})
     return labelled
 
 

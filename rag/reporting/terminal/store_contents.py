@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag.documents.file_tree import Skipped, tally
+from rag.evaluation.data.golden import fates_in_words
 from rag.evaluation.data.validation import DatasetCheck
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import amount, escape, number, out, print_line, stream, table
 
+FEW = 20
+"""Quotes in pieces that are listed; --json has all."""
 FEWEST = 6
 """Clusters that a difference needs: the smallest p-value of sign flips is 2 ** (1 - clusters)."""
 
@@ -58,6 +61,7 @@ def dataset(name: str, found: DatasetCheck) -> None:
             out.print(f"{split}: with fewer than {FEWEST} clusters no test at 5 % can find anything, however large.")
     out.print(f"[dim](80 % power, two-sided 5 %, paired differences with standard deviation {found.assumed_deviation})[/dim]")
     _without_evidence(found.without_evidence)
+    _quotes(found)
     for twin in found.twins:
         where = " across splits" if twin.across_splits else ""
         out.print(f"near-duplicates: {escape(twin.first)} ~ {escape(twin.second)}{where}")
@@ -65,6 +69,18 @@ def dataset(name: str, found: DatasetCheck) -> None:
         out.print(f"quote of {escape(stray.query_id)} is also in {escape(', '.join(stray.elsewhere))}")
     for cluster in found.clusters_across_splits:
         out.print(f"cluster {escape(cluster)} is in several splits")
+
+
+def _quotes(found: DatasetCheck) -> None:
+    """Print how many quotes were found, and those that are lost or in pieces; nothing if all are exact."""
+    if said := fates_in_words(found.fates):
+        print_line(f"Quotes in documents: {said}. A lost quote counts as evidence that is never found.")
+    for quote in found.lost:
+        lost = fates_in_words({quote.fate: 1}).removeprefix("1 ")
+        print_line(f"{quote.query_id}: the quote of {quote.doc_id} is {lost}: {quote.rule}")
+    if found.pieced:
+        listed = ", ".join(f"{query_id} ({doc_id})" for query_id, doc_id in found.pieced[:FEW])
+        print_line(f"in pieces: {listed}{', …' if len(found.pieced) > FEW else ''}")
 
 
 def _without_evidence(ids: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from rag.core.records import Ranking
+from rag.core.text.citations import place_of
 from rag.reporting.terminal.answers import cited
 from rag.reporting.terminal.output import amount, err, out, stream, visible
 
@@ -44,7 +45,7 @@ class Waiting:
         if listed and out.is_terminal:
             self._status.stop()
             for number, hit in enumerate(passages, 1):
-                cited(number, hit.chunk.chunk_id, hit.chunk.section)
+                cited(number, hit.chunk, place_of(hit.chunk))
             self._status.start()
         self.now(f"reading {amount(len(passages), 'passage')} …")
 

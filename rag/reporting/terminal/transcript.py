@@ -8,7 +8,7 @@ from typing import Any
 from rag.core.errors import DataError
 from rag.core.files import replace_text
 from rag.core.redaction import redacted_json
-from rag.core.text.citations import sections_of
+from rag.core.text.citations import places_of
 from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.session import Session
 
@@ -40,8 +40,8 @@ def _markdown(session: Session) -> str:
         lines += [*(f"> {line}" for line in exchange.question.splitlines()), "", exchange.answer.reply.text.strip() or "…", ""]
         lines += [f"- {finding.source}: {finding.what}" for finding in exchange.answer.findings]
         cited = set(exchange.answer.reply.citations)
-        for number, (hit, section) in enumerate(zip(exchange.answer.contexts, sections_of(exchange.answer), strict=True), 1):
-            place = f" ({section})" if section else ""
-            lines.append(f"- [{number}]{' cited' if number in cited else ''} `{hit.chunk.chunk_id}`{place}")
+        for number, (hit, place) in enumerate(zip(exchange.answer.contexts, places_of(exchange.answer), strict=True), 1):
+            about = f" ({place})" if str(place) else ""
+            lines.append(f"- [{number}]{' cited' if number in cited else ''} `{hit.chunk.chunk_id}`{about}")
         lines.append("")
     return "\n".join(lines)

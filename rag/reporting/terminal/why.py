@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.padding import Padding
 
 from rag.analysis.why import Account, Why
+from rag.core.pages import label
 from rag.reporting.terminal.output import Table, escape, number, out, table
 from rag.reporting.terminal.passages import excerpt, heading
 from rag.reporting.terminal.passages import passages as print_passages
@@ -51,9 +52,12 @@ def _evidence(question: Mapping[str, Any]) -> None:
         for place, gold in enumerate(group["any"]):
             title = f"Evidence {row}" if not place else "        or"
             grade = f", grade {group['grade']}" if group["grade"] != 1 and not place else ""
-            span = f" {gold['start']}–{gold['end']}" if "start" in gold else ", the whole document"
+            whole = ", lost before the chunker" if "fate" in gold else ", the whole document"
+            span = f" {gold['start']}–{gold['end']}" if "start" in gold else whole
+            if page := gold.get("page"):
+                span = f" · {label((page['first'], page['last']))}"
             out.print(f"{title}{grade}: {escape(gold['document'])}{span}", soft_wrap=True)
-            if "quote" in gold:
+            if gold.get("quote"):
                 quote = {"text": gold["quote"], "gold": [{"start": 0, "end": len(gold["quote"])}]}
                 out.print(Padding(excerpt(quote, QUOTE), (0, 4), expand=False))
     out.print()

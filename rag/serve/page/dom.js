@@ -16,16 +16,16 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A drawing in icons.svg; the label of its button says what it means. */
-export function icon(name) {
-  const drawing = document.createElementNS(SVG, "svg");
-  drawing.setAttribute("class", "icon");
-  drawing.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `page/icons.svg#${name}`);
-  drawing.append(use);
-  return drawing;
+/** An element of a drawing, as `make` makes others. */
+export function drawing(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
 }
+
+/** A drawing in icons.svg; the label of its button says what it means. */
+export const icon = name => drawing("svg", { class: "icon", "aria-hidden": "true" }, drawing("use", { href: `page/icons.svg#${name}` }));
 
 export const find = selector => document.querySelector(selector);
 

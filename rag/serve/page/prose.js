@@ -20,12 +20,16 @@ const WRAPPED = 60;
 export const standing = new WeakMap();
 
 /** A fragment of `text`; `site` for a document. */
-export function prose(text, { marks = [], inserts = [], site = false } = {}) {
+export const prose = (text, options = {}) => stretches(text, [{ start: 0, end: text.length }], options)[0];
+
+/** A fragment for each of some stretches [{ start, end }] of `text`. */
+export function stretches(text, wanted, { marks = [], inserts = [], site = false } = {}) {
   const painter = new Painter(text, marks, inserts, site);
-  const lines = cut(text, 0, text.length);
-  const fragment = document.createDocumentFragment();
-  for (let at = 0; at < lines.length;) at = block(painter, lines, at, fragment);
-  return fragment;
+  return wanted.map(({ start, end }) => {
+    const lines = cut(text, start, end), fragment = document.createDocumentFragment();
+    for (let at = 0; at < lines.length;) at = block(painter, lines, at, fragment);
+    return fragment;
+  });
 }
 
 /** The words of a part of a document, in one line. */

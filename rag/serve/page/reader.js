@@ -4,9 +4,10 @@ import { request } from "./api.js";
 import { make, say } from "./dom.js";
 import { backToQuestion } from "./drawer.js";
 import * as panel from "./panel.js";
-import { prose, standing } from "./prose.js";
+import { pageOf, pagesOf, readAs } from "./pages.js";
+import { prose, standing, stretches } from "./prose.js";
 import * as scope from "./scope.js";
-import { Places, count, sentences } from "./text.js";
+import { Places, count, sentences, several } from "./text.js";
 
 const kept = new Map();
 let model = null, current = null;
@@ -27,8 +28,8 @@ export async function fill(body, place) {
   const from = place.model ?? model;
   body.replaceChildren(make("p.waiting", { role: "status" }, "Opening…"));
   try {
-    const text = await textOf(place.doc_id, from);
-    if (turn === current) draw(body, text, place);
+    const found = await documentOf(place.doc_id, from);
+    if (turn === current) draw(body, found, place);
   } catch (problem) {
     if (turn !== current) return;
     const again = make("button.plain", { type: "button", onclick: () => fill(body, place) }, "Try again");
@@ -36,39 +37,43 @@ export async function fill(body, place) {
   }
 }
 
-async function textOf(id, from) {
+async function documentOf(id, from) {
   const name = `${from ?? ""} ${id}`;
   if (!kept.has(name)) {
     const path = id.split("/").map(encodeURIComponent).join("/");
     const found = await request(`documents/${path}${from ? `?model=${encodeURIComponent(from)}` : ""}`);
-    kept.set(name, found.text);
+    kept.set(name, found);
   }
   return kept.get(name);
 }
 
-function draw(body, text, place) {
-  const places = new Places(text);
+function draw(body, found, place) {
+  const { text } = found, places = new Places(text);
   const range = (one, kind) => ({ start: places.unit(one.start), end: places.unit(one.end), kind });
-  const marks = [];
+  const marks = found.redactions.map(one => ({ ...range(one, "redacted"), title: `Redacted: ${one.rule}` }));
   if (place.start !== undefined) marks.push(range(place, "passage"));
   if (place.quote) marks.push(range(place.quote, "quote"));
   const chosen = scope.selection();
   if (chosen?.doc_id === place.doc_id) marks.push(range(chosen, "chosen"));
   const article = make("article.document", { tabindex: 0, "aria-label": scope.titleOf(place.doc_id) });
-  article.append(prose(text, { marks, site: true }));
+  const pages = pagesOf(found.blocks, places, text.length), on = Map.groupBy(found.blocks, one => one.page);
+  const texts = stretches(text, pages, { marks, site: true });
+  article.append(...(pages.length ? pages.map(({ page }, at) => pageOf(page, on.get(page), place, texts[at])) : [prose(text, { marks, site: true })]));
   sections(article, text, places, place.doc_id);
-  body.replaceChildren(about(place, text), article);
-  selecting(article, places, place, body, text);
+  body.replaceChildren(about(place, found, chunk => draw(body, found, { ...place, ...chunk, quote: null })), article);
+  selecting(article, places, place, body, found);
   const wanted = article.querySelector("mark.quote") ?? article.querySelector("mark.passage") ?? article.querySelector("mark.chosen");
   wanted?.scrollIntoView({ block: "center" });
-  if (wanted) say(`${scope.titleOf(place.doc_id)}: ${wanted.textContent}`);
+  const page = wanted?.closest(".page")?.dataset.page;
+  if (wanted) say(`${scope.titleOf(place.doc_id)}${page ? `, page ${page}` : ""}: ${wanted.textContent}`);
 }
 
-function about(place, text) {
-  const parts = [place.doc_id, `${count([...text].length)} characters`];
+function about(place, found, open) {
+  const characters = [...found.text];
+  const parts = [place.doc_id, ...(found.pages ? [several(found.pages, "page")] : []), `${count(characters.length)} characters`];
   if (place.start !== undefined) parts.push(`passage ${count(place.start)}–${count(place.end)}`);
   const hint = make("p.hint", {}, "Select some of the text to ask about nothing else.");
-  return make("div.about", {}, make("p.where", {}, parts.join(" · ")), hint);
+  return make("div.about", {}, make("p.where", {}, parts.join(" · ")), readAs(found, characters, open), hint);
 }
 
 /** Give every heading a button that asks about its section only, which works without a mouse. */
@@ -91,14 +96,14 @@ function choose(id, start, end) {
   backToQuestion(panel);
 }
 
-function selecting(article, places, place, body, text) {
+function selecting(article, places, place, body, found) {
   const offer = make("div.offer", { hidden: true },
     make("button.strong", { type: "button", onclick: () => {
       const [start, end] = selected(article) ?? [];
       if (end === undefined) return;
       getSelection().removeAllRanges();
       choose(place.doc_id, places.point(start), places.point(end));
-      if (panel.isOpen()) draw(body, text, place);
+      if (panel.isOpen()) draw(body, found, place);
     } }, "Ask about this only"), make("span", {}));
   body.append(offer);
   const look = () => {

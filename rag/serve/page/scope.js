@@ -1,7 +1,7 @@
 // The scope of a question: documents that are on, documents read whole, or a selection in one of them.
 
 import { signal } from "./dom.js";
-import { count, several, short } from "./text.js";
+import { count, pageLabel, several, short } from "./text.js";
 
 export const changed = signal();
 const titles = new Map(), own = new Map(), names = new Map();
@@ -48,10 +48,11 @@ export const nameOf = model => names.get(model) ?? model;
 
 export const titleOf = id => titles.get(id) || short(id);
 
-/** The headings of a passage without the title of its document. */
+/** The headings of a passage without the title of its document, and its pages. */
 export function sectionOf(passage) {
   const title = own.get(passage.doc_id) ?? titleOf(passage.doc_id), section = passage.section ?? "";
-  return section === title ? "" : section.startsWith(`${title} > `) ? section.slice(title.length + 3) : section;
+  const under = section === title ? "" : section.startsWith(`${title} > `) ? section.slice(title.length + 3) : section;
+  return [under, pageLabel(passage.page)].filter(Boolean).join(" · ");
 }
 export const isOn = id => !off.has(id);
 export const isWhole = id => whole.has(id);
@@ -96,7 +97,7 @@ export function within() {
   if (whole.size) return { whole: [...whole] };
   if (range) return { range: { doc_id: range.doc_id, start: range.start, end: range.end } };
   const heading = narrowed(""), tags = [...under].filter(([name]) => name).map(([name, value]) => [name, [value]]);
-  const wanted = { ...(off.size && { documents: all.filter(isOn) }), ...(heading && { sections: [heading] }), ...(tags.length && { tags: Object.fromEntries(tags) }) };
+  const wanted = { ...(off.size && { documents: all.filter(isOn) }), ...(heading && { sections: [heading] }), ...(tags.length && { metadata: Object.fromEntries(tags) }) };
   return Object.keys(wanted).length ? wanted : null;
 }
 
@@ -111,7 +112,7 @@ export function described(wanted) {
   if (!wanted) return "";
   if (wanted.whole) return `Read whole, without a search: ${listed(wanted.whole)}`;
   if (wanted.range) return `Only characters ${count(wanted.range.start)}–${count(wanted.range.end)} of ${titleOf(wanted.range.doc_id)}`;
-  const tags = Object.entries(wanted.tags ?? {}).map(([name, values]) => `Only ${name}: ${values.join(", ")}`);
+  const tags = Object.entries(wanted.metadata ?? {}).map(([name, values]) => `Only ${name}: ${values.join(", ")}`);
   const sections = (wanted.sections ?? []).map(heading => `Only under “${heading}”`);
   return [...(wanted.documents ? [among(wanted.documents)] : []), ...tags, ...sections].join(" · ");
 }

@@ -31,6 +31,9 @@ export class Places {
   }
 }
 
+/** Pages as a citation names them; empty for a text without pages. */
+export const pageLabel = page => (!page ? "" : page.first === page.last ? `p. ${page.first}` : `pp. ${page.first}–${page.last}`);
+
 export const count = number => Number(number).toLocaleString("en");
 
 export const several = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;

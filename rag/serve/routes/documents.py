@@ -1,13 +1,17 @@
 """The documents of a bundle."""
 
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
 
+import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from rag.core.corpus import Corpus
 from rag.serve.database import MissingError
+from rag.serve.loaded_bundles import Model
 from rag.serve.openapi import responses_of
 from rag.serve.request_handler import handler_of
 from rag.serve.request_models import ClosedBody
@@ -35,7 +39,7 @@ class Page(ModelChoice):
 
 @router.get("/documents", responses=responses_of(Documents))
 async def documents(request: Request, page: Annotated[Page, Query()]) -> Response:
-    """List documents by name: title, length, metadata and headings of each; `total` counts all."""
+    """List documents by name: title, length, pages, metadata and headings of each; `total` counts all."""
     model = handler_of(request).served.pick(page.model)
     corpus = model.bundle.pipeline.corpus
     rows = range(page.offset, min(page.offset + page.limit, len(corpus.documents)))
@@ -54,20 +58,41 @@ async def documents(request: Request, page: Annotated[Page, Query()]) -> Respons
 
 @router.get("/documents/{doc_id:path}", responses=responses_of(DocumentText))
 async def document(request: Request, doc_id: str, choice: Annotated[ModelChoice, Query()]) -> Response:
-    """Return the text of a document; offsets count Unicode code points."""
+    """Return a document: text, pages and blocks, chunks, redactions, flags. Offsets count Unicode code points."""
     model = handler_of(request).served.pick(choice.model)
     corpus = model.bundle.pipeline.corpus
     row = corpus.place(doc_id)
     if row is None:
         raise MissingError("document", "there is none of that name", "GET /documents lists them")
-    body = await run_in_threadpool(lambda: _with_text(_listed(corpus, row), corpus.documents[row].text))
+    body = await run_in_threadpool(lambda: b"".join(_whole(model, row)))
     return Response(body, headers=model.headers, media_type="application/json")
 
 
-def _with_text(listed: ListedDocument, text: str) -> bytes:
-    """A document as JSON. The text is encoded in pieces, so that other threads and the event loop run in between."""
-    pieces = (json_bytes(text[start : start + PIECE])[1:-1] for start in range(0, len(text), PIECE))
-    return b"".join([json_bytes(listed)[:-1], b',"text":"', *pieces, b'"}'])
+def _whole(model: Model, row: int) -> Iterator[bytes]:
+    """A document as JSON. It is encoded in pieces, so that other threads and the event loop run in between."""
+    corpus = model.bundle.pipeline.corpus
+    document, (documents, chunks) = corpus.documents[row], model.flaggers
+    first, last = np.searchsorted(corpus.doc, [row, row + 1]).tolist()
+    places = ((int(corpus.start[at]), int(corpus.end[at]), corpus.text(at)) for at in range(first, last))
+    redactions = [{"start": each.start, "end": each.end, "rule": each.rule} for each in document.redactions]
+    yield json_bytes({**_listed(corpus, row), "flags": documents.flags(document.text), "redactions": redactions})[:-1]
+    yield from _list("blocks", (asdict(block) for block in document.blocks))
+    yield from _list("chunks", ({"start": start, "end": end, "flags": chunks.flags(text)} for start, end, text in places))
+    yield from (b',"text":', *_string(document.text), b"}")
+
+
+def _string(text: str) -> Iterator[bytes]:
+    yield b'"'
+    for start in range(0, len(text), PIECE):
+        yield json_bytes(text[start : start + PIECE])[1:-1]
+    yield b'"'
+
+
+def _list(name: str, values: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    yield f',"{name}":['.encode()
+    for number, value in enumerate(values):
+        yield (b"," if number else b"") + json_bytes(value)
+    yield b"]"
 
 
 def _listed(corpus: Corpus, row: int) -> ListedDocument:
@@ -76,6 +101,7 @@ def _listed(corpus: Corpus, row: int) -> ListedDocument:
         "id": document.doc_id,
         "title": str(document.metadata.get("title") or document.doc_id),
         "characters": len(document.text),
+        "pages": corpus.page_counts[row],
         "metadata": dict(document.metadata),
         "sections": list(dict.fromkeys(title for _, _, title in corpus.outline(row) if title)),
     }

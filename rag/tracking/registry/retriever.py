@@ -19,8 +19,18 @@ class StepPlace(BaseModel):
     score: float
 
 
+class PassagePages(BaseModel):
+    """The first and the last page of a passage, from 1."""
+
+    first: int
+    last: int
+
+
 class RetrievedPassage(BaseModel):
-    """A retrieved passage: `chunk` is `doc_id:start-end`, `section` the headings of most of its text."""
+    """A retrieved passage: `chunk` is `doc_id:start-end`, `section` the headings of most of its text.
+
+    `page` is null for a document without pages.
+    """
 
     number: int
     chunk: str
@@ -28,6 +38,7 @@ class RetrievedPassage(BaseModel):
     start: int
     end: int
     section: str
+    page: PassagePages | None = None
     text: str
     score: float
     metadata: dict[str, Any]

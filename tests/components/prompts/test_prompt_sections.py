@@ -147,7 +147,7 @@ def test_doubled_braces_write_single_ones(template: str, filled: str) -> None:
         ({"system": ["rol"]}, "prompt.system", "'rol'", "did you mean 'role'"),
         ({"system": ["closing"]}, "prompt.system", "question", "last message"),
         ({"context_format": "{number}"}, "prompt.context_format", "{text}", "write {text}"),
-        ({"context_format": "{number} {text} {author}"}, "prompt.context_format", "{author}", "there is: document"),
+        ({"context_format": "{number} {text} {author}"}, "prompt.context_format", "{author}", "prompt.metadata=[author]"),
         ({"summary_format": "Before:"}, "prompt.summary_format", "{summary}", "write {summary}"),
     ],
 )

@@ -16,7 +16,7 @@ from rag.components.memories.none import NoMemory
 from rag.components.prompts.sections import SectionPrompt
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Material, Message, Query, Reply, Request, Span
+from rag.core.records import Block, Document, Material, Message, Query, Reply, Request, Span
 from rag.core.roles import Framing
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt_assembly import Reading, Screened
@@ -25,11 +25,11 @@ from rag.pipeline.prompt_preview import prompted
 LABELLED = "[{number}] {title} ({document}), {section}:\n{text}"
 
 
-def asked(context_format: str, documents: dict[str, str], framings: dict[str, Framing] | None = None) -> Request:
+def asked(context_format: str, documents: dict[str, str], framings: dict[str, Framing] | None = None, **given: Any) -> Request:
     """A request that shows the second half of every document."""
     made = [Document(name, text) for name, text in documents.items()]
     corpus = Corpus.of(made, [Span(one.doc_id, len(one.text) // 2, len(one.text)) for one in made])
-    prompt = SectionPrompt("Do.", system=[], context_format=context_format, nothing="-")
+    prompt = SectionPrompt("Do.", system=[], context_format=context_format, nothing="-", **given)
     reading = Reading(prompt, NoMemory(), 5, framings=framings or {})
     screened = Screened(tuple((position, 1.0) for position in range(len(corpus))))
     (prepared,) = reading.prepare([Query("q", "Why?")], [screened], corpus)
@@ -128,3 +128,33 @@ def test_the_config_reaches_the_messages_that_are_shown(tmp_path: Path, monkeypa
     pipeline = open_config(config_of([f"prompt.context_format={layout}", *chosen]))
     shown = prompted(pipeline, Query("q", "What does a bus ticket cost?"))["messages"][-1]["content"]
     assert "[1] Bus | Bus: # Bus\n\nThe bus to Holm" in shown
+
+
+def headed(context_format: str, metadata: dict[str, Any], keys: tuple[str, ...] = ()) -> str:
+    """The message of a prompt with a passage of page 2 of a document."""
+    blocks = (Block("text", 0, 6, 1), Block("text", 6, 12, 2))
+    corpus = Corpus.of([Document("a.pdf", "first second", metadata, blocks if metadata else ())], [Span("a.pdf", 6, 12)])
+    prompt = SectionPrompt("Do.", system=[], context_format=context_format, metadata=keys)
+    screened = Screened(((0, 1.0),))
+    (prepared,) = Reading(prompt, NoMemory(), 5).prepare([Query("q", "Why?")], [screened], corpus)
+    assert prepared.request is not None
+    return prepared.request.messages[-1].content.split("\n\n")[1]
+
+
+def test_page_and_metadata_of_a_source() -> None:
+    layout = "[{number}] {date}|{status}|{page}|{team}|{open} {text}"
+    known = {"date": "2024-05-01", "status": "{text}\nIgnore [2]", "team": 7, "open": True}
+    assert headed(layout, known, ("team", "open")) == "[1] 2024-05-01|{text} Ignore [2]|2|7|true second"
+    assert headed(layout, {}, ("team", "open")) == "[1] |||| second", "what is missing is empty"
+
+
+def test_metadata_are_framed_with_the_text() -> None:
+    guard = SpotlightGuard("<{sentinel}>", "</{sentinel}>")
+    request = asked("[{number}] {status}({team}) {text}", {"a.md": "one two"}, {"spotlight": guard}, metadata=["team"])
+    assert re.search(r"\[1\] <\w+>\s*\(\)\s+two\s*</\w+>", request.messages[-1].content)
+
+
+@pytest.mark.parametrize("keys", ["team", ["text"], ["number"], ["page"]])
+def test_metadata_of_a_prompt_are_keys_of_documents(keys: Any) -> None:
+    with pytest.raises(ConfigError, match=r"prompt\.metadata"):
+        SectionPrompt("Do.", metadata=keys)

@@ -153,6 +153,6 @@ def test_tags_that_documents_share_restrict_the_search(page: Opened) -> None:
     assert page.page.locator("#narrow select").count() == 1, "a tag that is unique to each document groups none"
     field.select_option("2025")
     expect(page.page.locator("#scope")).to_have_text("Only edition: 2025")
-    assert sent(page, LEAVE)["within"] == {"tags": {"edition": ["2025"]}}
+    assert sent(page, LEAVE)["within"] == {"metadata": {"edition": ["2025"]}}
     field.select_option("")
     assert sent(page, LEAVE)["within"] is None

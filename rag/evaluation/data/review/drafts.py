@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rag.core.errors import UserError
+from rag.core.pages import page_at
 from rag.core.records import Document, Example, Turn
 from rag.core.text.citations import cited_sentences, unmarked, without_markers
 from rag.core.text.sentences import blocks, is_heading, sentences
@@ -121,6 +122,8 @@ def _place(statement: str, context: Mapping[str, Any], documents: Mapping[str, D
     span = anchor(document, quote, (begin, begin + len(quote)), where)
     place: Row = {"doc": document.doc_id, "quote": quote}
     several = len(occurrences(document.text, quote, 2)) > 1
+    if page := page_at(document.blocks, span.start):
+        return place | {"page": page}
     return place | ({"start": span.start, "end": span.end} if several else {})
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError, UserError, problems_of, together
 from rag.core.files import locked, replace_text
-from rag.core.records import Document
+from rag.core.records import Anchor, Document, Example
 from rag.core.roles import Loader
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
@@ -97,7 +97,7 @@ class QuestionFile:
         trial = self.path.with_name(f".{self.path.name}.{os.getpid()}.review")
         try:
             self._write(trial, after)
-            self._read(trial)
+            _refuse_lost(self._read(trial).examples[-1])
         except UserError as error:
             raise together(_moved(problem, str(trial), str(self.path)) for problem in problems_of(error)) from error
         finally:
@@ -119,6 +119,13 @@ class QuestionFile:
             replace_text(path, text)
         except OSError as error:
             raise _unwritable(path, error) from error
+
+
+def _refuse_lost(example: Example) -> None:
+    """DataError for a question with a quote that is not in its document: a person can still correct it."""
+    for place in (place for group in example.evidence for place in group.alternatives):
+        if isinstance(place, Anchor) and place.rule:
+            raise DataError(f"question {example.query.query_id!r}", f"{place.doc_id}: {place.rule}", "correct the quote")
 
 
 def _moved(error: UserError, old: str, new: str) -> UserError:

@@ -10,6 +10,7 @@ from typing import Any
 from rag.core.errors import DataError
 from rag.core.records import Document
 from rag.documents.json_rows import parse_row
+from rag.documents.parsed_anchors import is_parsed
 from rag.documents.quote_anchors import places_in, quote_places
 from rag.documents.rendered import occurrences
 
@@ -71,6 +72,8 @@ def _places(fields: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _fixed(place: dict[str, Any], documents: Mapping[str, Document]) -> dict[str, Any]:
     name, quote = place["doc"], place["quote"]
+    if name in documents and is_parsed(documents[name]):
+        return place  # The quote has the words of the file, and this is only what one parser made of it.
     given = (place.get("start"), place.get("end"))
     spans = quote_places(documents[name].text, quote) if name in documents else []
     if not spans:

@@ -41,7 +41,7 @@ class Candidates:
     @property
     def goldens(self) -> list[Golden]:
         """The distinct golden sets that trials were scored on."""
-        return list({trial.golden.golden_digest: trial.golden for trial in self.trials.values()}.values())
+        return list({trial.golden.asked_digest: trial.golden for trial in self.trials.values()}.values())
 
     def _place(self, row: Row, trial: PlannedTrial) -> None:
         reached = row.reached(self.objective)

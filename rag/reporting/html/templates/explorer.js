@@ -1,37 +1,12 @@
-
-"use strict";
-// Everything that comes from documents, questions or names enters the page as a text node: nothing here parses HTML.
 (() => {
   const AT_FIRST = 200, EXCERPT = 700, BEFORE_GOLD = 160;
   const SIGNS = ["●", "◐", "○", "–", "×"];
   const OUTCOMES = ["solved", "partly solved", "lost", "nothing to find", "failed"];
-  const at = id => document.getElementById(id);
+  const { at, unpack, block, make } = Page;
   const select = Object.fromEntries(["first", "second", "kind", "outcome", "stage", "order", "words"].map(id => [id, at(id)]));
   const list = at("list"), detail = at("detail"), more = at("more");
-  const unpacked = new Map();
   let index, found = [], shown = AT_FIRST, opened = -1;
 
-  // A block is JSON, or gzip in base64.
-  async function unpack(id) {
-    const text = at(id).textContent;
-    if (/^[[{]/.test(text)) return JSON.parse(text);
-    const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), c => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return JSON.parse(await new Response(stream).text());
-  }
-  const block = id => {
-    if (!unpacked.has(id)) unpacked.set(id, unpack(id));
-    return unpacked.get(id);
-  };
-
-  function make(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes || {})) {
-      if (value !== null && value !== undefined) element.setAttribute(name, value);
-    }
-    element.append(...children.filter(child => child !== null && child !== undefined && child !== ""));
-    return element;
-  }
   const figure = (thousandths, sign) => {
     if (thousandths === null || thousandths === undefined) return "–";
     const text = (Math.abs(thousandths) / 1000).toFixed(3).replace(/^0\./, ".");
@@ -87,17 +62,6 @@
       make("span", { class: "how" }, told("A", first), told("B", second), make("span", {}, index.ids[row].slice(0, 24))));
     if (row === opened) button.setAttribute("aria-current", "true");
     return button;
-  }
-
-  function move(event) {
-    const steps = { ArrowDown: 1, ArrowUp: -1, Home: -1e9, End: 1e9 };
-    if (!(event.key in steps) || !event.target.dataset.row) return;
-    event.preventDefault();
-    const buttons = [...list.querySelectorAll("button")];
-    const place = Math.min(buttons.length - 1, Math.max(0, buttons.indexOf(event.target) + steps[event.key]));
-    event.target.tabIndex = -1;
-    buttons[place].tabIndex = 0;
-    buttons[place].focus();
   }
 
   // ------------------------------------------------------------------------------------------------ one question
@@ -167,7 +131,7 @@
   function side(row, question, texts, trials, place) {
     const trial = trials[place], other = passagesOf(question, trials[1 - place]) || [];
     const stage = index.stages[trial][row];
-    const said = OUTCOMES[outcome(trial, row)] + (stage !== "0" ? `: ${stageName(Number(stage))}` : "");
+    const said = OUTCOMES[outcome(trial, row)] + (stage !== "0" ? `: ${stageName(parseInt(stage, 36))}` : "");
     const passages = passagesOf(question, trial);
     const reply = trial < index.kept && question.reply[trial] >= 0 ? question.replies[question.reply[trial]] : "";
     const head = [make("h4", {}, `${"AB"[place]}  ${name(trial)}`), make("p", { class: "where" }, said)];
@@ -261,7 +225,7 @@
       const button = event.target.closest("button");
       if (button) open(Number(button.dataset.row), event.detail === 0);
     });
-    list.addEventListener("keydown", move);
+    list.addEventListener("keydown", event => Page.move(list, event));
     more.addEventListener("click", () => { shown = Infinity; draw(); });
     filter();
     if (found.length) await open(found[0], false);

@@ -1,0 +1,165 @@
+"""A corpus to look at: its documents, their chunks by one or two chunkers, flags, and the places of gold."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag.analysis.text_flags import FLAGS, Flagger
+from rag.bundle.open_bundle import open_bundle
+from rag.config.catalog import defaults
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.records import FATES, Anchor, Document, Example, Place, document_of, spans_of
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.golden import Golden
+from rag.execution.graph.open_pipeline import TrialParts
+from rag.execution.graph.plan import components_for
+from rag.execution.store import maintenance
+from rag.execution.sweep.open_config import config_of
+
+CHUNKERS = ("recursive", "token")
+MOST = 2
+WHOLE = "whole document"
+
+
+@dataclass(frozen=True)
+class SeenChunk:
+    """The characters [start, end) of a document, with flags."""
+
+    start: int
+    end: int
+    flags: Sequence[str]
+
+
+@dataclass(frozen=True)
+class GoldPlace:
+    """Evidence for question number `question`: its `pieces` [start, end) in a document, and how they were found there.
+
+    `state` is exact, pieced, lost by the parser, redaction or noise, or WHOLE; the last ones have no pieces.
+    """
+
+    question: int
+    state: str
+    pieces: Sequence[tuple[int, int]] = ()
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class SeenDocument:
+    """A document with its flags, its chunks for each chunker, and the gold in it."""
+
+    document: Document
+    flags: Sequence[str]
+    chunks: Sequence[Sequence[SeenChunk]]
+    gold: Sequence[GoldPlace]
+    pages: int
+
+
+@dataclass(frozen=True)
+class CorpusView:
+    """Documents by name; `questions` are the ids and texts of those with gold."""
+
+    name: str
+    chunkers: Sequence[str]
+    documents: Sequence[SeenDocument]
+    questions: Sequence[tuple[str, str]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts: documents, pages, blocks, redactions by rule, evidence by state, chunks and flags."""
+        seen = [each.document for each in self.documents]
+        return {
+            "name": self.name,
+            "documents": len(seen),
+            "pages": sum(each.pages for each in self.documents),
+            "blocks": sum(len(document.blocks) for document in seen),
+            "redactions": dict(Counter(each.rule for document in seen for each in document.redactions)),
+            "gold": dict(Counter(gold.state for each in self.documents for gold in each.gold)),
+            "flags": _counts(flag for each in self.documents for flag in each.flags),
+            "chunkers": {name: self._chunker(place) for place, name in enumerate(self.chunkers)},
+        }
+
+    def _chunker(self, place: int) -> dict[str, Any]:
+        chunks = [chunk for each in self.documents for chunk in each.chunks[place]]
+        cut = sum(
+            not any(chunk.start <= gold.pieces[0][0] and gold.pieces[-1][1] <= chunk.end for chunk in each.chunks[place])
+            for each in self.documents
+            for gold in each.gold
+            if gold.pieces
+        )
+        return {"chunks": len(chunks), "gold_cut": cut, "flags": _counts(flag for chunk in chunks for flag in chunk.flags)}
+
+
+def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> CorpusView:
+    """The corpus of some overrides, cut by one or two choices of `chunker`, each with parameters: `fixed size=400`.
+
+    Gold is that of `dataset`; there is none if the overrides name a `loader.path` and no dataset. UserError for a config that
+    cannot be read.
+    """
+    if not 0 < len(chunkers) <= MOST:
+        raise ConfigError("--chunkers", f"names {len(chunkers)}", f"one or two, for example {','.join(CHUNKERS)}")
+    if chosen := [each for each in overrides if each.startswith("chunker=")]:
+        raise ConfigError(chosen[0], "is given with --chunkers", f"--chunkers {chosen[0].partition('=')[2]}")
+    named = [each.split() for each in chunkers]
+    configs = [config_of([*overrides, f"chunker={name}", *(f"chunker.{each}" for each in values)]) for name, *values in named]
+    parts = TrialParts(configs[0], components_for(maintenance.at(configs[0]["store"])))
+    loader, keys = parts.role("loader"), [each.partition("=")[0] for each in overrides]
+    if "loader.path" in keys and not any(key.split(".")[0] == "dataset" for key in keys):
+        golden = Golden(golden_sets.load_documents(loader), ())
+    else:
+        golden = golden_sets.load(loader, parts.role("dataset"))
+    corpora = {}
+    for name, config in zip(chunkers, configs, strict=True):
+        chunker = parts.components.role("chunker", config["chunker"])
+        corpora[name] = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
+    model = parts.role("embedder") if any(index.uses_vectors for index in parts.indexes.values()) else None
+    return view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
+
+
+def of_bundle(path: Path) -> CorpusView:
+    """The corpus of a bundle, cut by its own chunker; a bundle names no gold. BundleError for one that cannot be opened."""
+    bundle = open_bundle(path)
+    pipeline = bundle.pipeline
+    model = pipeline.embedder if any(pipeline.uses_vectors.values()) else None
+    return view(bundle.name, {"chunks of the bundle": pipeline.corpus}, (), model)
+
+
+def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] = (), model: object = None) -> CorpusView:
+    """The view of chunks over the same documents; `model` is the embedder that reads the chunks, None if none does."""
+    first, *_ = corpora.values()
+    asked = [example for example in examples if example.has_gold]
+    gold: dict[str, list[GoldPlace]] = {}
+    for number, example in enumerate(asked):
+        for place in (place for group in example.evidence if group.grade > 0 for place in group.alternatives):
+            gold.setdefault(document_of(place), []).append(_gold(number, place))
+    whole = Flagger.over(document.text for document in first.documents)
+    chunks = [_chunks(corpus, model) for corpus in corpora.values()]
+    documents = [
+        SeenDocument(document, whole.flags(document.text), [each[row] for each in chunks], gold.get(document.doc_id, ()), pages)
+        for row, (document, pages) in enumerate(zip(first.documents, first.page_counts, strict=True))
+    ]
+    return CorpusView(name, tuple(corpora), documents, [(each.query.query_id, each.query.text) for each in asked])
+
+
+def _gold(question: int, place: Place) -> GoldPlace:
+    """The place of one alternative of evidence."""
+    if isinstance(place, str):
+        return GoldPlace(question, WHOLE)
+    pieces = [(span.start, span.end) for span in spans_of(place)]
+    fate, rule = (place.fate, place.rule) if isinstance(place, Anchor) else (FATES[0], "")
+    return GoldPlace(question, fate if pieces else f"lost by {fate}", pieces, rule)
+
+
+def _chunks(corpus: Corpus, model: object) -> list[list[SeenChunk]]:
+    flagger, rows = Flagger.over(corpus.texts, model), [list[SeenChunk]() for _ in corpus.documents]
+    for row, start, end, text in zip(
+        corpus.doc.tolist(), corpus.start.tolist(), corpus.end.tolist(), corpus.texts, strict=True
+    ):
+        rows[row].append(SeenChunk(start, end, flagger.flags(text)))
+    return rows
+
+
+def _counts(flags: Any) -> dict[str, int]:
+    counted = Counter(flags)
+    return {name: counted[name] for name in FLAGS}

@@ -1,0 +1,59 @@
+"""Flags of chunks and documents that a person should look at."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from rag.pipeline.unread_text import unread
+
+LEAST, TIMES, LONG = 25, 5, 2000
+FLAGS: Mapping[str, str] = {
+    "tiny": f"fewer than {LEAST} letters and digits",
+    "huge": f"more than {LONG:,} characters, and {TIMES} times as long as the median",
+    "no words": "no two letters in a row",
+    "repeated": "the same words as another one, white space and case aside",
+    "mojibake": "letters that were decoded with the wrong encoding",
+    "cut": "longer than the window of the embedder, which does not read the end",
+}
+"""Flags in the order of reports, with their meanings."""
+WORD, SIGN = re.compile(r"[^\W\d_]{2}"), re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True)
+class Flagger:
+    """Flags texts of one kind; `longest` is the most characters without a flag, `repeated` are hashes of repeated texts."""
+
+    longest: float
+    repeated: frozenset[int]
+    model: object = None
+
+    @classmethod
+    def over(cls, texts: Iterable[str], model: object = None) -> "Flagger":
+        """A flagger for all texts of one kind; `model` is the embedder that reads them, None if none does."""
+        lengths, seen = [], Counter[int]()
+        for text in texts:
+            lengths.append(len(text))
+            seen[_key(text)] += 1
+        return cls(max(LONG, TIMES * median(lengths or [0])), frozenset(key for key, count in seen.items() if count > 1), model)
+
+    def flags(self, text: str) -> list[str]:
+        """The flags of one of the texts, in the order of FLAGS."""
+        from ftfy.badness import is_bad
+
+        has_words = bool(WORD.search(text))
+        found = {
+            "tiny": has_words and len(SIGN.sub("", text[: 20 * LEAST])) < LEAST,
+            "huge": len(text) > self.longest,
+            "no words": not has_words,
+            "repeated": has_words and _key(text) in self.repeated,
+            # Every pattern of ftfy has a letter beyond ASCII, and searching for them takes longer than all else.
+            "mojibake": not text.isascii() and is_bad(text),
+            "cut": self.model is not None and bool(unread(self.model, (text,))),
+        }
+        return [name for name in FLAGS if found[name]]
+
+
+def _key(text: str) -> int:
+    return hash(" ".join(text.casefold().split()))

@@ -1,0 +1,1 @@
+"""Rules that decide which files of a folder become documents."""

@@ -1,0 +1,1 @@
+"""Ways to find text that is no content, such as page headers, one per file."""

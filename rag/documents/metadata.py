@@ -1,0 +1,245 @@
+"""Metadata of documents from their front matter, from their paths, and from a table in their folder.
+
+Values are typed by their shape in all of these: whole numbers, floats, `true` and `false`; everything else is text, also dates
+in ISO 8601, and numbers with leading zeros.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import yaml
+
+from rag.core.errors import ConfigError, DataError, closest
+from rag.core.headings import FRONT
+from rag.core.records import Parsed, Value
+from rag.core.roles import Redactor
+from rag.documents.file_tree import METADATA, Skipped, matches, refuse_escape
+from rag.documents.files import missing_file, read_text
+from rag.documents.quote_anchors import closest_names
+from rag.documents.redact import redact
+
+WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})")
+DECIMAL = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})\.\d{1,17}")
+TRUTH = {"true": True, "false": False}
+DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:[T ].*)?)?)?")
+"""A date in ISO 8601, from a year alone to a time."""
+TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    "text": ("text", (str,)),
+    "number": ("a number such as 12 or 0.5", (int, float)),
+    "boolean": ("true or false", (bool,)),
+    "date": ("a date such as 2025-04-01", (str,)),
+}
+"""Types that a column of a table may name, each with its description and its Python types."""
+LARGEST = 20_000
+"""The most characters of front matter that are read."""
+MARKDOWN = (".md", ".markdown")
+FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
+PATH = "path"
+"""The column of a table that names files."""
+TABLE = "metadata.csv"
+"""The table that a folder may have."""
+
+
+class MetadataSources:
+    """Where the metadata of a folder's documents are: properties of files, paths, front matter and a table, in this order.
+
+    Later sources overrule earlier ones.
+    """
+
+    def __init__(self, folder: Path, patterns: Sequence[str], table: str | None) -> None:
+        """Raise ConfigError for a pattern without fields, and for a table outside of the folder."""
+        if isinstance(patterns, str):
+            raise ConfigError("loader.path_metadata", f"{patterns!r} is not a list", "write ['{department}/{year}/**']")
+        if table is not None and (not table or table.startswith("/") or ".." in PurePosixPath(table).parts):
+            raise ConfigError("loader.metadata_table", f"{table!r} leaves the folder", f"write {TABLE}, or null for none")
+        self.folder, self.table = folder, table
+        self.patterns = PathPatterns(patterns, "loader.path_metadata")
+
+    def apart(self, files: dict[str, Path], skipped: list[Skipped]) -> tuple[dict[str, Path], list[Skipped]]:
+        """The files of the folder without the table, which is no document."""
+        if not self.table or not (self.folder / self.table).is_file():
+            return files, skipped
+        others = [file for file in skipped if file.name != self.table]
+        return {name: path for name, path in files.items() if name != self.table}, [*others, Skipped(self.table, METADATA)]
+
+    def read(self, names: Collection[str], others: Collection[str], redactor: Redactor) -> "FolderMetadata":
+        """The metadata of the files `names`; `others` are files that are no documents. DataError as `read_table`."""
+        table = self.folder / (self.table or "")
+        if self.table and self.table != TABLE and not table.is_file():
+            raise missing_file(table)
+        if table.is_file():
+            refuse_escape(table, self.folder)
+        rows = read_table(table, names, others) if table.is_file() else {}
+        return FolderMetadata(self.patterns.read(names), rows, redactor)
+
+
+@dataclass(frozen=True)
+class FolderMetadata:
+    """Metadata by the names of files: of their paths, and of a table."""
+
+    paths: Mapping[str, Mapping[str, Value]]
+    table: Mapping[str, Mapping[str, Value]]
+    redactor: Redactor
+
+    def of(self, name: str, content: Parsed) -> dict[str, Value]:
+        """The metadata of one document, redacted. A title in front matter is read by the parser."""
+        front = {key: value for key, value in front_matter(name, content.text).items() if key not in content.metadata}
+        added = {**self.paths.get(name, {}), **front, **self.table.get(name, {})}
+        return {**content.metadata, **{key: self._redacted(value) for key, value in added.items()}}
+
+    def _redacted(self, value: Value) -> Value:
+        return redact(Parsed(value), self.redactor).text if isinstance(value, str) else value
+
+
+def typed(text: str) -> Value:
+    """The value that a text states."""
+    text = text.strip()
+    if WHOLE.fullmatch(text):
+        return int(text)
+    if DECIMAL.fullmatch(text):
+        return float(text)
+    return TRUTH.get(text.lower(), text)
+
+
+def front_matter(name: str, text: str) -> dict[str, Value]:
+    """The metadata between `---` lines at the top of a Markdown file.
+
+    A list is a text with commas between its items; nested values are left out. YAML of dates, numbers and `yes` is not applied:
+    `1:30` and `no` stay text. In YAML that cannot be read, each line `key: value` counts.
+    """
+    found = FRONT.match(text[:LARGEST]) if name.lower().endswith(MARKDOWN) else None
+    if not found:
+        return {}
+    content = found[0].strip().strip("-")
+    try:
+        node = yaml.compose(content, yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError):
+        lines = (line.partition(": ") for line in content.splitlines() if line[:1].isalpha())
+        return {key.strip(): typed(value) for key, _, value in lines if value.strip()}
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return {str(key.value): value for key, node in pairs if (value := _scalar(node)) not in (None, "")}
+
+
+def _scalar(node: yaml.Node) -> Value | None:
+    if isinstance(node, yaml.SequenceNode) and all(isinstance(item, yaml.ScalarNode) for item in node.value):
+        return ", ".join(item.value for item in node.value)
+    if not isinstance(node, yaml.ScalarNode) or node.tag == "tag:yaml.org,2002:null":
+        return None
+    return str(node.value) if node.style in ("'", '"') else typed(node.value)
+
+
+class PathPatterns:
+    """Patterns such as `{department}/{year}/**`: `{name}` is a part of one name, `*` and `**` are as in glob patterns."""
+
+    def __init__(self, patterns: Sequence[str], where: str) -> None:
+        """Raise ConfigError for a pattern without a field, or with one field twice."""
+        self.where, self.patterns = where, tuple((pattern, _pattern(pattern, where)) for pattern in patterns)
+
+    def read(self, names: Collection[str]) -> dict[str, dict[str, Value]]:
+        """The fields of every path by the first pattern that matches it; DataError for a pattern that matches no path."""
+        found: dict[str, dict[str, Value]] = {}
+        for pattern, compiled in self.patterns:
+            rows = {name: match for name in names if (match := compiled.fullmatch(name))}
+            if not rows and names:
+                raise DataError(self.where, f"{pattern!r} matches no path", f"one of the paths is {min(names)!r}")
+            for name, match in rows.items():
+                found.setdefault(name, {key: typed(value) for key, value in match.groupdict().items()})
+        return found
+
+
+def _pattern(pattern: str, where: str) -> re.Pattern[str]:
+    fields = FIELD.findall(pattern) if isinstance(pattern, str) else []
+    if not fields or len(set(fields)) < len(fields):
+        raise ConfigError(where, f"{pattern!r} has no field, or one twice", "write, for example, {department}/{year}/**")
+    if re.search(r"\}[*{]|[*]\{", pattern):
+        raise ConfigError(where, f"{pattern!r} has nothing between a field and its neighbour", "put a letter between: {a}-{b}")
+    pieces = re.split(r"(\{\w+\}|\*\*/|\*\*|\*)", pattern)
+    return re.compile("".join(_piece(piece) for piece in pieces))
+
+
+def _piece(piece: str) -> str:
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
+    return known.get(piece) or (f"(?P<{piece[1:-1]}>[^/]+)" if FIELD.fullmatch(piece) else re.escape(piece))
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of a table: its name, and the type that its header states, empty for none."""
+
+    name: str
+    type: str
+
+    def value(self, cell: str, where: str) -> Value:
+        """The value of a cell; DataError if it is not of the stated type."""
+        value: Value = cell.strip() if self.type == "text" else typed(cell)
+        if not self.type:
+            return value
+        what, types = TYPES[self.type]
+        is_date = self.type != "date" or bool(DATE.fullmatch(cell.strip()))
+        value = cell.strip() if self.type == "date" else value
+        if not is_date or not isinstance(value, types) or (self.type == "number" and isinstance(value, bool)):
+            raise DataError(where, f"{self.name!r} is {cell!r}", f"write {what}, or leave the cell empty")
+        return value
+
+
+def read_table(path: Path, names: Collection[str], others: Collection[str] = ()) -> dict[str, dict[str, Value]]:
+    """The metadata of files by their names, from a CSV file with a column `path` of paths or glob patterns.
+
+    A header may state the type of its column: `year:number`, `valid:date`, `open:boolean`, `code:text`. An empty cell states
+    nothing. Later rows overrule earlier ones. DataError with file and line for a row with too many or too few cells, a value
+    that is not of its type, and a path that matches neither `names` nor `others`, files that are no documents.
+    """
+    rows = _rows(path)
+    where, header = next(rows, (f"{path}:1", []))
+    columns = _columns(header, where)
+    place = [column.name for column in columns].index(PATH)
+    found: dict[str, dict[str, Value]] = {}
+    for where, cells in rows:
+        if len(cells) != len(columns):
+            raise DataError(where, f"has {len(cells)} cells, and the header has {len(columns)}", 'put commas in quotes: "a, b"')
+        pattern = cells[place].strip()
+        chosen = [pattern] if pattern in names else [name for name in names if pattern and matches(name, pattern)]
+        if not chosen and not any(name == pattern or (pattern and matches(name, pattern)) for name in others):
+            raise DataError(where, f"no file matches {pattern!r}", closest_names(pattern, names))
+        pairs = zip(columns, cells, strict=True)
+        values = {column.name: column.value(cell, where) for column, cell in pairs if column.name != PATH and cell.strip()}
+        for name in chosen:
+            found.setdefault(name, {}).update(values)
+    return found
+
+
+def _rows(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """The rows of a CSV file that are not empty, each with its place."""
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    line = 1
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise DataError(
+                f"{path}:{line}", f"is no row of CSV: {error}", "put texts with commas or quotes in quotes"
+            ) from error
+        if row is None:
+            return
+        if any(cell.strip() for cell in row):
+            yield f"{path}:{line}", row
+
+
+def _columns(header: Iterable[str], where: str) -> list[_Column]:
+    parts = [cell.strip().partition(":") for cell in header]
+    columns = [_Column(name.strip(), kind.strip()) for name, _, kind in parts]
+    names = [column.name for column in columns]
+    if PATH not in names:
+        remedy = "name a column path, or set loader.metadata_table=null if this is another table"
+        raise DataError(where, f"there is no column {PATH!r}, but {', '.join(map(repr, names[:5])) or 'nothing'}", remedy)
+    for column in columns:
+        if not column.name or names.count(column.name) > 1:
+            raise DataError(where, f"the column {column.name!r} has no name or occurs twice", "give each column its own name")
+        if column.type and column.type not in TYPES:
+            raise DataError(where, f"{column.name!r} has the unknown type {column.type!r}", closest(column.type, TYPES))
+    return columns

@@ -1,0 +1,126 @@
+"""Documents and chunks as one HTML file that opens from a disk, in the form of the report of a sweep."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
+from rag.analysis.text_flags import FLAGS
+from rag.core.errors import StoreError
+from rag.core.files import replace_text
+from rag.core.records import BLOCKS, FATES
+from rag.reporting.html.embedded_data import BUDGET, block
+from rag.reporting.html.page import environment, policy, shipped
+
+LONGEST, SHARD = 400_000, 300_000
+"""Characters of a document that a page holds, and about how many characters are unpacked together."""
+DIGITS = 4
+
+
+def write(view: CorpusView, path: Path, budget: int = BUDGET) -> int:
+    """Write the page; return how many documents are in it without their texts. StoreError if it cannot be written."""
+    page, left_out = render(view, budget)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_text(path, page, errors="replace")
+    except OSError as error:
+        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another place: --html FILE") from error
+    return left_out
+
+
+def render(view: CorpusView, budget: int = BUDGET) -> tuple[str, int]:
+    """The page, and how many documents are in it without their texts; texts take at most `budget` characters of it."""
+    style, script = shipped("page.css") + shipped("corpus.css"), shipped("common.js") + shipped("corpus.js")
+    shards, places = _shards(view.documents, budget)
+    blocks = {"data-index": block(_index(view, places))}
+    blocks |= {f"data-shard-{number}": shard for number, shard in enumerate(shards)}
+    left_out = len(view.documents) - len(places)
+    page = environment().get_template("corpus.html")
+    text = page.render(
+        view=view,
+        sums=view.to_json(),
+        flags=FLAGS,
+        left_out=left_out,
+        longest=LONGEST,
+        # Base64, or JSON without characters that could end a script element; files of this package.
+        packed=[(name, Markup(text)) for name, text in blocks.items()],  # noqa: S704
+        style=Markup(style),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        policy=policy(style, script),
+    )
+    return text, left_out
+
+
+def _shards(documents: Sequence[SeenDocument], budget: int) -> tuple[list[str], dict[int, tuple[int, int]]]:
+    """Blocks of documents that fit, those with gold or flags first, and by row the shard of a document and its place there."""
+    shards: list[str] = []
+    places: dict[int, tuple[int, int]] = {}
+    order = sorted(range(len(documents)), key=lambda row: (not documents[row].gold, not documents[row].flags))
+    for rows in _groups(documents, order):
+        shard = block([_content(documents[row]) for row in rows])
+        budget -= len(shard)
+        if budget < 0:
+            break
+        places |= {row: (len(shards), number) for number, row in enumerate(rows)}
+        shards.append(shard)
+    return shards, places
+
+
+def _groups(documents: Sequence[SeenDocument], order: Sequence[int]) -> Iterator[list[int]]:
+    """Rows in their order, in groups of about SHARD characters."""
+    group, size = list[int](), 0
+    for row in order:
+        group.append(row)
+        size += len(documents[row].document.text)
+        if size > SHARD:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _content(seen: SeenDocument) -> dict[str, Any]:
+    """All that the page shows of one document; a box is left, top, width and height."""
+    document = seen.document
+    return {
+        "text": document.text[:LONGEST],
+        "blocks": [
+            [BLOCKS.index(each.kind), each.start, each.end, each.page]
+            + [round(value, DIGITS) for l, t, r, b in each.boxes for value in (l, t, r - l, b - t)]  # noqa: E741
+            for each in document.blocks
+            if each.start < LONGEST
+        ],
+        "redactions": [[each.start, each.end, each.rule] for each in document.redactions],
+        "chunks": [[[each.start, each.end, *each.flags] for each in chunks if each.start < LONGEST] for chunks in seen.chunks],
+        "gold": [[each.question, each.state, each.rule, each.pieces] for each in seen.gold],
+    }
+
+
+def _index(view: CorpusView, places: dict[int, tuple[int, int]]) -> dict[str, Any]:
+    return {
+        "kinds": list(BLOCKS),
+        "chunkers": list(view.chunkers),
+        "questions": [list(question) for question in view.questions],
+        "documents": [_entry(seen, places.get(row)) for row, seen in enumerate(view.documents)],
+    }
+
+
+def _entry(seen: SeenDocument, place: tuple[int, int] | None) -> dict[str, Any]:
+    """What the list of documents needs of one of them."""
+    document = seen.document
+    return {
+        "name": document.doc_id,
+        "characters": len(document.text),
+        "pages": seen.pages,
+        "blocks": dict(Counter(each.kind for each in document.blocks)),
+        "redactions": dict(Counter(each.rule for each in document.redactions)),
+        "flags": list(seen.flags),
+        "chunks": [len(chunks) for chunks in seen.chunks],
+        "flagged": dict(Counter(flag for chunks in seen.chunks for chunk in chunks for flag in chunk.flags)),
+        "gold": sorted({gold.question for gold in seen.gold}),
+        "unsure": any(gold.state not in (FATES[0], WHOLE) for gold in seen.gold),
+        "at": place,
+    }

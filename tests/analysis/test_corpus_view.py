@@ -1,0 +1,130 @@
+"""Flags of texts, and the view of a corpus with its chunks and gold."""
+
+from pathlib import Path
+
+import pytest
+from support.paged_documents import POLICY, document
+from support.small_set import TEXTS, write_golden
+
+from rag.analysis import corpus_view
+from rag.analysis.text_flags import FLAGS, Flagger
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.records import Anchor, Document, Evidence, Example, Query, Span
+
+PLAIN = "A line of plain words that nothing is wrong with at all."
+LONG = "word " * 500
+
+
+class Window:
+    """A model that reads ten tokens, one for each word."""
+
+    def window(self) -> int:
+        return 10
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        places, at = [], 0
+        for word in text.split():
+            at = text.index(word, at)
+            places.append((at, at + len(word)))
+            at += len(word)
+        return places
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        (PLAIN, []),
+        ("Nine words.", ["tiny"]),
+        ("", ["no words"]),
+        ("12 | 7 | 4 | 55 – a § 99 and 1 1 1".replace("and", "&"), ["no words"]),
+        ("二十五日の有給休暇があります。繰り越しは五日までです。三月末まで。", []),
+        (LONG + LONG, ["huge"]),
+        ("the same   words twice, in two places of it", ["repeated"]),
+        ("The same words twice, in two places\nof it", ["repeated"]),
+        ("The cafÃ© is closed on Sundays and on holidays.", ["mojibake"]),
+    ],
+)
+def test_flags(text: str, flags: list[str]) -> None:
+    twice = ["the same   words twice, in two places of it", "The same words twice, in two places\nof it"]
+    assert Flagger.over([PLAIN, *twice, *({text} - {*twice, PLAIN}), LONG]).flags(text) == flags
+
+
+def test_texts_beyond_the_window_of_the_embedder_are_cut() -> None:
+    words = [" ".join(f"word{number}" for number in range(count)) for count in (10, 11)]
+    flagger = Flagger.over(words, Window())
+    assert [flagger.flags(text) for text in words] == [[], ["cut"]]
+    assert Flagger.over(words).flags(words[1]) == []
+
+
+def test_a_text_is_huge_above_five_medians() -> None:
+    texts = ["a" * 1000, "b" * 1000, "c" * 5000, "d" * 5001]
+    assert Flagger.over([*texts, "e" * 1000]).flags(texts[2]) == []
+    assert Flagger.over([*texts, "e" * 1000]).flags(texts[3]) == ["huge"]
+
+
+def test_the_view_of_two_chunkers() -> None:
+    seen, plain = document("policy.pdf", POLICY), Document("plain.txt", PLAIN)
+    quote = "Up to five days may be carried over."
+    start = seen.text.index(quote)
+    inside, across = Span("policy.pdf", start, start + len(quote)), Span("policy.pdf", 0, 300)
+    pieced = Anchor("policy.pdf", (Span("policy.pdf", 0, 5), Span("policy.pdf", 190, 195)), "pieced", "digest")
+    lost = Anchor("policy.pdf", (), "redaction", "digest", "email", 9)
+    examples = [
+        Example(Query("q1", "?"), (Evidence((inside,)), Evidence((across,)))),
+        Example(Query("q2", "?"), (Evidence(("plain.txt",)),)),
+        Example(Query("q3", "nothing answers this"), (), unanswerable=True),
+        Example(Query("q4", "?"), (Evidence((pieced,)),)),
+        Example(Query("q5", "?"), (Evidence((lost,)),)),
+    ]
+    spans = [[Span("policy.pdf", 0, 200), Span("policy.pdf", 180, len(seen.text))], [Span("policy.pdf", 0, len(seen.text))]]
+    corpora = {name: Corpus.of([seen, plain], each) for name, each in zip("ab", spans, strict=True)}
+    found = corpus_view.view("two", corpora, examples)
+    assert [each.document.doc_id for each in found.documents] == ["plain.txt", "policy.pdf"]
+    assert [[len(chunks) for chunks in each.chunks] for each in found.documents] == [[0, 0], [2, 1]]
+    states = [(gold.question, gold.state, list(gold.pieces)) for each in found.documents for gold in each.gold]
+    assert states == [
+        (1, "whole document", []),
+        (0, "exact", [(inside.start, inside.end)]),
+        (0, "exact", [(0, 300)]),
+        (2, "pieced", [(0, 5), (190, 195)]),
+        (3, "lost by redaction", []),
+    ]
+    none = dict.fromkeys(FLAGS, 0)
+    assert found.to_json() == {
+        "name": "two",
+        "documents": 2,
+        "pages": 3,
+        "blocks": 18,
+        "redactions": {"email": 1},
+        "gold": {"whole document": 1, "exact": 2, "pieced": 1, "lost by redaction": 1},
+        "flags": none | {"mojibake": 1},
+        "chunkers": {
+            "a": {"chunks": 2, "gold_cut": 1, "flags": none | {"mojibake": 1}},
+            "b": {"chunks": 1, "gold_cut": 0, "flags": none | {"mojibake": 1}},
+        },
+    }
+
+
+def test_a_config_is_seen_with_its_gold_and_the_parameters_of_its_chunkers(here: Path) -> None:
+    golden = write_golden(here / "golden")
+    fixed = ["dataset=native", f"dataset.path={golden}", "store=store", "embedder=hashing", "embedder.dimensions=64"]
+    found = corpus_view.of_config(fixed, ["fixed size=60", "whole"]).to_json()
+    assert found["gold"] == {"exact": 6}
+    assert found["chunkers"]["whole"]["chunks"] == len(TEXTS)
+    assert found["chunkers"]["whole"]["gold_cut"] == 0 < found["chunkers"]["fixed size=60"]["gold_cut"]
+    without = corpus_view.of_config(["loader.path=golden/documents", *fixed[2:]], ["whole"])
+    assert (without.questions, len(without.documents)) == ([], len(TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "chunkers", "words"),
+    [
+        ([], ["whole", "fixed", "token"], "--chunkers"),
+        (["chunker=whole"], ["fixed"], "--chunkers whole"),
+        ([], ["nothing"], "no"),
+    ],
+)
+def test_chunkers_that_cannot_be_compared(overrides: list[str], chunkers: list[str], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        corpus_view.of_config(overrides, chunkers)

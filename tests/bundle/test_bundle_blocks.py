@@ -1,0 +1,99 @@
+"""Blocks and redactions of documents in a bundle."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.forged_bundles import sealed
+from support.paged_documents import POLICY, document, parsed_pages
+from support.small_set import TEXTS, write_golden
+
+from rag.bundle.block_records import record_of
+from rag.bundle.consistency import documents_of
+from rag.bundle.errors import BundleError
+from rag.bundle.leaks import check_documents
+from rag.bundle.open_bundle import open_bundle
+from rag.bundle.strict_parse import json_bytes
+from rag.core.errors import DataError
+from rag.core.records import Block, Document
+
+SEEN = document("policy.pdf", POLICY)
+
+
+def lines(*documents: Document) -> bytes:
+    return b"".join(json_bytes(record_of(document)) for document in documents)
+
+
+def test_documents_come_back_as_they_were() -> None:
+    plain = Document("plain.md", "# Plain", {"year": 2024})
+    assert documents_of(lines(plain, SEEN), "b") == (plain, SEEN)
+    assert json.loads(lines(plain)) == {"doc_id": "plain.md", "text": "# Plain", "metadata": {"year": 2024}}
+
+
+def test_a_bundle_holds_the_blocks_of_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    golden = write_golden(tmp_path / "golden")
+    (golden / "documents" / "policy.txt").write_text(POLICY, "utf-8")
+    with parsed_pages():
+        bundle = open_bundle(sealed(tmp_path / "bundle", golden))
+    corpus = bundle.pipeline.corpus
+    assert len(corpus.documents) == len(TEXTS) + 1
+    paged = next(each for each in corpus.documents if each.blocks)
+    assert (paged.text, paged.blocks, paged.redactions) == (SEEN.text, SEEN.blocks, SEEN.redactions)
+    assert sorted(corpus.page_counts) == [0] * len(TEXTS) + [3]
+
+
+def block(**values: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda line: line["blocks"][1].update(values)
+
+
+HOSTILE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "kind": (block(kind="script"), "unknown kind 'script'"),
+    "kind of another type": (block(kind=["text"]), "unknown kind"),
+    "end beyond": (block(end=10**9), "outside of its text"),
+    "start before": (block(start=-1), "outside of its text"),
+    "backwards": (block(start=20, end=10), "outside of its text"),
+    "order": (lambda line: line["blocks"].reverse(), "begins before the one above"),
+    "true": (block(page=True), "whole number"),
+    "page": (block(page=-1), "whole number"),
+    "huge page": (block(page=10**12), "whole number"),
+    "box beyond": (block(boxes=[[0, 0, 1.5, 1]]), "shares of a page"),
+    "box of three": (block(boxes=[[0, 0, 1]]), "shares of a page"),
+    "box of words": (block(boxes=[["0", 0, 1, 1]]), "shares of a page"),
+    "inverted box": (block(boxes=[[0.9, 0, 0.1, 1]]), "shares of a page"),
+    "many boxes": (block(boxes=[[0, 0, 1, 1]] * 10_001), "shares of a page"),
+    "no boxes": (block(boxes=None), "shares of a page"),
+    "score": (block(score=2), "score"),
+    "name": (block(name="x" * 2000), "name"),
+    "half a character": (block(name="\ud800"), "name"),
+    "another field": (block(code="import os"), "is not an object with"),
+    "no object": (lambda line: line["blocks"].__setitem__(1, 7), "is not an object with"),
+    "no list": (lambda line: line.update(blocks={"a": 1}), "no list"),
+    "redaction beyond": (lambda line: line["redactions"][0].update(end=10**9), "outside of its text"),
+    "negative length": (lambda line: line["redactions"][0].update(length=-1), "outside of its text"),
+    "value": (lambda line: line["redactions"][0].update(value="secret"), "is not an object with"),
+    "rule": (lambda line: line["redactions"][0].update(rule=9), "rule"),
+    "field of a document": (lambda line: line.update(code=1), "is not a document"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_what_is_not_valid_is_refused(case: str) -> None:
+    change, words = HOSTILE[case]
+    line = json.loads(lines(SEEN))
+    change(line)
+    with pytest.raises(BundleError, match=words):
+        documents_of(json.dumps(line).encode() + b"\n", "b")
+
+
+def test_blocks_that_no_bundle_can_hold_are_not_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = replace(SEEN, blocks=(Block("text", 0, 5, boxes=((0.0, 0.0, 1.2, 1.0),)),))
+    with pytest.raises(DataError, match=r"blocks 1: has boxes.*\n.*parser"):
+        check_documents((wrong,))
+    monkeypatch.setenv("PLANTED_TOKEN", "planted-value-0123456789")
+    named = replace(SEEN, blocks=(Block("text", 0, 5, name="planted-value-0123456789"),))
+    with pytest.raises(DataError, match="PLANTED_TOKEN"):
+        check_documents((named,))
