@@ -16,7 +16,7 @@ from rag.core.errors import DataError
 from rag.core.pages import page_at
 from rag.core.records import Anchor, Document, Fate, Redaction, Span
 from rag.documents.quote_pieces import LENGTHY, SHARE, Cover, candidates, covers, tiled
-from rag.documents.reduced_text import HOLE, Reduced, reduced
+from rag.documents.reduced_text import EDGE, HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences, rendered
 
 CONTEXT = 8
@@ -276,8 +276,10 @@ def _behind(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) 
     """The rules of the values in a quote that begins inside the one at `at`, and the number of its other characters."""
     hole = holes[text.places[at]]
     following = text.text.find(HOLE, at + 1)
-    for size in range(min(2 * hole.length, len(quote)), -1, -1):
+    for size in range(min(3 * hole.length, len(quote)), -1, -1):
         rest = quote[size:]
+        if size - quote.count(EDGE, 0, size) > hole.length:
+            continue
         shared = len(rest) if following < 0 else min(len(rest), following - at - 1)
         if not (rest or size) or not text.text.startswith(rest[:shared], at + 1):
             continue
