@@ -12,13 +12,27 @@ from typing import Any
 
 import typer
 
-from rag.cli import bundles, data, gates, judges, listing, questions, review, serving, stores, studies, sweeps, verdicts
+from rag.cli import (
+    bundles,
+    data,
+    gates,
+    ingestion,
+    judges,
+    listing,
+    questions,
+    review,
+    serving,
+    stores,
+    studies,
+    sweeps,
+    verdicts,
+)
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
 from rag.core.errors import CRASHED, BudgetError, UserError
 from rag.documents.progress import WATCH
 
-VERBS = (listing, sweeps, verdicts, questions, studies, gates, data, review, judges, bundles, serving, stores)
+VERBS = (listing, sweeps, verdicts, questions, studies, gates, ingestion, data, review, judges, bundles, serving, stores)
 """The modules whose import adds their verbs to the app."""
 
 NO_BARS = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}

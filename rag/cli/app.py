@@ -19,7 +19,8 @@ def _version(wanted: bool) -> None:
 PANELS = {
     "Experiments": ("list", "schema", "plan", "sweep", "run", "report", "compare", "track", "trec", "ui", "store"),
     "Questions": ("search", "ask", "chat", "prompt", "why", "dialogues", "abstention", "attacks"),
-    "Gate, golden sets, judges": ("baseline", "gate", "inspect", "dataset", "judge"),
+    "Documents": ("ingest", "inspect"),
+    "Gate, golden sets, judges": ("baseline", "gate", "dataset", "judge"),
     "From the winner to a server": ("export", "verify", "serve", "key", "register", "promote"),
 }
 """The verbs and groups of verbs by purpose, in the order of --help."""

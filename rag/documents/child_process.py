@@ -73,8 +73,10 @@ class ChildProcess:
         began = time.monotonic()
         try:
             answer = self._exchange(head, data, began + self.limits.longest)
-            content = self._content(answer)
-            return Answer(content, float(answer["seconds"]), not self.is_alive)
+            content, seconds = self._content(answer), answer["seconds"]
+            if not 0 <= seconds <= time.monotonic() - began:
+                raise ValueError(f"took {seconds} seconds")
+            return Answer(content, seconds, not self.is_alive)
         except TimeoutError:
             self.end()
             content = Unreadable(OVER, f"was not parsed within {self.limits.longest:g} seconds", is_lasting=False)
@@ -140,14 +142,15 @@ class ChildProcess:
     def _cause_of_death(self) -> tuple[Unreadable, bool]:
         """Why the process is over, and whether a new one may do better."""
         code, memory = self.end()
-        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        known = {-each.value: each.name for each in signal.Signals}
+        name = known.get(code, f"exit code {code}")
         if name == "SIGXCPU":
             return Unreadable(OVER, f"takes more than {self.limits.seconds} seconds of CPU time"), False
         if name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"):
             return Unreadable(CRASHED, f"was not parsed: its process was ended from outside ({name})", is_lasting=False), False
-        if memory > 0.75 * self.limits.memory:
+        if 2 * memory > self.limits.memory:
             return Unreadable(OVER, f"{self._too_much_memory()} ({name})"), True
-        return Unreadable(CRASHED, f"ended the process of its parser ({name}, {memory >> 20} MB of memory)"), True
+        return Unreadable(CRASHED, f"ended the process of its parser ({name}, with {memory >> 20} MB of memory)"), True
 
     def _too_much_memory(self) -> str:
         return f"needs more than {self.limits.memory >> 20} MB of memory"

@@ -80,7 +80,7 @@ def default_workers() -> int:
 
 
 def described(parser: Parser) -> dict[str, Any]:
-    """The class of a parser and its parameters: its attributes of their names, or of these behind `_`; ConfigError without one."""
+    """The class of a parser and its parameters: its attributes of their names, or with `_` before them; else ConfigError."""
     target = f"{type(parser).__module__}.{type(parser).__qualname__}"
     parameters: dict[str, Any] = {}
     for name in inspect.signature(type(parser)).parameters:

@@ -17,6 +17,7 @@ import signal
 import struct
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 FILES = 64
 """Open files."""
@@ -41,7 +42,8 @@ def confine(installation: Sequence[str], memory: int, parent: int) -> None:
     """
     places = tuple(dict.fromkeys(os.path.realpath(place) for place in (*installation, *SYSTEM) if os.path.exists(place)))
     for kind, limit in (("AS", memory), ("NOFILE", FILES), ("FSIZE", 0), ("CORE", 0)):
-        resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (limit, limit))
+        with suppress(ValueError):  # the limit is lower already, or this system has none of this kind
+            resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (limit, limit))
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -19,7 +19,7 @@ class ManifestLine:
     `reason` says why the file is not included, or which rule included it, and `rule` is the key of that rule. `detail` is the
     full error of a file that failed. `wanted`: the file matches the patterns of the loader. `sha256` and `parser` are empty for
     a file that was not read. `pages`, `blocks` by kind, `redactions` by rule, and `characters` are those of the document,
-    `seconds` the time of parsing; `is_stored`: the content was in the store.
+    `seconds` the time of parsing; `is_stored`: the content was in the store. A dry run leaves files `unparsed`.
     """
 
     path: str
@@ -28,7 +28,7 @@ class ManifestLine:
     type: str = ""
     sha256: str = ""
     parser: str = ""
-    decision: Literal["included", "excluded", "failed"] = "excluded"
+    decision: Literal["included", "excluded", "failed", "unparsed"] = "excluded"
     reason: str = ""
     rule: str = ""
     detail: str = ""

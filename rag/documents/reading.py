@@ -170,8 +170,9 @@ class _Reader:
         return reading
 
     def _unreadable(self, reason: str, detail: str, is_lasting: bool = True) -> Unreadable:
-        """Errors of libraries may quote the file: its secrets go, and it is one line."""
-        return Unreadable(reason, shortened(redact(Parsed(detail), self.redactor).text, 200), is_lasting)
+        """Errors of libraries may quote the file: its secrets go, and it is one line that a terminal can show."""
+        line = shortened(redact(Parsed(detail), self.redactor).text, 200)
+        return Unreadable(reason, "".join(each if each.isprintable() else "\ufffd" for each in line), is_lasting)
 
 
 def _in_order(files: Mapping[str, Path], reader: _Reader) -> Iterator[FileRead]:

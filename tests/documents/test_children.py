@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -48,10 +49,10 @@ DEEDS = {
     "grow": "over a limit: needs more than 512 MB of memory (SIGABRT)",
     "talk": "over a limit: holds more than 64 MB of text and blocks",
     "refuse is sealed": "not readable: is sealed",
-    "fault a\nb": "not readable: cannot be parsed: ValueError: a b",
+    "fault a\n\x1b[2Jb": "not readable: cannot be parsed: ValueError: a \ufffd[2Jb",
     "nest": "not readable: is nested too deeply",
-    "segfault": "crashed its parser: ended the process of its parser (SIGSEGV, ",
-    "exit": "crashed its parser: ended the process of its parser (exit code 3, ",
+    "segfault": "crashed its parser: ended the process of its parser (SIGSEGV, with ",
+    "exit": "crashed its parser: ended the process of its parser (exit code 3, with ",
     "garbage {}": "crashed its parser: got no valid content from its parser: ",
     "garbage \xff": "crashed its parser: got no valid content from its parser: ",
     'garbage {"seconds": 1, "parsed": {"text": "a", "pages": 0, "blocks": {}}}': "crashed its parser: got no valid content ",
@@ -131,6 +132,14 @@ def test_slow_and_fast_files_come_in_order_from_several_processes(tmp_path: Path
     files = read(tmp_path, deeds, workers=3)
     assert [file.name for file in files] == [f"{number:03}.bad" for number in range(len(deeds))]
     assert len({file.content.text for file in files if isinstance(file.content, Parsed)} - {"hi 0.4 file.bad"}) > 2
+
+
+def test_a_server_thread_can_read_files(tmp_path: Path) -> None:
+    found: list[FileRead] = []
+    thread = threading.Thread(target=lambda: found.extend(read(tmp_path, ["pid", "say a", "segfault", "say b"], workers=2)))
+    thread.start()
+    thread.join(30)
+    assert [type(file.content) for file in found] == [Parsed, Parsed, Unreadable, Parsed]
 
 
 def alive(pid: int) -> bool:

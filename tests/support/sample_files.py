@@ -131,23 +131,6 @@ def archive(parts: dict[str, str | bytes]) -> bytes:
     return data.getvalue()
 
 
-def ods() -> bytes:
-    """An OpenDocument spreadsheet with a sheet of two rows."""
-    office = "urn:oasis:names:tc:opendocument:xmlns"
-    names = " ".join(f'xmlns:{name}="{office}:{name}:1.0"' for name in ("office", "table", "text"))
-    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
-    rows = [cell.format(first) + cell.format(second) for first, second in (("policy", "days"), (PARAGRAPH, "26"))]
-    table = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
-    content = (
-        f"<office:document-content {names}><office:body><office:spreadsheet>"
-        f'<table:table table:name="Leave">{table}</table:table>'
-        "</office:spreadsheet></office:body></office:document-content>"
-    )
-    manifest = f'<manifest:manifest xmlns:manifest="{office}:manifest:1.0"/>'
-    kind = "application/vnd.oasis.opendocument.spreadsheet"
-    return archive({"mimetype": kind, "META-INF/manifest.xml": manifest, "content.xml": content})
-
-
 def csv() -> bytes:
     """A table with quoted cells."""
     return f'policy,days\r\n"{PARAGRAPH}",26\r\n"a ""b"" | c",1\r\n'.encode()
@@ -211,7 +194,6 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "json": json_records,
     "jsonl": json_lines,
     "md": markdown,
-    "ods": ods,
     "pdf": pdf,
     "pptx": pptx,
     "rst": rst,

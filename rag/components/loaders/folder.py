@@ -114,7 +114,10 @@ class FolderLoader:
         files, skipped = self.metadata.apart(*listed(self.path, self.patterns))
         found = Selection({}, [ManifestLine.unlisted(file) for file in skipped])
         for name, path in sorted(files.items()):
-            status = path.stat()
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue  # removed since the listing
             file = SourceFile(name, path, status.st_size, status.st_mtime)
             decision = self.rules.decide(file)
             if decision and not decision.includes:

@@ -33,7 +33,7 @@ class CsvParser:
             for row in csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text)):
                 cells += len(row)
                 if cells > self.max_cells:
-                    raise too_large(name, "more cells", self.max_cells, "cells")
+                    raise too_large(name, f"{cells:,} cells and more", self.max_cells, "cells")
                 rows += [row] if any(row) else []
             table = MarkdownText()
             table.table(rows)

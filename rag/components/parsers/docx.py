@@ -153,10 +153,10 @@ class _Reader:
             return
         cells, pages, after = list[list[str | None]](), list[int](), list[Inline]()
         for node, row in zip(_content(table, ROW), rows, strict=True):
-            line: list[str | None] = [None] * int(value(node, f"{W}trPr/{W}gridBefore") or 0)
+            line: list[str | None] = [None] * _span(node, f"{W}trPr/{W}gridBefore")
             for cell in row:
                 words = "" if _is_continued(cell) else " ".join(self._words(cell, after))
-                line += [words, *[None] * (int(value(cell, f"{W}tcPr/{W}gridSpan") or 1) - 1)]
+                line += [words, *[None] * (_span(cell, f"{W}tcPr/{W}gridSpan") - 1)]
             joined = "".join(text or "" for text in line)
             first = joined[: len(joined) - len(joined.lstrip())].count(PAGE) if self.page else 0
             pages.append(self.page + first)
@@ -190,6 +190,12 @@ def _content(container: Any, tag: str = "") -> Iterator[Any]:
             yield from _content(node, tag)
         elif node.tag == tag or not tag:
             yield node
+
+
+def _span(node: Any, path: str) -> int:
+    """A number of columns; Word allows 63."""
+    columns = value(node, path) or "0"
+    return min(int(columns), 63) if columns.isdecimal() else 0
 
 
 def _is_continued(cell: Any) -> bool:

@@ -5,8 +5,8 @@ from email.message import EmailMessage
 from email.parser import BytesParser
 from typing import ClassVar
 
-from rag.components.parsers.html import HtmlParser
-from rag.components.parsers.markdown_text import MarkdownText, one_line
+from rag.components.parsers.html_blocks import HtmlBlocks, tree_of
+from rag.components.parsers.markdown_text import MarkdownText, cleaned, one_line
 from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.errors import DataError
 from rag.core.records import Parsed
@@ -30,20 +30,20 @@ class EmlParser:
             message = BytesParser(EmailMessage, policy=policy.default).parsebytes(data)
             if not any(message[header] for header in ("From", "Subject", "Date", "Message-ID")):
                 raise DataError(name, "is not an e-mail: it has no sender, subject or date", "leave it out")
-            return _content(message, name)
+            return _content(message)
 
 
-def _content(message: EmailMessage, name: str) -> Parsed:
+def _content(message: EmailMessage) -> Parsed:
     text, subject = MarkdownText(), one_line(str(message["Subject"] or ""))
     shown = {header: one_line(str(message[header])) for header in SHOWN if message[header]}
     text.heading(1, subject)
     text.paragraph("\n".join(f"{header}: {words}" for header, words in shown.items()))
     body = message.get_body(("plain", "html"))
-    if body is not None:
-        words = body.get_content()
-        if body.get_content_type() == "text/html":
-            words = HtmlParser(article=False).parse(words.encode("utf-8", "replace"), name).text
-        for paragraph in words.replace("\r\n", "\n").split("\n\n"):
+    words = body.get_content() if body is not None else ""
+    if body is not None and body.get_content_type() == "text/html":
+        HtmlBlocks(text=text).read(tree_of(cleaned(words)).find("body"))
+    else:
+        for paragraph in cleaned(words).split("\n\n"):
             text.paragraph(paragraph)
     names = [one_line(part.get_filename() or part.get_content_type()) for part in message.iter_attachments()]
     stamp = getattr(message["Date"], "datetime", None)

@@ -19,6 +19,14 @@ WIDEST = 1000
 """The most columns that a cell may span."""
 
 
+def tree_of(text: str) -> Any:
+    """The elements of a page; nothing that it names is fetched."""
+    from lxml.html import HTMLParser, document_fromstring
+
+    parser = HTMLParser(remove_comments=True, remove_pis=True, no_network=True, huge_tree=True)
+    return document_fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text) or "<p></p>", parser=parser)
+
+
 def shown_text(node: Any) -> str:
     """The words of an element, without those that no reader sees."""
     return "".join(_texts(node))
@@ -38,10 +46,10 @@ def _texts(node: Any, without: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 class HtmlBlocks:
-    """Reads the elements of a page in order; `title` is written first, unless it is the first heading."""
+    """Adds the elements of a page to a text, in order; `title` is written first, unless it is the first heading."""
 
-    def __init__(self, title: str) -> None:
-        self.text = MarkdownText()
+    def __init__(self, title: str = "", text: MarkdownText | None = None) -> None:
+        self.text = text or MarkdownText()
         self.title = one_line(title)
         self._words: list[str] = []
 

@@ -48,7 +48,7 @@ def content_of(value: Any, name: str) -> Parsed:
             _add(text, kind, words, place, cells)
         metadata = value.get("metadata") or {}
         failed = metadata.get("failed_pages") or []
-        notes = [f"the service could not read pages {', '.join(map(str, failed))}"] if failed else []
+        notes = [f"the service failed on pages {', '.join(map(str, failed))}"] if failed else []
         known = {"source": metadata.get("filename"), "model": metadata.get("version") or metadata.get("model_version")}
         return text.parsed(known, max(pages, int(metadata.get("page_count") or 0)), notes)
 

@@ -29,7 +29,7 @@ class RecordsText:
 
     def add(self, value: Any, path: str = "", depth: int = 0) -> None:
         """Write a value; `path` are the keys above it."""
-        self._left -= 1
+        self._left -= len(value) if isinstance(value, list) else 1
         if self._left < 0 or depth > DEPTH:
             what = f"is nested more than {DEPTH} levels deep" if depth > DEPTH else f"has more than {self._most:,} values"
             raise DataError(self._name, what, "split or flatten the file, or leave it out")
@@ -38,11 +38,10 @@ class RecordsText:
         elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
             for number, item in enumerate(value):
                 if isinstance(item, dict):
-                    self.text.heading(min(depth + 2, 6), _title(item) or f"{path}[{number}]")
+                    self.text.heading(max(depth, 1) + 1, _title(item) or f"{path}[{number}]")
                 self.add(item, "" if isinstance(item, dict) else f"{path}[{number}]", depth + 1)
         elif isinstance(value, list):
-            self._left -= len(value)
-            self._scalar(", ".join(map(_shown, value)), path)
+            self._scalar(", ".join(filter(None, map(_shown, value))), path)
         else:
             self._scalar(_shown(value), path)
 

@@ -52,5 +52,5 @@ def refuse_other(data: bytes, name: str, kind: str) -> None:
 
 
 def too_large(name: str, what: str, limit: int, unit: str) -> DataError:
-    """The error for a file over a limit."""
+    """The error for a file that has `what`, more than `limit` of a `unit`."""
     return DataError(name, f"has {what}, more than {limit:,} {unit}", "split the file, or leave it out")

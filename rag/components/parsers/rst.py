@@ -3,7 +3,7 @@
 import re
 from typing import Any, ClassVar
 
-from rag.components.parsers.html_blocks import HtmlBlocks
+from rag.components.parsers.html_blocks import HtmlBlocks, tree_of
 from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.records import Parsed
 from rag.documents.files import decode
@@ -26,6 +26,9 @@ SETTINGS = {
 }
 DIRECTIVE = re.compile(r"^[ \t]*\.\. +([A-Za-z][\w:+.-]*?)::(?:\s|$)", re.MULTILINE)
 
+ROLE = re.compile(r":([A-Za-z][\w:+.-]*):`")
+TARGET = re.compile(r"\s*<[^<>]*>$")
+
 
 class RstParser:
     """reStructuredText: headings, lists, tables, code. No file is read for `include` and similar directives, raw is left out.
@@ -39,24 +42,22 @@ class RstParser:
     def parse(self, data: bytes, name: str) -> Parsed:
         """The document; DataError for bytes that are not UTF-8."""
         from docutils.core import publish_parts
-        from lxml.html import fragment_fromstring
 
         refuse_other(data, name, "reStructuredText")
         source = decode(data, name)
         with refusal(name, "reStructuredText"):
-            _accept(set(DIRECTIVE.findall(source)))
+            _accept(source)
             parts = publish_parts(source, source_path=name, writer="html5", settings_overrides=SETTINGS)
-            tree = fragment_fromstring(parts["html_body"] or "<p></p>", create_parent="div")
-            blocks = HtmlBlocks("")
-            blocks.read(tree)
+            blocks = HtmlBlocks()
+            blocks.read(tree_of(parts["html_body"]).find("body"))
             return blocks.text.parsed({})
 
 
-def _accept(names: set[str]) -> None:
-    """Make directives known that docutils does not know: their content is parsed as text."""
+def _accept(source: str) -> None:
+    """Make the directives and roles of a text known that docutils does not know: their content is text."""
     from docutils import nodes
     from docutils.languages import get_language
-    from docutils.parsers.rst import Directive, directives
+    from docutils.parsers.rst import Directive, directives, roles
     from docutils.utils import new_document
 
     class Content(Directive):
@@ -71,6 +72,16 @@ def _accept(names: set[str]) -> None:
             return [container]
 
     document, english = new_document("", None), get_language("en")
-    for name in names:
+    for name in set(DIRECTIVE.findall(source)):
         if directives.directive(name, english, document)[0] is None:
             directives.register_directive(name, Content)
+    for name in set(ROLE.findall(source)):
+        if roles.role(name, english, 0, document.reporter)[0] is None:
+            roles.register_local_role(name, _words)
+
+
+def _words(name: str, raw: str, text: str, line: int, *_: Any, **__: Any) -> tuple[list[Any], list[Any]]:
+    """The words of a role, without the target of a reference."""
+    from docutils import nodes
+
+    return [nodes.Text(TARGET.sub("", text).lstrip("~!"))], []

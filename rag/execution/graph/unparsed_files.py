@@ -6,7 +6,7 @@ from typing import Any
 
 from rag.config.build import Components
 from rag.config.identity import digest
-from rag.core.errors import DataError
+from rag.core.errors import DataError, UserError
 from rag.execution.store.stored_parses import StoredParser
 
 
@@ -51,10 +51,11 @@ def refuse_unparsed(configs: Iterable[Mapping[str, Any]], components: Components
     files = to_parse = unmeasured = 0
     seconds = 0.0
     for node in loaders.values():
-        loader = components.role("loader", node)
-        if not hasattr(loader, "unparsed"):
-            continue
-        count, waiting = loader.unparsed()
+        try:
+            loader = components.role("loader", node)
+            count, waiting = loader.unparsed() if hasattr(loader, "unparsed") else (0, [])
+        except UserError:
+            continue  # planning reports it, with all other problems
         files += count
         to_parse += len(waiting)
         for parser, size in waiting:

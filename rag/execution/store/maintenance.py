@@ -10,7 +10,20 @@ from rag.config.parameters import yaml_text
 from rag.core.errors import StoreError
 from rag.execution.store.store import Store
 
-SPACES = ("stages", "parses", "rates", "vectors", "pairs", "replies", "judgements", "ledger", "looks", "latencies", "cards")
+SPACES = (
+    "stages",
+    "parses",
+    "signatures",
+    "rates",
+    "vectors",
+    "pairs",
+    "replies",
+    "judgements",
+    "ledger",
+    "looks",
+    "latencies",
+    "cards",
+)
 AGES = ("stages", "parses", "latencies", "ledger")
 """Spaces that `collect` clears: `parses` hold texts of files that may be gone.
 

@@ -6,14 +6,16 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
 from rich.table import Table as Table
 
 from rag.core.assessments import Spent
-from rag.evaluation.statistics.agreement import Estimate
+
+if TYPE_CHECKING:
+    from rag.evaluation.statistics.agreement import Estimate  # it loads scipy
 
 CODES = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x202D, 0x202E])
 """Characters that control a terminal: control characters except tab and newline, and the two overrides of writing direction.
@@ -165,6 +167,6 @@ def interval(mean: float | None, low: float | None = None, high: float | None = 
     return f"{sign}{number(value)}" + (f" [dim]{escape(ends)}[/dim]" if ends else "")
 
 
-def estimate(value: Estimate) -> str:
+def estimate(value: "Estimate") -> str:
     """An estimate with its interval, as markup."""
     return interval(value.value, value.low, value.high)

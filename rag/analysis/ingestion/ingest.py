@@ -1,0 +1,157 @@
+"""A folder becomes a corpus: every file parsed, or with a dry run only those that need no parsing."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rag.analysis.ingestion import near_duplicates
+from rag.analysis.ingestion.coverage import Coverage, TextFigures, coverage
+from rag.components.loaders.folder import FolderLoader, Selection
+from rag.config.build import TARGET, Components
+from rag.config.catalog import plugins
+from rag.config.identity import code_identity, digest
+from rag.core.errors import ConfigError
+from rag.core.records import Document
+from rag.core.roles import Parser
+from rag.documents.manifest import ManifestLine
+from rag.documents.reading import unparsed
+from rag.execution.store import maintenance
+from rag.execution.store.budget import Ledger, Terms
+from rag.execution.store.cached_replies import stored
+from rag.execution.store.cached_vectors import ItemStore, item_id
+from rag.execution.store.store import Store
+from rag.execution.store.stored_parses import StoredParser
+
+WORD = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedFile:
+    """A line of the manifest, with the chunks of its document and the estimated seconds of work; None if not known."""
+
+    line: ManifestLine
+    chunks: int | None = None
+    seconds_to_parse: float | None = None
+    seconds_to_embed: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """All columns as JSON values."""
+        mine = {name: getattr(self, name) for name in ("chunks", "seconds_to_parse", "seconds_to_embed")}
+        return {**asdict(self.line), **mine}
+
+
+@dataclass(frozen=True)
+class Ingestion:
+    """The result of `rag ingest`: `files` by path, and the coverage. `rules` are those of the config, `folder` is its path."""
+
+    folder: str
+    purpose: str
+    rules: Sequence[Mapping[str, Any]]
+    files: tuple[IngestedFile, ...]
+    coverage: Coverage
+    is_dry: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """The output of `rag ingest --json`."""
+        head = {"folder": self.folder, "purpose": self.purpose, "dry_run": self.is_dry}
+        return {**head, "coverage": self.coverage.to_json(), "manifest": [file.to_json() for file in self.files]}
+
+
+def ingest(config: Mapping[str, Any], dry_run: bool = False) -> Ingestion:
+    """Parse the folder of a config into its store; with `dry_run` parse nothing that is not in the store.
+
+    ConfigError for a loader without a folder of files. A folder without a readable file has a manifest, too.
+    """
+    store, components = maintenance.at(config["store"]), components_of(config)
+    loader = components.role("loader", config["loader"])
+    if not isinstance(loader, FolderLoader):
+        raise ConfigError(
+            "loader", f"{type(loader).__name__} reads no folder of files", "set loader=folder loader.path=<folder>"
+        )
+    found = loader.selected()
+    if dry_run:
+        found = _without_unparsed(loader, found)
+    read = list(loader.ingest(found))
+    documents = {document.doc_id: document for _, document in read if document}
+    lines = sorted((line for line, _ in read), key=lambda line: line.path)
+    estimates = _Estimates(store, components, config, loader, documents)
+    return Ingestion(
+        folder=str(loader.path),
+        purpose=loader.rules.purpose,
+        rules=config["loader"]["ingest"].get("rules") or (),
+        files=tuple(map(estimates.of, lines)),
+        coverage=coverage(lines, _figures(store, documents), loader.rules.keys),
+        is_dry=dry_run,
+    )
+
+
+def components_of(config: Mapping[str, Any]) -> Components:
+    """A builder of components whose results are in the store of a config, within its budget."""
+    store = maintenance.at(config["store"])
+    return Components(plugins(), partial(stored, store, Ledger(store, Terms.of(config))))
+
+
+def _without_unparsed(loader: FolderLoader, found: Selection) -> Selection:
+    """A selection in which files that a process would have to parse are lines; text that is only decoded is read."""
+    left = Selection({}, [*found.decided])
+    for name, file in found.to_read.items():
+        parser = next((parser for parser, _ in unparsed({name: file.path}, loader.parsers, loader.redactor)), None)
+        if parser is None:
+            left.to_read[name] = file
+            continue
+        decision = loader.rules.decide(file)
+        line = ManifestLine.of(file, decision) if decision else ManifestLine.of(file)
+        reason = line.reason if decision else "a rule about its text decides"
+        left.decided.append(replace(line, decision="unparsed", parser=_label(parser), reason=reason))
+    return left
+
+
+def _label(parser: Parser) -> str:
+    return type(getattr(parser, "parser", parser)).__name__
+
+
+def _figures(store: Store, documents: Mapping[str, Document]) -> dict[str, TextFigures]:
+    """Figures of texts; signatures are stored by text."""
+    texts = [document.text for document in documents.values()]
+    ids = [item_id(text) for text in texts]
+    items = ItemStore(store, f"signatures/{digest(code_identity(near_duplicates.__name__))}")
+    rows = items.resolve(ids, lambda numbers: np.stack([near_duplicates.signature(texts[number]) for number in numbers]))
+    return {
+        path: TextFigures(name.hex(), WORD.search(document.text) is not None, row)
+        for (path, document), name, row in zip(documents.items(), ids, rows, strict=True)
+    }
+
+
+class _Estimates:
+    """Chunks of documents, and seconds by recorded rates."""
+
+    def __init__(
+        self,
+        store: Store,
+        components: Components,
+        config: Mapping[str, Any],
+        loader: FolderLoader,
+        documents: Mapping[str, Document],
+    ) -> None:
+        self.documents = documents
+        self.chunker = components.role("chunker", config["chunker"])
+        # The label of a stage `embed`, as in a plan.
+        label = f"embed {str(config['embedder'].get(TARGET)).rpartition('.')[2]}"
+        self.embedding = (store.read_meta(f"rates/{digest(label)}") or {}).get("seconds")
+        rates = {name: each.rate() for name, each in loader.parsers.items() if isinstance(each, StoredParser)}
+        self.parsing = {name: rate / loader.processes for name, rate in rates.items() if rate is not None}
+
+    def of(self, line: ManifestLine) -> IngestedFile:
+        """The file of a line."""
+        document = self.documents.get(line.path)
+        if line.decision == "unparsed":
+            rate = self.parsing.get(line.type)
+            return IngestedFile(line, seconds_to_parse=None if rate is None else round(rate * line.size, 3))
+        if document is None:
+            return IngestedFile(line)
+        seconds = None if self.embedding is None else round(self.embedding * line.characters, 3)
+        return IngestedFile(line, len(self.chunker.chunk(document)), 0.0, seconds)

@@ -1,0 +1,45 @@
+"""Make a corpus of a folder: manifest, coverage, and proposals of rules."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rag.analysis.ingestion.advice import Advice, check_new, proposals, write
+from rag.analysis.ingestion.ingest import Ingestion, components_of, ingest
+from rag.analysis.ingestion.model_advice import propose
+from rag.config.compose import compose, hydra_ready, resolve, written
+from rag.documents.watch import changes
+
+
+def config_of_folder(what: Sequence[str]) -> dict[str, Any]:
+    """The config of overrides; the first one may be a folder of documents or the name of a dataset instead."""
+    first, *others = what or ("",)
+    if first and "=" not in first and not first.startswith("~"):
+        is_folder = "/" in first or Path(first).is_dir()
+        what = [*(["loader=folder", written("loader.path", first)] if is_folder else [f"dataset={first}"]), *others]
+    with hydra_ready():
+        return resolve(compose(what))
+
+
+def watched(config: Mapping[str, Any], dry_run: bool = False, watch: bool = False) -> Iterator[Ingestion]:
+    """Ingest a folder, and with `watch` again after each change of its files."""
+    if not watch:
+        yield ingest(config, dry_run)
+        return
+    for _ in changes(Path(config["loader"]["path"])):
+        yield ingest(config, dry_run)
+
+
+def advise(what: Sequence[str], to: Path, model: bool = False) -> Advice:
+    """Propose rules for a folder and write them to a new file; with `model` the generator of the config proposes, too.
+
+    DataError for a file that exists, ServiceError for a generator without a valid reply.
+    """
+    check_new(to)
+    config = config_of_folder(what)
+    done = ingest(config)
+    made = proposals(done)
+    left_out: list[str] = []
+    if model:
+        left_out = propose(made, components_of(config).handed(config["generator"], "generator"))
+    return write(Advice(tuple(made.found), tuple(left_out)), done, to)

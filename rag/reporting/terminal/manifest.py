@@ -1,0 +1,156 @@
+"""The manifest of a folder, its coverage, and proposals of rules."""
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from rag.analysis.ingestion.advice import Advice
+from rag.analysis.ingestion.coverage import DENSE, HUGE, TINY, Coverage
+from rag.analysis.ingestion.ingest import IngestedFile, Ingestion
+from rag.reporting.terminal.output import amount, escape, next_commands, out, table
+
+FEW, SHOWN = 30, 5
+"""Files up to which all are listed, and examples of a finding."""
+Columns = Mapping[str, Sequence[str]]
+WORDS = ("file", "folder", "type", "decision", "reason")
+"""The columns of a manifest that hold text."""
+
+
+def ingested(done: Ingestion, verbose: bool = False) -> None:
+    """Print the manifest, folded by folder and type if it is long, and the coverage."""
+    out.print(f"[bold]{escape(done.folder)}[/bold]: {escape(done.purpose)}", soft_wrap=True)
+    _print_columns(_each(done.files) if verbose or len(done.files) <= FEW else _folded(done.files))
+    _totals(done)
+    _coverage(done.coverage)
+
+
+def _each(files: Sequence[IngestedFile]) -> Columns:
+    """One row for each file."""
+    lines = [file.line for file in files]
+    return {
+        "file": [line.path for line in lines],
+        "decision": [line.decision for line in lines],
+        "reason": [line.reason for line in lines],
+        "pages": [_count(line.pages) for line in lines],
+        "blocks": [_count(sum(line.blocks.values())) for line in lines],
+        "redactions": [_count(sum(line.redactions.values())) for line in lines],
+        "characters": [_count(line.characters) for line in lines],
+        "chunks": [_count(file.chunks or 0) for file in files],
+        "seconds": [_seconds([file]) for file in files],
+    }
+
+
+def _folded(files: Iterable[IngestedFile]) -> Columns:
+    """One row for each topmost folder, type and decision."""
+    found: dict[tuple[str, str, str], list[IngestedFile]] = defaultdict(list)
+    for file in files:
+        parts = PurePosixPath(file.line.path).parts
+        found[f"{parts[0]}/" if len(parts) > 1 else "", file.line.type, file.line.decision].append(file)
+    keys = sorted(found)
+    groups = [found[key] for key in keys]
+    return {
+        **{name: [key[place] for key in keys] for place, name in enumerate(("folder", "type", "decision"))},
+        "files": [_count(len(group)) for group in groups],
+        "pages": [_count(sum(file.line.pages for file in group)) for group in groups],
+        "redactions": [_count(sum(sum(file.line.redactions.values()) for file in group)) for group in groups],
+        "characters": [_count(sum(file.line.characters for file in group)) for group in groups],
+        "chunks": [_count(sum(file.chunks or 0 for file in group)) for group in groups],
+        "seconds": [_seconds(group) for group in groups],
+    }
+
+
+def _print_columns(columns: Columns) -> None:
+    """Print a table without its empty columns."""
+    shown = {name: values for name, values in columns.items() if any(values)}
+    words = len([name for name in shown if name in WORDS])
+    printed = table(*shown, words=words)
+    for row in zip(*shown.values(), strict=True):
+        printed.add_row(*map(escape, row))
+    out.print(printed)
+
+
+def _seconds(files: Sequence[IngestedFile]) -> str:
+    """Estimated seconds of parsing and embedding; a dash if none is known."""
+    known = [s for file in files for s in (file.seconds_to_parse, file.seconds_to_embed) if s is not None]
+    return f"{sum(known):,.1f}" if sum(known) else ""
+
+
+def _count(value: int) -> str:
+    return f"{value:,}" if value else ""
+
+
+def _totals(done: Ingestion) -> None:
+    decisions = ", ".join(f"{count:,} {name}" for name, count in done.coverage.decisions.items())
+    chunks = sum(file.chunks or 0 for file in done.files)
+    what = (
+        f"{amount(len(done.files), 'file')}: {decisions}; {done.coverage.characters:,} characters in {amount(chunks, 'chunk')}."
+    )
+    out.print(escape(what), soft_wrap=True)
+    waiting = [file for file in done.files if file.line.decision == "unparsed"]
+    unknown = sum(file.seconds_to_parse is None for file in waiting)
+    if waiting:
+        seconds = sum(file.seconds_to_parse or 0.0 for file in waiting)
+        left = f"; {unknown} of formats that were never parsed on this store" if unknown else ""
+        out.print(f"{amount(len(waiting), 'file')} must be parsed, about {seconds:,.0f} seconds{left}.")
+    embedding = [file.seconds_to_embed for file in done.files if file.seconds_to_embed is not None]
+    if embedding:
+        out.print(f"Embedding all chunks anew takes about {sum(embedding):,.0f} seconds, at the rate of the last sweep.")
+
+
+def _coverage(found: Coverage) -> None:
+    for reason, count in found.reasons.items():
+        out.print(f"not included: {count:,} × {escape(reason)}", soft_wrap=True)
+    if found.blind:
+        out.print(f"[yellow]nothing included[/yellow] of {escape(_some(found.blind))}", soft_wrap=True)
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for outlier in found.outliers:
+        kinds[outlier.kind].append(f"{outlier.path} ({outlier.figure:,.0f})")
+    limits = {
+        "tiny": f"fewer than {TINY} characters",
+        "huge": f"more than {HUGE} × the median of characters",
+        "dense pages": f"more than {DENSE} × the median of characters on a page",
+    }
+    for kind, names in kinds.items():
+        limit = f" ({limits[kind]})" if kind in limits else ""
+        out.print(f"{kind}{limit}: {len(names):,}: {escape(_some(names))}", soft_wrap=True)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for each in found.duplicates:
+        share = f" ({each.alike:.0%})" if each.alike < 1 else ""
+        groups[each.kind].append(f"{_some(each.paths, ' = ')}{share}")
+    for kind, names in groups.items():
+        limit = f" (from {found.near_duplicate_from:.0%} of common shingles)" if kind == "near-duplicates" else ""
+        out.print(f"{kind}{limit}: {amount(len(names), 'group')}: {escape(_some(names, '; '))}", soft_wrap=True)
+    if found.unused_rules:
+        out.print(f"[yellow]rules that match no file[/yellow]: {escape(', '.join(found.unused_rules))}", soft_wrap=True)
+
+
+def _some(names: Sequence[str], between: str = ", ") -> str:
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return between.join(names[:SHOWN]) + more
+
+
+def next_steps(done: Ingestion, what: Sequence[str]) -> None:
+    """Print the commands that can follow."""
+    given = shlex.join(what)
+    if done.is_dry:
+        next_commands([f"rag ingest {given}", f"rag ingest advise {given}"])
+    elif done.coverage.outliers or done.coverage.duplicates:
+        next_commands([f"rag ingest advise {given}"])
+
+
+def advised(made: Advice, what: Sequence[str]) -> None:
+    """Print the proposed rules and what to do with them."""
+    for each in made.proposals:
+        patterns = each.rule.get("exclude", "")
+        shown = _some(patterns) if isinstance(patterns, list) else str(patterns)
+        effect = f"{amount(each.files, 'file')}, {each.share:.1%} of the characters ({each.source})"
+        out.print(f"exclude {escape(shown)}: {escape(str(each.rule['reason']))}\n  [dim]{escape(effect)}[/dim]", soft_wrap=True)
+    for reason in made.left_out:
+        out.print(f"[yellow]left out[/yellow]: {escape(reason)}", soft_wrap=True)
+    if made.path is None:
+        out.print("Nothing to propose.")
+        return
+    out.print(f"Written: {escape(str(made.path))}. Nothing is excluded until a config names it.", soft_wrap=True)
+    others = [each for each in what if not each.startswith("loader.ingest=")]
+    next_commands([shlex.join(["rag", "ingest", *others, f"loader.ingest={made.path.stem}", "--dry-run"])])
