@@ -1,6 +1,7 @@
 """Word documents (Office Open XML) → Markdown."""
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -58,13 +59,13 @@ class _Reader:
         """The document with its body first, then headers and footers."""
         self._blocks(self.document.element.body)
         pages = self.page
-        relations = self.document.part.rels.values()
+        relations = [relation for relation in self.document.part.rels.values() if not relation.is_external]
         furniture = [relation.target_part for relation in relations if relation.reltype.rpartition("/")[2] in FURNITURE]
         texts = [one_line(" ".join(self._words(part.element))) for part in furniture]
-        for text in dict.fromkeys(texts):
+        for text in dict.fromkeys(text for text in texts if re.search(r"[^\W\d_]", text)):
             self.text.paragraph(text, kind="marginalia")
         self.left_out["comments"] = len(list(self._children_of("comments")))
-        notes = [f"{count} {what} left out" for what, count in sorted(self.left_out.items()) if count]
+        notes = [f"{what} left out: {count}" for what, count in sorted(self.left_out.items()) if count]
         return self.text.parsed(properties(self.document.core_properties), pages, notes)
 
     def _root(self, kind: str) -> Any | None:

@@ -50,7 +50,8 @@ def _large(node: Any) -> str:
 
 
 def _fenced(node: Any) -> str:
-    begin, end = _value(node, "dPr", "begChr", "("), _value(node, "dPr", "endChr", ")")
+    marks = (_value(node, "dPr", "begChr", "("), _value(node, "dPr", "endChr", ")"))
+    begin, end = (f"\\{mark}" if mark in ("{", "}") else mark for mark in marks)
     inner = _value(node, "dPr", "sepChr", "|").join(latex(part) for part in node.findall(M + "e"))
     return f"\\left{begin or '.'}{inner}\\right{end or '.'}"
 

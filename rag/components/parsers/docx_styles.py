@@ -10,7 +10,7 @@ VAL = W + "val"
 HEADING = re.compile(r"heading ([1-9])")
 CODE = ("source code", "code", "code block", "html preformatted", "macro text", "preformatted text")
 """Names of styles for program text, in lower case."""
-ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"))
+ROMAN: tuple[tuple[int, str], ...] = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"))
 ROMAN += ((50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 DEPTH = 20
 """The most styles that a style is based on."""

@@ -72,7 +72,7 @@ def _article(tree: Any) -> tuple[Any | None, dict[str, Value | None]]:
     """
     from trafilatura import bare_extraction
 
-    page = bare_extraction(tree, fast=True, include_comments=False, include_formatting=True, with_metadata=True)
+    page: Any = bare_extraction(tree, fast=True, include_comments=False, include_formatting=True, with_metadata=True)
     if page is None:
         return None, _stated(tree)
     found = page.body
@@ -81,7 +81,7 @@ def _article(tree: Any) -> tuple[Any | None, dict[str, Value | None]]:
         for node in frame.xpath(FRAME):
             node.drop_tree()
         next(frame.iter("body"), frame).tag = "article"
-        again = bare_extraction(frame, fast=True, include_comments=False, include_formatting=True)
+        again: Any = bare_extraction(frame, fast=True, include_comments=False, include_formatting=True)
         if again is not None and _prose(again.body) <= MORE * _prose(found):
             found = again.body
     return found, {"title": page.title, "author": page.author, "date": page.date}

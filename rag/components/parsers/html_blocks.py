@@ -12,9 +12,9 @@ LISTS, ITEMS = ("ul", "ol", "dl", "menu", "list"), ("li", "item", "dt", "dd")
 ROWS, CELLS = ("tr", "row"), ("td", "th", "cell")
 NEVER = ("script", "style", "template", "noscript", "svg", "math", "object", "select", "textarea", "iframe")
 """Elements without words for a reader."""
-PARTS = ("p", "div", "section", "article", "main", "body", "header", "footer", "nav", "aside", "form", "fieldset", "address")
-PARTS += ("center", "hgroup", "search", "quote", "blockquote", "figure", "figcaption", "details", "summary", "hr", "ab")
-BLOCKS = frozenset((*PARTS, *ITEMS, *ROWS, *CELLS, "caption", "thead", "tbody", "tfoot"))
+PARTS: tuple[str, ...] = ("p", "div", "section", "article", "main", "body", "header", "footer", "nav", "aside", "form", "ab")
+PARTS += ("center", "hgroup", "search", "quote", "blockquote", "figure", "figcaption", "details", "summary", "hr", "fieldset")
+BLOCKS = frozenset((*PARTS, *ITEMS, *ROWS, *CELLS, "caption", "address", "thead", "tbody", "tfoot"))
 WIDEST = 1000
 """The most columns that a cell may span."""
 

@@ -31,10 +31,10 @@ class JsonParser:
             value: Any = [_read(line, f"{name}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
         else:
             value = _read(text, name)
-        if is_parsed(value):
-            return content_of(value, name)
-        records = RecordsText(name, self.max_values)
         with refusal(name, "JSON"):
+            if is_parsed(value):
+                return content_of(value, name)
+            records = RecordsText(name, self.max_values)
             records.add(value)
             return records.text.parsed({})
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import repeat
 
 from rag.core import headings
 from rag.core.records import Block, Parsed, Value
@@ -32,7 +32,8 @@ def cleaned(text: str) -> str:
 
 def one_line(text: str) -> str:
     """A text with single spaces in place of its white space."""
-    return " ".join(cleaned(text).split())
+    words = " ".join(text.split())
+    return words if words.isprintable() else " ".join(NO_TEXT.sub("", text).split())
 
 
 def cell_text(cell: Cell | str | None) -> str:
@@ -81,7 +82,7 @@ class MarkdownText:
             return
         self._begin("table")
         table, cells = self._length, list[Block]()
-        for number, (row, page) in enumerate(zip_longest(rows, pages, fillvalue=place.page)):
+        for number, (row, page) in enumerate(zip(rows, pages or repeat(place.page), strict=False)):
             if number and page != place.page:
                 self._end_table(table, cells, place)
                 table, cells, place = self._length, [], replace(place, page=page)

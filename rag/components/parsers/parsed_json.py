@@ -53,7 +53,7 @@ def content_of(value: Any, name: str) -> Parsed:
         return text.parsed(known, max(pages, int(metadata.get("page_count") or 0)), notes)
 
 
-Cells = Mapping[object, Block]
+Cells = Mapping[Any, Block]
 """Id of a cell, or its row and column → its place."""
 
 
@@ -90,13 +90,13 @@ def _place(where: Mapping[str, Any], name: str, first: int) -> Block:
     page, score, box = where.get("page"), where.get("confidence"), _box(where)
     is_score = isinstance(score, int | float) and 0 <= score <= 1
     page = max(int(page) + first, 0) if page is not None else 0
-    return Block("", 0, 0, page, (box,) if box else (), float(score) if is_score else None, str(name))
+    return Block("", 0, 0, page, (box,) if box else (), score if is_score else None, str(name))
 
 
 def _box(where: Mapping[str, Any]) -> Box | None:
     """The box of a grounding in shares of the page, or None."""
     box = where.get("box") or {}
-    edges = next(([float(box[name]) for name in names] for names in EDGES if names[0] in box), None)
+    edges: list[float] | None = next(([float(box[name]) for name in names] for names in EDGES if names[0] in box), None)
     if edges is None or not all(-0.1 <= edge <= 1.1 for edge in edges):
         return None
     left, top, right, bottom = (min(max(edge, 0.0), 1.0) for edge in edges)

@@ -1,24 +1,27 @@
 """Presentations (Office Open XML) → Markdown, a page for every slide."""
 
 import io
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, ClassVar
 
+from rag.components.parsers.docx_math import M, latex
 from rag.components.parsers.markdown_text import MarkdownText, one_line
 from rag.components.parsers.office_properties import properties
 from rag.components.parsers.refusals import refusal
 from rag.components.parsers.zip_limits import checked_zip, transitional
 from rag.core.records import Block, Parsed
 
-MARGINALIA = ("DATE", "FOOTER", "HEADER", "SLIDE_NUMBER")
-"""Types of placeholders for text around the content."""
+P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+"""The same shape again, for programs that do not know its first form."""
+TITLES, MARGINALIA = ("title", "ctrTitle"), ("dt", "ftr", "hdr", "sldNum")
+"""Types of placeholders for titles, and for text around the content."""
 
 
 class PptxParser:
     """Presentations: titles are headings, paragraphs of one frame a list, with tables and the words on pictures.
 
-    The notes of the speaker follow their slide as footnotes. Boxes are those of the shapes.
+    The notes of the speaker follow their slide as footnotes.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = ("pptx",)
@@ -33,47 +36,51 @@ class PptxParser:
             deck = Presentation(io.BytesIO(transitional(archive, data)))
             text, slides = MarkdownText(), list(deck.slides)
             for number, slide in enumerate(slides, 1):
-                title, place = slide.shapes.title, Block("", 0, 0, number)
-                if title is not None:
-                    text.heading(1, title.text_frame.text, _place(title, place, deck))
-                for shape in _shapes(slide.shapes):
-                    if title is None or shape.shape_id != title.shape_id:
-                        _add(text, shape, _place(shape, place, deck))
+                place = Block("", 0, 0, number)
+                for copy in list(slide.element.iter(FALLBACK)):
+                    copy.getparent().remove(copy)
+                shapes = slide.element.iter(P + "sp", P + "graphicFrame", P + "pic")
+                for shape in sorted(shapes, key=lambda node: _role(node) not in TITLES):
+                    _add(text, shape, place)
                 if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
                     text.paragraph(slide.notes_slide.notes_text_frame.text, place, kind="footnote")
-            return text.parsed(properties(deck.core_properties), len(slides))
+            frames = [frame for slide in slides for frame in slide.element.iter(P + "graphicFrame")]
+            drawn = sum(frame.find(f".//{A}tbl") is None for frame in frames)
+            notes = [f"charts and diagrams left out: {drawn}"] if drawn else []
+            return text.parsed(properties(deck.core_properties), len(slides), notes)
 
 
-def _shapes(shapes: Any) -> Iterator[Any]:
-    """All shapes, with those in groups."""
-    for shape in shapes:
-        if hasattr(shape, "shapes"):
-            yield from _shapes(shape.shapes)
-        else:
-            yield shape
+def _role(shape: Any) -> str:
+    """The type of a placeholder; empty for other shapes."""
+    found = shape.find(f"{P}nvSpPr/{P}nvPr/{P}ph")
+    return "" if found is None else str(found.get("type", "obj"))
 
 
-def _place(shape: Any, place: Block, deck: Any) -> Block:
-    """The place of a shape on its slide; shapes in groups have coordinates of their own, and no box if they leave the slide."""
-    edges = (shape.left, shape.top, shape.width, shape.height)
-    if None in edges or not deck.slide_width or not deck.slide_height:
-        return place
-    left, top = shape.left / deck.slide_width, shape.top / deck.slide_height
-    box = (left, top, left + shape.width / deck.slide_width, top + shape.height / deck.slide_height)
-    return replace(place, boxes=(box,)) if 0 <= left <= box[2] <= 1 and 0 <= top <= box[3] <= 1 else place
+def _text(node: Any) -> str:
+    """The text of a paragraph or of a cell, formulas as LaTeX; a line break is a space."""
+    pieces = []
+    for part in node.iter(A + "t", A + "br", A + "p", M + "oMath"):
+        pieces.append(f" ${latex(part)}$ " if part.tag == M + "oMath" else part.text or "" if part.tag == A + "t" else " ")
+    return one_line("".join(pieces))
 
 
 def _add(text: MarkdownText, shape: Any, place: Block) -> None:
-    if getattr(shape, "has_table", False):
-        cells = [[None if cell.is_spanned else cell.text for cell in row.cells] for row in shape.table.rows]
-        text.table(cells, place)
-    elif getattr(shape, "has_text_frame", False) and shape.text_frame.text.strip():
-        lines = [(line.level, one_line(line.text)) for line in shape.text_frame.paragraphs if line.text.strip()]
-        if shape.is_placeholder and shape.placeholder_format.type and shape.placeholder_format.type.name in MARGINALIA:
-            text.paragraph(" ".join(line for _, line in lines), place, kind="marginalia")
-        elif len(lines) == 1:
-            text.paragraph(lines[0][1], place)
-        else:
-            text.add("list", "\n".join(f"{'    ' * level}- {line}" for level, line in lines), place)
-    elif words := one_line(shape._element.xpath("string(.//p:cNvPr/@descr)")):
+    role, lines = _role(shape), list[tuple[int, str]]()
+    for line in shape.iterfind(f"{P}txBody/{A}p"):
+        properties = line.find(A + "pPr")
+        lines += [(int(properties.get("lvl", "0")) if properties is not None else 0, words)] if (words := _text(line)) else []
+    if (table := shape.find(f".//{A}tbl")) is not None:
+        text.table([[_cell(cell) for cell in row.iterfind(A + "tc")] for row in table.iterfind(A + "tr")], place)
+    elif role in TITLES:
+        text.heading(1, " ".join(line for _, line in lines), place)
+    elif role in MARGINALIA or len(lines) == 1:
+        text.paragraph(" ".join(line for _, line in lines), place, "marginalia" if role in MARGINALIA else "text")
+    elif lines:
+        text.add("list", "\n".join(f"{'    ' * min(level, 8)}- {line}" for level, line in lines), place)
+    elif (words := one_line(shape.xpath("string(.//p:cNvPr/@descr)"))) and shape.tag == P + "pic":
         text.add("figure", f"![{words}]()", place)
+
+
+def _cell(cell: Any) -> str | None:
+    """The text of a cell; None where a merged cell covers its place."""
+    return None if "1" in (cell.get("hMerge"), cell.get("vMerge")) else _text(cell)

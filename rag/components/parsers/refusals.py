@@ -6,20 +6,10 @@ from contextlib import contextmanager
 from rag.core.errors import DataError
 from rag.documents.json_rows import shortened
 
-MAGIC = {
-    b"%PDF-": "a PDF file",
-    b"PK\x03\x04": "a ZIP archive, as Office files are",
-    b"\xd0\xcf\x11\xe0": "an encrypted Office file, or one of before 2007",
-    b"{\\rtf": "an RTF file",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"GIF8": "a picture",
-    b"\x1f\x8b": "a gzip archive",
-    b"Rar!": "a RAR archive",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"\x7fELF": "a program",
-    b"MZ": "a program",
-}
+MAGIC = {b"%PDF-": "a PDF file", b"PK\x03\x04": "a ZIP archive, as Office files are", b"{\\rtf": "an RTF file"}
+MAGIC |= {b"\xd0\xcf\x11\xe0": "an encrypted Office file, or one of before 2007"}
+MAGIC |= dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "a picture") | dict.fromkeys((b"\x7fELF", b"MZ"), "a program")
+MAGIC |= dict.fromkeys((b"\x1f\x8b", b"Rar!", b"7z\xbc\xaf"), "an archive")
 """First bytes → kind of file."""
 
 

@@ -8,24 +8,12 @@ from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.records import Parsed
 from rag.documents.files import decode
 
-SETTINGS = {
-    "file_insertion_enabled": False,
-    "raw_enabled": False,
-    "_disable_config": True,
-    "halt_level": 5,
-    "report_level": 5,
-    "embed_stylesheet": False,
-    "stylesheet_path": "",
-    "syntax_highlight": "none",
-    "math_output": "LaTeX",
-    "line_length_limit": 1_000_000,
-    "section_self_link": False,
-    "toc_backlinks": False,
-    "footnote_backlinks": False,
-    "output_encoding": "unicode",
-}
+OFF = ("file_insertion_enabled", "raw_enabled", "embed_stylesheet", "section_self_link", "toc_backlinks", "footnote_backlinks")
+SETTINGS: dict[str, Any] = dict.fromkeys(OFF, False) | dict.fromkeys(("halt_level", "report_level"), 5)
+SETTINGS |= {"_disable_config": True, "stylesheet_path": ""}
+SETTINGS |= {"syntax_highlight": "none", "math_output": "LaTeX", "line_length_limit": 1_000_000, "output_encoding": "unicode"}
+"""Settings of docutils: no files, no raw HTML, no configuration of this machine, no messages in the text."""
 DIRECTIVE = re.compile(r"^[ \t]*\.\. +([A-Za-z][\w:+.-]*?)::(?:\s|$)", re.MULTILINE)
-
 ROLE = re.compile(r":([A-Za-z][\w:+.-]*):`")
 TARGET = re.compile(r"\s*<[^<>]*>$")
 
@@ -60,7 +48,7 @@ def _accept(source: str) -> None:
     from docutils.parsers.rst import Directive, directives, roles
     from docutils.utils import new_document
 
-    class Content(Directive):
+    class Content(Directive):  # type: ignore[misc]
         optional_arguments, final_argument_whitespace, has_content = 1, True, True
         option_spec: ClassVar[Any] = None
 

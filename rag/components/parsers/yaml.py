@@ -37,7 +37,4 @@ def _documents(text: str, name: str) -> list[Any]:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEPTH:  # The C code that makes values has no limit of its own.
             raise DataError(name, f"is nested more than {DEPTH} levels deep", "flatten the file, or leave it out")
-    loader, values = yaml.CSafeLoader(text), []
-    while loader.check_data():
-        values.append(loader.get_data())
-    return values
+    return list(yaml.load_all(text, Loader=yaml.CSafeLoader))

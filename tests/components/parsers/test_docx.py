@@ -58,7 +58,7 @@ def test_tracked_insertions_are_text_and_deletions_comments_and_hidden_texts_are
     changes = f"<w:ins>{run('new ')}</w:ins><w:del><w:r><w:delText>old</w:delText></w:r></w:del>{run('secret', '<w:vanish/>')}"
     content = body(paragraph(run("The ") + changes + run("rule.") + '<w:r><w:commentReference w:id="1"/></w:r>'))
     assert content.text == "The new rule."
-    assert content.notes == ("1 hidden texts left out", "1 tracked deletions left out")
+    assert content.notes == ("hidden texts left out: 1", "tracked deletions left out: 1")
 
 
 def test_a_paragraph_over_a_page_break_is_two_blocks_of_one_text() -> None:

@@ -1,4 +1,4 @@
-"""Web pages: the content without boilerplate, whatever its encoding, and the same content for other formats that hold HTML."""
+"""Web pages: the content without boilerplate, in any encoding."""
 
 import pytest
 from support.sample_files import PARAGRAPH
