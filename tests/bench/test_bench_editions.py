@@ -62,6 +62,12 @@ def test_newer_editions_win(bench: Path, search: str) -> None:
         if name != "none":
             rows(report, name, golden, scores["none"], found)
     report.show()
+    masks, before, after = groups(golden), scores["none"].column("ndcg@10"), scores["share 0.8"].column("ndcg@10")
+    assert np.nanmean((after - before)[masks["present"]]) > 0.05
+    assert abs(np.nanmean((after - before)[masks["others"]])) < 0.005
+    assert np.nanmean((scores["share 1"].column("ndcg@10") - before)[masks["old"]]) > np.nanmean(
+        (scores["share 0"].column("ndcg@10") - before)[masks["old"]]
+    ), "a share protects questions about an old edition"
 
 
 def rows(report: Report, name: str, golden: Golden, before: Scores, after: Scores) -> None:
