@@ -11,6 +11,7 @@ from support.forged_bundles import sealed
 from support.paged_documents import POLICY, document, parsed_pages
 from support.small_set import TEXTS, write_golden
 
+from rag.analysis import corpus_view
 from rag.bundle.block_records import record_of
 from rag.bundle.consistency import documents_of
 from rag.bundle.errors import BundleError
@@ -44,6 +45,10 @@ def test_a_bundle_holds_the_blocks_of_its_loader(tmp_path: Path, monkeypatch: py
     paged = next(each for each in corpus.documents if each.blocks)
     assert (paged.text, paged.blocks, paged.redactions) == (SEEN.text, SEEN.blocks, SEEN.redactions)
     assert sorted(corpus.page_counts) == [0] * len(TEXTS) + [3]
+    found = corpus_view.of_bundle(tmp_path / "bundle")
+    counts = found.to_json()
+    assert (counts["documents"], counts["pages"], counts["gold"]) == (len(TEXTS) + 1, 3, {})
+    assert [each["chunks"] for each in counts["chunkers"].values()] == [len(corpus)]
 
 
 def block(**values: Any) -> Callable[[dict[str, Any]], object]:
