@@ -6,7 +6,7 @@ A wrong place is worse than a lost one: a quote with several places is lost unle
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -16,7 +16,7 @@ from rag.core.errors import DataError
 from rag.core.pages import page_at
 from rag.core.records import Anchor, Document, Fate, Redaction, Span
 from rag.documents.quote_pieces import LENGTHY, SHARE, Cover, candidates, covers, tiled
-from rag.documents.reduced_text import HOLE, Reduced, reduced
+from rag.documents.reduced_text import EDGE, HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences, rendered
 
 CONTEXT = 8
@@ -249,6 +249,10 @@ def _cause(document: Document, quoted: Quoted, text: Reduced, dropped: Dropped) 
         return "redaction", ", ".join(dict.fromkeys(touched))
     noise = [(rule, reduced(part)) for rule, part in dropped]
     quote = reduced(quoted.text)
+    holes = {each.start: each for each in document.redactions}
+    for at in (at for at, place in enumerate(text.places) if text.text[at] == HOLE and place in holes) if holes else ():
+        if rules := _around(quote.text, text, at, holes):
+            return "redaction", ", ".join(dict.fromkeys(rules))
     if rule := next((rule for rule, part in noise if covers(quote, part)), ""):
         return "noise", rule
     for cover in candidates(quote, text) if document.redactions or noise else ():
@@ -256,6 +260,35 @@ def _cause(document: Document, quoted: Quoted, text: Reduced, dropped: Dropped) 
         if rules := gaps.rules(cover):
             return ("redaction" if gaps.redacted else "noise"), ", ".join(rules)
     return "parser", MISSING
+
+
+def _around(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) -> list[str]:
+    """The rules of the values in a reduced quote that lies over the placeholder at `at`; empty if it does not."""
+    for before in range(min(len(quote), at), -1, -1):
+        if text.text.startswith(quote[:before], at - before) and HOLE not in text.text[at - before : at]:
+            rules, rest = _behind(quote[before:], text, at, holes)
+            if rules and before + rest >= CONTEXT // 2:
+                return rules
+    return []
+
+
+def _behind(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) -> tuple[list[str], int]:
+    """The rules of the values in a quote that begins inside the one at `at`, and the number of its other characters."""
+    hole = holes[text.places[at]]
+    following = text.text.find(HOLE, at + 1)
+    for size in range(min(3 * hole.length, len(quote)), -1, -1):
+        rest = quote[size:]
+        if size - quote.count(EDGE, 0, size) > hole.length:
+            continue
+        shared = len(rest) if following < 0 else min(len(rest), following - at - 1)
+        if not (rest or size) or not text.text.startswith(rest[:shared], at + 1):
+            continue
+        if shared == len(rest):
+            return [hole.rule], shared
+        rules, more = _behind(rest[shared:], text, following, holes) if shared else ([], 0)
+        if rules:
+            return [hole.rule, *rules], shared + more
+    return [], 0
 
 
 @dataclass

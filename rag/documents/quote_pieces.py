@@ -24,7 +24,7 @@ LENGTHY = 256
 SHORT = 32
 """Quotes with fewer reduced characters must be in one piece."""
 REACH, SLACK = 2, 400
-"""Pieces lie in a window of REACH times the length of the quote, and SLACK characters."""
+"""Windows have REACH times the length of the quote, SLACK characters, and up to half of SLACK at both ends."""
 NEAR = 40
 """Reduced characters between a number and the pieces around it, beyond their distance in the quote."""
 MEAN = 32
@@ -267,5 +267,5 @@ def _windows(quote: str, text: str) -> Iterator[tuple[int, int]]:
             return
         if all(last <= other_first or first >= other_last for other_first, other_last in chosen):
             chosen.append((first, last))
-            spare = width - (last - first)
+            spare = max(width - (last - first), SLACK // 2)  # the first hit may be behind the first piece
             yield max(first - spare, 0), min(last + spare, len(text))

@@ -26,7 +26,7 @@ from rag.components.metrics.recall import Recall
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.core.records import Anchor, Document, Evidence, Example, Query, Span
 from rag.core.roles import RankingMetric
 from rag.evaluation import gold_matching
 from rag.evaluation.gold_matching import Judged, judge
@@ -456,3 +456,21 @@ def test_judging_takes_milliseconds() -> None:
         judge(rankings, gold)
         seconds.append(time.process_time() - began)
     assert min(seconds) < 0.010
+
+
+def test_a_quote_in_pieces_counts_as_one_span_and_a_lost_one_is_never_found() -> None:
+    """Ten characters in two pieces: one chunk has four of them, so half of them need a second chunk."""
+    document = Document("d", "x" * 60)
+    corpus = Corpus.of([document], [Span("d", start, start + 20) for start in (0, 20, 40)])
+    pieces = Anchor("d", (Span("d", 16, 20), Span("d", 40, 46)), "pieced", "a")
+    lost = Anchor("d", (), "parser", "b", "the quote is not in the text", 30)
+    both = Evidence((lost, pieces)), Evidence((lost,), 2)
+    examples = [Example(Query("one", "?"), (Evidence((pieces,)),)), Example(Query("two", "?"), both)]
+    gold = gold_table(corpus, examples, 0.5)
+    assert gold.span_chars.tolist() == [10, 30, 10, 30]
+    judged = judge(Rankings.pack([[(0, 3.0), (1, 2.0), (2, 1.0)]] * 2), gold)
+    assert judged.group_ranks.tolist() == [[3, -1], [3, 0]]
+    assert judged.grades.tolist() == [[1.0, 0.0], [1.0, 2.0]]
+    assert judged.gold_seen.tolist() == [[4, 4, 10], [4, 4, 10]]
+    assert judged.gold_chars.tolist() == [10, 40]
+    assert judged.relevant.tolist() == [[False, False, True]] * 2  # four of ten characters are less than half

@@ -62,7 +62,7 @@ class Whereabouts:
 
     @property
     def lost(self) -> str:
-        """The documents whose parsed text lost the group, and the rules that lost it."""
+        """The documents of the group, and the rules that lost its quotes."""
         return f"{' or '.join(dict.fromkeys(self.documents))} ({'; '.join(dict.fromkeys(self.rules))})"
 
     @property
@@ -75,7 +75,7 @@ class Whereabouts:
 
 SENTENCES: tuple[Callable[[Whereabouts], str], ...] = (
     lambda at: f"Not in the corpus: there is no text of {' or '.join(dict.fromkeys(at.documents))}.",
-    lambda at: f"Lost by the parser: the text that it made of {at.lost}.",
+    lambda at: f"Lost by the parser: {at.lost}.",
     lambda at: f"Lost by redaction: a placeholder is in its place in {at.lost}.",
     lambda at: f"Dropped as noise: a rule took it out of {at.lost}.",
     lambda at: f"Cut apart by the chunker: {at.held}, and the first {at.k} together do not either.",

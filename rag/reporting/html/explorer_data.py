@@ -67,8 +67,8 @@ class _Reading:
             return document.doc_id
         loader = trial.trial.config["loader"]
         parser = loader.get("parsers", {}).get(PurePosixPath(document.doc_id).suffix.lower().removeprefix("."), {})
-        made = (node.get("_target_", "").rpartition(".")[2] for node in (parser, loader.get("redactor") or {}))
-        return f"{document.doc_id} ({', '.join(filter(None, made))})"
+        nodes = (parser, loader["redactor"]) if document.redactions else (parser,)
+        return f"{document.doc_id} ({', '.join(node.get('_target_', '').rpartition('.')[2] for node in nodes)})"
 
     @cached_property
     def first(self) -> dict[str, Document]:

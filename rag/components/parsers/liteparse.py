@@ -1,0 +1,148 @@
+"""PDF files by LiteParse: headings, lists and tables with their cells; text that it leaves out of its blocks is added."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from rag.core.records import Box, Parsed
+from rag.documents.pages import lost_text, pdfium_pages
+from rag.documents.pages.layout import Layout
+from rag.documents.pages.lines import Line, Page, clean
+from rag.documents.pages.marginalia import marginalia
+from rag.documents.pages.markdown_text import MarkdownText
+from rag.documents.pages.pdf_files import HEADER, properties, reading, scanned
+
+BATCH = 250
+"""Pages that LiteParse reads at once: headings are found by the fonts of a batch, and memory grows with it."""
+SETTINGS: dict[str, Any] = {
+    "ocr_enabled": False,
+    "quiet": True,
+    "num_workers": 1,
+    "extract_blocks": True,
+    "image_mode": "off",
+    "extract_links": False,
+    "keep_headers_footers": True,
+    "preserve_very_small_text": True,
+}
+TORN = 0.15
+"""Share of the letters of a page in torn lines from which its blocks are not used."""
+MIXED = 0.5
+"""Share of the letters of a table in cells that mix words of several lines, from which the blocks of its page are not used."""
+LINES = ("heading", "paragraph", "list_item")
+"""Kinds of LiteParse's blocks that may be a header or footer."""
+
+
+class LiteparseParser:
+    """Reads PDF files by LiteParse, and the document information by PDFium. Nothing is recognised by OCR.
+
+    `most_pages` is the longest file that is read.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ("pdf",)
+    in_process: ClassVar[bool] = False
+
+    def __init__(self, most_pages: int = 1000) -> None:
+        self._most_pages = most_pages
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        """The text with blocks; DataError for a file that is damaged, encrypted or too long."""
+        with reading(data, name), pdfium_pages.opened(data, self._most_pages, name) as file:
+            from liteparse import LiteParse
+
+            # LiteParse converts what is no PDF by other programs: the bytes begin with the header.
+            parser, text, images = LiteParse(**SETTINGS), MarkdownText(), []
+            pages = [
+                _Blocks(page) for batch in parser.parse_batches(data[data.find(HEADER) :], BATCH) for page in batch.result.pages
+            ]
+            for page in pages:
+                page.replace_if_torn(file)
+            outer = marginalia([page.outlines for page in pages])
+            layout = Layout([page.outlines for page in pages if page.is_torn])
+            for page in pages:
+                if page.is_torn:
+                    layout.write(text, page.outlines, outer[page.outlines.number])
+                else:
+                    page.write(text, outer[page.outlines.number])
+                images += [page.outlines.number] if page.is_empty and file.has_image(page.outlines.number) else []
+            return Parsed(text.text, tuple(text.blocks), properties(file.stated()), len(pages), scanned(images))
+
+
+class _Blocks:
+    """The blocks of one page, with a line for each that marginalia are looked for in."""
+
+    def __init__(self, page: Any) -> None:
+        self.outlines = Page(page.page_num, page.width, page.height, [])
+        self._blocks: list[Any] = [block for block in page.blocks if _texts(block)]
+        texts = [" ".join(_texts(block)) for block in self._blocks]
+        self._texts, self._tables = texts, [_texts(block) for block in self._blocks if block.kind == "table"]
+        self.is_torn = not texts or self._is_torn(page.text.split("\n"), [item.text for item in page.text_items])
+        boxes = [_points(block.bbox) for block in self._blocks]
+        for piece in lost_text.pieces(page.text, page.height, texts):
+            place = lost_text.position(piece, boxes)
+            self._blocks.insert(place, piece)
+            boxes.insert(place, (piece.left, piece.top, piece.right, piece.bottom))
+        for block, (left, top, right, bottom) in zip(self._blocks, boxes, strict=True):
+            self.outlines.lines.append(Line(_line_text(block), left, top, right, bottom, 1))
+
+    @property
+    def is_empty(self) -> bool:
+        """True for a page without text."""
+        return not self.outlines.lines
+
+    def replace_if_torn(self, file: pdfium_pages.PdfiumFile) -> None:
+        """Take the lines of PDFium where LiteParse separates the words of lines that are lines for PDFium too."""
+        if self.is_torn:
+            page = file.page(self.outlines.number)
+            lines = [line.text for line in page.lines]
+            self.is_torn = self._is_torn(lines, lines)
+            self.outlines = page if self.is_torn else self.outlines
+
+    def _is_torn(self, lines: Sequence[str], content: Sequence[str]) -> bool:
+        """True if the blocks separate the words of `lines`, or cells of a table mix words of several places in `content`."""
+        if lost_text.torn(lines, self._texts) > TORN:
+            return True
+        whole = " ".join(content)
+        return any(lost_text.mixed(cells, whole) > MIXED for cells in self._tables)
+
+    def write(self, text: MarkdownText, outer: set[int]) -> None:
+        """Append the blocks; those whose indexes are in `outer` are marginalia."""
+        page = self.outlines
+        for index, (block, line) in enumerate(zip(self._blocks, page.lines, strict=True)):
+            box = () if isinstance(block, Line) and block.left == block.right else page.box([line])
+            if isinstance(block, Line) or index in outer:
+                text.add("marginalia" if index in outer else "text", clean(line.text), page.number, box)
+            elif block.kind == "table":
+                rows = [block.header] * bool(block.header) + (block.rows or [])
+                text.add_table([[(clean(cell.text), self._share(cell.bbox)) for cell in row] for row in rows], page.number, box)
+            else:
+                text.add(*_kind_and_text(block), page.number, box)
+
+    def _share(self, box: Any) -> tuple[Box, ...]:
+        return self.outlines.share(*_points(box)) if box else ()
+
+
+def _kind_and_text(block: Any) -> tuple[str, str]:
+    content = clean(block.text or "")
+    if block.kind == "heading":
+        return "heading", "#" * min(max(block.level or 1, 1), 6) + " " + content
+    if block.kind == "list_item":
+        return "list", f"{block.marker if block.ordered and block.marker else '-'} {content}"
+    if block.kind == "code":
+        return "code", "\n".join(["```" + (block.lang or ""), *map(clean, block.lines), "```"])
+    return "text", content or "\n".join(clean(line).strip() for line in block.lines or ())
+
+
+def _texts(block: Any) -> list[str]:
+    """All text of a block."""
+    rows = [*([block.header] if block.header else ()), *(block.rows or ())]
+    return [text for text in (block.text, *(block.lines or ()), *(cell.text for row in rows for cell in row)) if text]
+
+
+def _line_text(block: Any) -> str:
+    if isinstance(block, Line):
+        return block.text
+    return block.text if block.kind in LINES else ""
+
+
+def _points(box: Any) -> Box:
+    """Left, top, right and bottom of a rectangle; the top left corner for none."""
+    return (box.x, box.y, box.x + box.width, box.y + box.height) if box else (0.0, 0.0, 0.0, 0.0)

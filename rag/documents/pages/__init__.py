@@ -1,0 +1,1 @@
+"""Lines with places on pages → blocks in reading order → Markdown."""

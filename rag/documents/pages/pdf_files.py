@@ -1,0 +1,82 @@
+"""Opening PDF files, and the properties that they state."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+
+from rag.core.errors import DataError, UserError
+from rag.core.records import Value
+from rag.documents.pages.lines import clean
+
+HEADER = b"%PDF-"
+REPAIR = "open it in a reader and save it again, or try another parser"
+SEARCHED = 1024
+"""Bytes in which the header of a PDF may begin."""
+STAMP = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?")
+PLACEHOLDERS = {"", "untitled", "(anonymous)", "(unspecified)", "unspecified", "anonymous"}
+
+
+@contextmanager
+def reading(data: bytes, name: str) -> Iterator[None]:
+    """Turn every error of a library into a DataError of one line; one at once for bytes that are no PDF."""
+    if not data:
+        raise DataError(name, "is empty", "leave it out, or copy it again")
+    if HEADER not in data[:SEARCHED]:
+        raise DataError(name, "is not a PDF: it has no header %PDF-", "give it the suffix of its format, or leave it out")
+    try:
+        yield
+    except UserError:
+        raise
+    except MemoryError as error:
+        raise DataError(name, "needs more memory than a parser may use", "split it, or leave it out") from error
+    except Exception as error:  # libraries raise errors of all kinds for damaged files
+        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
+        if "password" in reason.lower() or "decrypt" in reason.lower():
+            raise DataError(name, "is encrypted, and needs a password", "save it without a password") from error
+        raise DataError(name, f"is damaged: {reason}", REPAIR) from error
+
+
+def check_pages(pages: int, most: int, name: str) -> None:
+    """DataError for a file with more pages than `most`."""
+    if pages > most:
+        raise DataError(name, f"has {pages} pages, more than {most}", "split it, or raise most_pages of its parser")
+    if not pages:
+        raise DataError(name, "is damaged: it has no pages", REPAIR)
+
+
+def properties(stated: Mapping[str, str | None]) -> dict[str, Value]:
+    """`title`, `author` and `date` (day of creation, ISO 8601) that a file states; placeholders of tools are left out."""
+    found: dict[str, Value] = {}
+    for key in ("Title", "Author"):
+        value = " ".join(clean(str(stated.get(key) or "")).split())
+        if value.lower() not in PLACEHOLDERS:
+            found[key.lower()] = value
+    if day := _day(str(stated.get("CreationDate") or stated.get("ModDate") or "")):
+        found["date"] = day
+    return found
+
+
+def _day(stamp: str) -> str:
+    """The day of `D:20200131…` as 2020-01-31, empty if there is none."""
+    if not (parts := STAMP.match(stamp)):
+        return ""
+    try:
+        return date(int(parts[1]), int(parts[2] or 1), int(parts[3] or 1)).isoformat()
+    except ValueError:
+        return ""
+
+
+def scanned(pages: Sequence[int]) -> tuple[str, ...]:
+    """A note about pages without text; several in one note."""
+    if not pages:
+        return ()
+    runs: list[list[int]] = []
+    for page in pages:
+        if runs and page == runs[-1][-1] + 1:
+            runs[-1].append(page)
+        else:
+            runs.append([page])
+    listed = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    verb = f"page {listed} is a scanned image" if len(pages) == 1 else f"pages {listed} are scanned images"
+    return (f"{verb}: no text; install assay[ocr] and choose the parser pdfium_ocr",)

@@ -1,0 +1,232 @@
+"""The lines of the pages of a PDF file, by PDFium."""
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from rag.documents.pages.columns import in_reading_order
+from rag.documents.pages.lines import Line, Page, clean, in_rows
+from rag.documents.pages.pdf_files import check_pages
+
+STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
+WORD = re.compile(r"\S+")
+LEFTWARDS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+"""Letters of scripts that run from right to left."""
+BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
+WIDE = 0.6
+"""Width of a character against the height of its font from which a line has gaps, as the rows of tables do."""
+LONG = 100
+"""Characters from which a line is no heading: whether its font is bold is not asked."""
+FEWEST = 8
+"""Lines across the middle of a page for which a second column is looked for."""
+DRAWN = (3, 13, 20)
+"""Annotations whose text a page shows: FreeText, Stamp, Widget."""
+
+
+@contextmanager
+def opened(data: bytes, most_pages: int, name: str) -> Iterator["PdfiumFile"]:
+    """An open file; DataError if it has more pages than `most_pages`."""
+    import pypdfium2
+
+    document = pypdfium2.PdfDocument(data)
+    try:
+        check_pages(len(document), most_pages, name)
+        yield PdfiumFile(document)
+    finally:
+        document.close()
+
+
+class PdfiumFile:
+    """An open PDF file."""
+
+    def __init__(self, document: Any) -> None:
+        self.document = document
+
+    def stated(self) -> dict[str, str]:
+        """The document information."""
+        return dict(self.document.get_metadata_dict())
+
+    def pages(self) -> Iterator[Page]:
+        """Every page."""
+        return map(self.page, range(1, len(self.document) + 1))
+
+    def page(self, number: int) -> Page:
+        """A page (from 1) with its lines in reading order; pieces of a row are one line."""
+        page = self._flat(number - 1)
+        text_page = page.get_textpage()
+        try:
+            width, height = page.get_size()
+            return Page(number, width, height, in_rows(in_reading_order(TextPage(page, text_page).lines(), width)))
+        finally:
+            text_page.close()
+            page.close()
+
+    def has_image(self, number: int) -> bool:
+        """True if a page (from 1) holds an image, at any depth."""
+        import pypdfium2.raw as raw
+
+        page = self.document[number - 1]
+        try:
+            return any(True for _ in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=5))
+        finally:
+            page.close()
+
+    def image(self, number: int, resolution: int) -> Any:
+        """A page (from 1) as an array of shape (height, width, 3), blue before red; at most 4,000 pixels high or wide."""
+        page = self.document[number - 1]
+        try:
+            scale = min(resolution / 72, 4000 / max(*page.get_size(), 1))
+            return page.render(scale=scale, rev_byteorder=False).to_numpy()[:, :, :3].copy()
+        finally:
+            page.close()
+
+    def _flat(self, index: int) -> Any:
+        """A page; the values of form fields and other text that annotations show become part of it, in memory."""
+        import pypdfium2.raw as raw
+
+        page = self.document[index]
+        for number in range(raw.FPDFPage_GetAnnotCount(page)):
+            annotation = raw.FPDFPage_GetAnnot(page, number)
+            kind = raw.FPDFAnnot_GetSubtype(annotation)
+            raw.FPDFPage_CloseAnnot(annotation)
+            if kind in DRAWN:
+                raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)
+                page.close()
+                return self.document[index]
+        return page
+
+
+class TextPage:
+    """The characters of one page. It asks for few boxes: the box of a character takes as long as the text of ten lines."""
+
+    def __init__(self, page: Any, text_page: Any) -> None:
+        import pypdfium2.raw as raw
+
+        self._raw, self._handle, self._count = raw, text_page.raw, raw.FPDFText_CountChars(text_page)
+        self._width = page.get_width()
+        rotation, bounds = page.get_rotation(), page.get_bbox()
+        self._is_turned, self._left, self._top = rotation != 0, bounds[0], bounds[3]
+        self._turned = _turn(rotation, bounds)
+        self._box, self._name, self._flags = raw.FS_RECTF(), ctypes.create_string_buffer(128), ctypes.c_int()
+        self._is_direct = True
+
+    def lines(self) -> list[Line]:
+        """The lines in the order of the file; those of two columns side by side are two."""
+        text = self._text()
+        self._is_direct = len(text) == self._count
+        whole: list[Stretch] = []
+        found: list[Line] = []
+        for stretch in STRETCH.finditer(text):
+            content = stretch[0]
+            end = stretch.start() + len(content.rstrip())
+            start = stretch.end() - len(content.lstrip())
+            whole.append((start, end, self._place(start), self._place(end - 1)))
+        has_gutter = self._has_gutter(whole)
+        for start, end, first, last in whole:
+            if has_gutter or not (_is_even(first, last) or LEFTWARDS.search(text, start, end)):
+                found += self._pieces(text, start, end)
+            else:
+                found.append(self._line(text, start, end, first, last))
+        return found
+
+    def _text(self) -> str:
+        buffer = (ctypes.c_ushort * (self._count + 1))()
+        units = self._raw.FPDFText_GetText(self._handle, 0, self._count, buffer)
+        return bytes(buffer)[: max(units - 1, 0) * 2].decode("utf-16-le", "replace")
+
+    def _has_gutter(self, whole: "Sequence[Stretch]") -> bool:
+        """True if hardly a line across the middle of the page has a character there: two columns, drawn line by line."""
+        across = [
+            first
+            for start, end, first, last in whole
+            if first[0] < self._width * 0.4
+            and last[2] > self._width * 0.6
+            and last[2] - first[0] < (end - start) * (first[3] - first[1]) * WIDE
+        ]
+        if self._is_turned or not FEWEST <= len(across) >= len(whole) / 3:
+            return False
+        sample = across[:: len(across) // 4]
+        return not any(self._has_character(self._width / 2, _middle(place)) for place in sample)
+
+    def _pieces(self, text: str, start: int, end: int) -> Iterator[Line]:
+        """The words of a line, joined where they are close and at one height."""
+        begin, before = (0, NOWHERE), (0, NOWHERE)
+        for word in WORD.finditer(text, start, end):
+            left, right = self._place(word.start()), self._place(word.end() - 1)
+            size = left[3] - left[1]
+            is_next = -size < left[0] - before[1][2] < size and left[1] < _middle(before[1]) < left[3]
+            if not is_next:
+                if before[0]:
+                    yield self._line(text, begin[0], before[0], begin[1], before[1])
+                begin = (word.start(), left)
+            before = (word.end(), right)
+        if before[0]:
+            yield self._line(text, begin[0], before[0], begin[1], before[1])
+
+    def _line(self, text: str, start: int, end: int, first: "Place", last: "Place") -> Line:
+        content = text[start:end]
+        if content[-1] in "\ufffe\x02":
+            content = content[:-1] + "-"
+        left, top, right, bottom = first
+        size = bottom - top
+        if last[0] < left or last[1] != top or last[3] != bottom:
+            left, top, right, bottom = min(left, last[0]), min(top, last[1]), max(right, last[2]), max(bottom, last[3])
+        else:
+            right = last[2]
+        is_bold = len(content) < LONG and self._is_bold(start)
+        pieces = 1 + (right - left > len(content) * size * WIDE)
+        return Line(clean(content), left, top, right, bottom, size, is_bold, pieces)
+
+    def _has_character(self, x: float, y: float) -> bool:
+        return int(self._raw.FPDFText_GetCharIndexAtPos(self._handle, self._left + x, self._top - y, 2, 2)) >= 0
+
+    def _is_bold(self, index: int) -> bool:
+        self._raw.FPDFText_GetFontInfo(self._handle, self._char(index), self._name, len(self._name), self._flags)
+        return _is_bold(self._name.value)
+
+    def _char(self, index: int) -> int:
+        if self._is_direct:
+            return index
+        return max(0, int(self._raw.FPDFText_GetCharIndexFromTextIndex(self._handle, index)))
+
+    def _place(self, index: int) -> "Place":
+        """Left, top, right and bottom of a character in points from the top left of the page as it is shown."""
+        box = self._box
+        self._raw.FPDFText_GetLooseCharBox(self._handle, index if self._is_direct else self._char(index), box)
+        return self._turned(box.left, box.bottom, box.right, box.top)
+
+
+Place = tuple[float, float, float, float]
+Stretch = tuple[int, int, Place, Place]
+"""Start and end of a line in the text of its page, and the places of its first and last character."""
+NOWHERE = (0.0, 0.0, 0.0, 0.0)
+
+
+def _turn(rotation: int, page: Place) -> Callable[[float, float, float, float], Place]:
+    """A function from left, bottom, right and top in a file to a Place on the page as it is shown."""
+    page_left, page_bottom, page_right, page_top = page
+    return {
+        0: lambda left, bottom, right, top: (left - page_left, page_top - top, right - page_left, page_top - bottom),
+        90: lambda left, bottom, right, top: (bottom - page_bottom, left - page_left, top - page_bottom, right - page_left),
+        180: lambda left, bottom, right, top: (page_right - right, bottom - page_bottom, page_right - left, top - page_bottom),
+        270: lambda left, bottom, right, top: (page_top - top, page_right - right, page_top - bottom, page_right - left),
+    }[rotation]
+
+
+def _middle(place: Place) -> float:
+    return (place[1] + place[3]) / 2
+
+
+def _is_even(first: Place, last: Place) -> bool:
+    """True for a line from left to right, and for text that runs up or down the page."""
+    if first[1] < (last[1] + last[3]) / 2 < first[3]:
+        return first[0] <= last[0]
+    return abs(first[0] - last[0]) < first[2] - first[0]
+
+
+@lru_cache(1024)
+def _is_bold(font: bytes) -> bool:
+    return bool(BOLD.search(font))

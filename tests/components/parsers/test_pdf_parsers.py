@@ -1,0 +1,201 @@
+"""PDF parsers on pages whose lines are known: order, kinds, boxes, tables, properties, refusals."""
+
+import io
+import logging
+import re
+from collections.abc import Callable
+
+import pytest
+from support.choices import build
+from support.drawn_pdfs import Drawn, drawn, prose, scan
+from support.sample_files import pdf
+
+from rag.core.errors import DataError
+from rag.core.records import Block, Parsed
+
+PARSERS = ("pdfium", "liteparse", "pypdf")
+Kinds = list[tuple[str, str]]
+
+
+def parsed(choice: str, data: bytes, **changes: object) -> Parsed:
+    content: Parsed = build("parser", choice, **changes).parse(data, "a.pdf")
+    return content
+
+
+def kinds(content: Parsed, *but: str) -> Kinds:
+    return [(block.kind, content.text[block.start : block.end]) for block in content.blocks if block.kind not in but]
+
+
+def test_blocks_of_a_page_with_their_kinds_and_boxes() -> None:
+    content = parsed("pdfium", pdf())
+    first = [entry for entry, block in zip(kinds(content), content.blocks, strict=True) if block.page == 1]
+    assert [kind for kind, _ in first] == ["marginalia", "heading", "text", "list", "list", "list", "text", "marginalia"]
+    assert first[0][1] == "Staff handbook"
+    assert first[1][1] == "# Leave"
+    assert [text for kind, text in first if kind == "list"] == [f"- item {number} of the list" for number in (1, 2, 3)]
+    assert first[-2:] == [("text", "band days\nA 26\nB 28"), ("marginalia", "Page 1")]
+    assert content.text.startswith("Staff handbook\n\n# Leave\n\nStaff may carry")
+    assert content.pages == 2
+
+
+@pytest.mark.parametrize("choice", PARSERS)
+def test_properties_are_typed_and_the_day_is_iso(choice: str) -> None:
+    assert parsed(choice, pdf()).metadata == {"title": "Staff handbook", "author": "A. Ames", "date": "2000-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("turned", "corner"),
+    [(0, (60 / 600, 80 / 800)), (90, (1 - 80 / 600, 60 / 800)), (180, (0.9, 0.9)), (270, (80 / 600, 1 - 60 / 800))],
+)
+def test_boxes_are_those_of_the_page_as_it_is_shown(turned: int, corner: tuple[float, float]) -> None:
+    content = parsed("pdfium", drawn([[(60, 80, "corner")]], turned=turned))
+    left, top, right, bottom = content.blocks[0].boxes[0]
+    near = (left if corner[0] < 0.5 else right, top if corner[1] < 0.5 else bottom)
+    assert near == pytest.approx(corner, abs=0.006)
+    long, short = (right - left, bottom - top) if turned % 180 == 0 else (bottom - top, right - left)
+    assert long > short
+
+
+def two_columns(by_row: bool) -> bytes:
+    title: list[Drawn] = [(150, 60, "One title across both columns of the page", 16)]
+    left, right = prose(40, 100, 20, 100, 8), prose(320, 100, 20, 200, 8)
+    pairs = [line for pair in zip(left, right, strict=True) for line in pair]
+    return drawn([title + (pairs if by_row else left + right)])
+
+
+@pytest.mark.parametrize("choice", ["pdfium", "liteparse"])
+@pytest.mark.parametrize("by_row", [False, True])
+def test_two_columns_are_read_one_after_the_other(choice: str, by_row: bool) -> None:
+    content = parsed(choice, two_columns(by_row))
+    places = [content.text.index(line[2].split()[0]) for line in [*prose(0, 0, 20, 100), *prose(0, 0, 20, 200)]]
+    assert places == sorted(places)
+    assert content.text.index("One title") < places[0]
+
+
+def test_the_rows_of_a_table_are_not_taken_for_columns() -> None:
+    rows = [(left, 100 + 14 * row, f"{name} {row}") for row in range(20) for left, name in ((40, "item"), (400, "value"))]
+    lines = parsed("pdfium", drawn([rows])).text.split("\n")
+    assert lines == [f"item {row} value {row}" for row in range(20)]
+
+
+@pytest.mark.parametrize("choice", PARSERS)
+def test_headers_and_footers_are_marginalia_and_stay_in_the_text(choice: str) -> None:
+    pages = [
+        [(40, 20, f"River report, part {page}"), *prose(40, 100, 6, 10 * page), (290, 770, str(page + 4))] for page in range(5)
+    ]
+    content = parsed(choice, drawn(pages))
+    found = [text for kind, text in kinds(content) if kind == "marginalia"]
+    assert found == [text for page in range(5) for text in (f"River report, part {page}", str(page + 4))]
+
+
+@pytest.mark.parametrize("choice", PARSERS)
+def test_the_first_line_of_two_different_pages_is_no_header(choice: str) -> None:
+    pages = [[(40, 60, text), *prose(40, 100, 6, 10 * page)] for page, text in enumerate(("Spring", "Autumn"))]
+    assert "marginalia" not in [kind for kind, _ in kinds(parsed(choice, drawn(pages)))]
+
+
+def test_small_notes_at_the_end_of_a_page_are_footnotes() -> None:
+    page: list[Drawn] = [
+        *prose(40, 100, 20, 0),
+        (40, 700, "1 See the yearbook of rivers.", 7),
+        (40, 710, "2 Ibid., page 4.", 7),
+    ]
+    assert kinds(parsed("pdfium", drawn([page])))[-1][0] == "footnote"
+    assert "footnote" not in [kind for kind, _ in kinds(parsed("pdfium", drawn([page[:20]])))]
+
+
+def test_words_divided_at_line_ends() -> None:
+    filler = "weeds of the rivers that were clear in spring"
+    lines = (f"{filler} and infor-", "mation on the", f"long-term plan {filler} a long-", "term plan")
+    page: list[Drawn] = [(40, 100 + 12 * number, line) for number, line in enumerate(lines)]
+    for choice in ("pdfium", "pypdf"):
+        text = parsed(choice, drawn([page])).text
+        assert "information on the" in text
+        assert "a long-term plan" in text
+
+
+def test_lines_that_look_like_markdown_are_text() -> None:
+    content = parsed("pdfium", drawn([[(40, 100, "# of rivers"), (40, 300, "| a bar")]]))
+    assert content.text == "\\# of rivers\n\n\\| a bar"
+
+
+def table_cells(content: Parsed) -> list[tuple[str, Block]]:
+    return [(content.text[block.start : block.end], block) for block in content.blocks if block.kind == "cell"]
+
+
+def test_a_table_is_a_pipe_table_with_cells_and_their_boxes() -> None:
+    content = parsed("liteparse", pdf())
+    table = dict(kinds(content))["table"]
+    assert table == "| band | days |\n| --- | --- |\n| A | 26 |\n| B | 28 |"
+    cells = table_cells(content)
+    assert [text for text, _ in cells] == ["band", "days", "A", "26", "B", "28"]
+    (a, twenty_six), (header, _) = (cells[2][1].boxes[0], cells[3][1].boxes[0]), (cells[0][1].boxes[0], None)
+    assert a[2] == pytest.approx(twenty_six[0], abs=0.001)
+    assert header[3] == pytest.approx(a[1], abs=0.001)
+
+
+def test_a_row_that_the_layout_reader_tears_is_read_by_line() -> None:
+    names = ("Cash and equivalents", "Receivables", "Inventories", "Prepaid expenses", "Goodwill", "Other assets")
+    rows: list[Drawn] = []
+    for number in range(30):
+        top = 60 + 20 * number
+        rows += [(36, top, f"{names[number % 6]} {number}"), (470, top, f"{1000 + number}"), (540, top, f"{2000 + number}")]
+    text = re.sub(r"[^\w\n]+", " ", parsed("liteparse", drawn([rows])).text)
+    for number in range(30):
+        assert f"{names[number % 6]} {number} {1000 + number} {2000 + number}" in text
+
+
+def test_text_that_the_layout_reader_leaves_out_is_added() -> None:
+    pages = [[*prose(40, 100, 6, 10 * page), (300, 770, f"{page + 7}")] for page in range(3)]
+    content = parsed("liteparse", drawn(pages))
+    assert [text for kind, text in kinds(content) if kind == "marginalia"] == ["7", "8", "9"]
+
+
+@pytest.mark.parametrize("choice", PARSERS)
+def test_refusals_in_one_line(choice: str) -> None:
+    small = drawn([[(40, 100, "one")], [(40, 100, "two")]])
+    for data, what in (
+        (drawn([[(40, 100, "secret")]], password="key"), "is encrypted, and needs a password"),
+        (b"PK\x03\x04", "is not a PDF: it has no header %PDF-"),
+        (b"", "is empty"),
+    ):
+        with pytest.raises(DataError) as raised:
+            parsed(choice, data)
+        assert raised.value.what == what
+    with pytest.raises(DataError, match="has 2 pages, more than 1"):
+        parsed(choice, small, most_pages=1)
+    assert parsed(choice, small, most_pages=2).pages == 2
+
+
+@pytest.mark.parametrize("choice", PARSERS)
+def test_pages_that_are_images_are_noted(choice: str) -> None:
+    content = parsed(choice, scan(drawn([[(40, 100, "one")], [(40, 100, "two")]])))
+    assert content.text == ""
+    assert content.notes == ("pages 1-2 are scanned images: no text; install assay[ocr] and choose the parser pdfium_ocr",)
+    assert parsed(choice, drawn([[]])).notes == ()
+
+
+def test_values_of_form_fields_are_text() -> None:
+    from reportlab.pdfgen.canvas import Canvas
+
+    data = io.BytesIO()
+    canvas = Canvas(data, invariant=1)
+    canvas.drawString(72, 700, "Name of the river")
+    canvas.acroForm.textfield(name="river", value="Silver Brook", x=72, y=660, width=200, height=20)
+    canvas.save()
+    assert "Silver Brook" in parsed("pdfium", data.getvalue()).text
+
+
+def test_pypdf_leaves_its_logger_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    level = logging.getLogger("pypdf").level
+    for read in (lambda: parsed("pypdf", pdf()), lambda: parsed("pypdf", pdf()[:900])):
+        _quietly(read)
+    assert logging.getLogger("pypdf").level == level
+    assert capsys.readouterr().err == ""
+
+
+def _quietly(read: Callable[[], Parsed]) -> None:
+    try:
+        read()
+    except DataError:
+        return

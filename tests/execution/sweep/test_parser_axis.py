@@ -1,0 +1,264 @@
+"""Parsers and redactors as axes of a sweep: lost gold counts as not found, and trials are compared by question."""
+
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from support.small_set import write_experiment
+
+from rag import cli
+from rag.analysis import blame
+from rag.analysis.compare import comparable, compare
+from rag.analysis.headroom import measure_headroom
+from rag.config.catalog import plugins
+from rag.config.experiment import load
+from rag.core.errors import ConfigError
+from rag.core.records import spans_of
+from rag.execution.graph.ablation_inputs import gold_contexts
+from rag.execution.graph.plan import assemble
+from rag.execution.sweep import holdout, sweep
+from rag.execution.sweep.sweep import Sweep
+from rag.execution.sweep.trial_scores import read_scores
+from rag.reporting.html.gather import gather
+
+PLUGIN = '''\
+"""Parsers of a made-up format: pages between form feeds."""
+
+from typing import ClassVar
+
+from rag.core.records import Block, Parsed
+
+
+class Whole:
+    """Every page is a block."""
+
+    suffixes: ClassVar[tuple[str, ...]] = ("pages",)
+    in_process: ClassVar[bool] = True
+
+    def __init__(self, mark: str = "") -> None:
+        self.mark = mark
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        blocks, text = [], ""
+        for number, page in enumerate(data.decode().split("\\f"), 1):
+            kept = self.kept(page)
+            blocks.append(Block("text", len(text), len(text) + len(kept), number))
+            text += kept + "\\n\\n"
+        return Parsed(text, tuple(blocks), pages=len(blocks))
+
+    def kept(self, page: str) -> str:
+        return page
+
+
+class Torn(Whole):
+    """Hyphens at the ends of words, capitals, and a header in the middle of every page."""
+
+    def kept(self, page: str) -> str:
+        lines = page.upper().split("\\n")
+        return "\\n".join([*lines[: len(lines) // 2], "", "THE HEADER OF THE PAGE", "", *lines[len(lines) // 2 :]])
+
+
+class Halved(Whole):
+    """Throws away 45 % of every page."""
+
+    def kept(self, page: str) -> str:
+        lines = page.split("\\n")
+        return "\\n".join(line for number, line in enumerate(lines) if number % 20 < 11)
+
+
+class Hushed:
+    """Finds addresses."""
+
+    def find(self, text):
+        import re
+
+        return [(match.start(), match.end(), "mail") for match in re.finditer(r"[a-z]+@[a-z]+", text)]
+'''
+ENDED = contextlib.suppress(SystemExit)
+TOPICS = ("harbour", "library", "railway", "orchard", "theatre", "brewery", "museum", "bakery", "quarry", "chapel")
+
+
+def lines_of(topic: str) -> list[str]:
+    """Twenty lines on a topic; the facts share their words, so that a passage more means a passage to be mistaken for."""
+    return [
+        f"In year {1900 + at} the {topic} counted {at * 37 + len(topic)} visitors, write to {topic}@town for number {at}."
+        for at in range(20)
+    ]
+
+
+def quote_of(topic: str, number: int) -> str:
+    """The quote of a question: of every fourth with an address."""
+    visitors = number * 37 + len(topic)
+    return f"the {topic} counted {visitors} visitors" + (f", write to {topic}@town" if number % 4 == 0 else "")
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A golden set in the made-up format, and a package with its parsers that is installed."""
+    folder = tmp_path_factory.mktemp("town")
+    documents = folder / "golden" / "documents"
+    documents.mkdir(parents=True)
+    rows = []
+    for topic in TOPICS:
+        (documents / f"{topic}.pages").write_text("\n".join(lines_of(topic)))
+        for number in range(0, 20, 2):
+            place = {"doc": f"{topic}.pages", "quote": quote_of(topic, number), "page": 1}
+            text = f"How many visitors had the {topic} in year {1900 + number}?"
+            rows.append({"id": f"{topic}-{number}", "text": text, "cluster": topic, "evidence": [{"any": [place]}]})
+    (folder / "golden" / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    package = folder / "site" / "townpages"
+    (package / "conf" / "parser").mkdir(parents=True)
+    (package / "conf" / "redactor").mkdir()
+    (package / "__init__.py").write_text(PLUGIN)
+    for group, name in (("parser", "Whole"), ("parser", "Torn"), ("parser", "Halved"), ("redactor", "Hushed")):
+        (package / "conf" / group / f"{name.lower()}.yaml").write_text(f"_target_: townpages.{name}\n")
+    info = folder / "site" / "townpages-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: townpages\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rag.plugins]\ntown = townpages\n")
+    sys.path.insert(0, str(folder / "site"))
+    plugins.cache_clear()
+    yield folder
+    sys.path.remove(str(folder / "site"))
+    sys.modules.pop("townpages", None)
+    plugins.cache_clear()
+
+
+AXES = """\
+  parser: ["+loader.parsers.pages=whole", "+loader.parsers.pages=torn", "+loader.parsers.pages=halved"]
+  redactor: ["loader.redactor=none", "loader.redactor=hushed"]"""
+
+
+@pytest.fixture(scope="module")
+def done(town: Path) -> Iterator[tuple[Sweep, Any]]:
+    """The sweep of the parsers and redactors, as `rag sweep` runs it."""
+    fixed = ', chunker=sentence, chunker.sentences=1, chunker.step=1, fusion=single, "index=[dense]", embedder.dimensions=32'
+    fixed += ', k=5, "metrics=[ndcg@10,recall@5,char_recall@5,iou@5]"'
+    with contextlib.chdir(town):
+        (town / "experiments").mkdir(exist_ok=True)
+        path = write_experiment(town / "experiments" / "town.yaml", Path("golden"), AXES, fixed)
+        ready = sweep.prepare(load(str(path), [f"store={town / 'store'}"]))
+        yield sweep.run(ready.plan, ready.store, ready.settings, lambda *_: None), ready
+
+
+def rows_of(done: Any, *words: str) -> list[Any]:
+    return [row for row in done[0].board.rows if all(word in row.name for word in words)]
+
+
+def trial_of(done: Any, *words: str) -> Any:
+    (row,) = rows_of(done, *words)
+    return next(trial for trial in done[0].plan.trials if trial.trial_id == row.trial_id)
+
+
+def test_a_parser_that_throws_text_away_comes_last(done: Any) -> None:
+    board = rows_of(done, "redactor none")
+    assert [row.metrics["ndcg@10"]["n"] for row in board] == [100] * 3
+    assert "halved" in board[-1].name
+    assert board[-1].quotes == {"exact": 60, "parser": 40}
+    for column in ("ndcg@10", "recall@5", "char_recall@5", "iou@5"):
+        means = [row.metrics[column]["mean"] for row in board]
+        assert means[-1] < min(means[:-1]) - 0.005, column
+    # The mean over the questions whose gold survives would rank it first, and by far.
+    surviving = {row.name: naive(done, row.trial_id, "ndcg@10") for row in board}
+    assert max(surviving, key=surviving.__getitem__) == board[-1].name
+    assert surviving[board[-1].name] == pytest.approx(0.422, abs=0.001)
+    assert board[-1].metrics["ndcg@10"]["mean"] == pytest.approx(0.253, abs=0.001)
+    assert board[0].metrics["ndcg@10"]["mean"] == pytest.approx(0.330, abs=0.001)
+
+
+def naive(done: Any, trial_id: str, column: str) -> float:
+    """The mean over questions with gold in the text, as a harness reckons that drops the others."""
+    trial = next(trial for trial in done[0].plan.trials if trial.trial_id == trial_id)
+    scores = read_scores(trial, done[1].plan, done[1].store).scores
+    kept = [all(spans_of(place) for group in each.evidence for place in group.alternatives) for each in trial.golden.examples]
+    return float(np.mean(scores.column(column)[kept]))
+
+
+def test_equal_results_of_two_parsers_are_two_trials(done: Any) -> None:
+    ids = [trial.trial_id for trial in done[0].plan.trials]
+    assert len(set(ids)) == len(ids) == 6
+    torn = trial_of(done, "torn", "none"), trial_of(done, "torn", "hushed")
+    assert torn[0].golden.golden_digest == torn[1].golden.golden_digest  # capitals hide the addresses from this redactor
+    assert torn[0].ends.score == torn[1].ends.score
+
+
+def test_the_same_questions_are_compared_in_pairs(done: Any) -> None:
+    goldens = [trial.golden for trial in done[0].plan.trials]
+    assert len({golden.asked_digest for golden in goldens}) == 1
+    assert len({golden.corpus_digest for golden in goldens}) == 5
+    concluded = holdout.reach(done[0], done[1].store, done[1].settings, None)
+    assert concluded.winner is not None
+    assert len(concluded.winner.standings) == 6
+    assert not any("halved" in standing.name for standing in concluded.winner.standings if standing.tied)
+    assert {effect.axis for effect in concluded.effects.effects} == {"parser", "redactor"}
+    one, other = (read_scores(trial_of(done, parser, "none"), done[1].plan, done[1].store) for parser in ("whole", "halved"))
+    with pytest.raises(ConfigError, match="--bridge corpus") as refused:
+        comparable(one, other)
+    assert "--bridge questions" not in str(refused.value)
+    table = compare(one, [other], trial_of(done, "whole", "none").golden, ["recall@5"], (), ("corpus",))
+    assert [(row.n, round(row.difference, 3)) for row in table.rows] == [(100, -0.1)]
+    assert (table.added, table.removed, table.changed) == ((), (), ())
+
+
+def test_blame_names_the_parser_and_the_redaction(done: Any) -> None:
+    reader = blame.Reader(done[1].plan, done[1].store)
+
+    def named(*words: str) -> dict[str, str]:
+        found = blame.lost_questions(trial_of(done, *words), done[1].plan, done[1].store, reader=reader)
+        return {each.query_id: each.stage for each in found if each.stage.startswith("lost by")}
+
+    numbers = {f"{topic}-{number}": number for topic in TOPICS for number in range(0, 20, 2)}
+    gone = {query_id for query_id, number in numbers.items() if number >= 11}
+    hushed = {query_id for query_id, number in numbers.items() if number % 4 == 0}
+    assert named("whole", "none") == {}
+    assert named("halved", "none") == dict.fromkeys(gone, "lost by the parser")
+    assert named("whole", "hushed") == dict.fromkeys(hushed, "lost by redaction")
+    assert named("halved", "hushed") == dict.fromkeys(hushed - gone, "lost by redaction") | dict.fromkeys(
+        gone, "lost by the parser"
+    )
+
+
+def test_controls_headroom_and_the_page_read_all_trials(done: Any) -> None:
+    plan, store = done[1].plan, done[1].store
+    found = gather(plan, store)
+    assert "elsewhere" not in found.missing
+    assert found.explorer is not None
+    assert len(found.explorer.trials) == 6
+    assert {name for name in found.explorer.documents if name.startswith("bakery")} >= {"bakery.pages", "bakery.pages (Halved)"}
+    gold = next(question.gold for question in found.explorer.questions if question.query_id == "bakery-2")
+    shown = {name: found.explorer.documents[name][start:end] for name, start, end in gold[0]}
+    assert {text.split(",")[0].lower() for text in shown.values()} == {quote_of("bakery", 2)}
+    assert measure_headroom(trial_of(done, "torn", "none"), plan, store, "recall@5")
+    trial = trial_of(done, "halved", "none")
+    cut = replace(trial.trial, config={**trial.trial.config, "control": "perfect_chunker"})
+    (row,) = sweep.run(assemble(plan.experiment, [cut], store), store, done[1].settings, lambda *_: None).board.rows
+    assert row.status == "done"
+    shown_gold = gold_contexts(blame.Reader(plan, store).corpus(trial), trial.golden.examples, 10)[1]
+    assert sum(bool(shown_gold.row(number)) for number in range(100)) == 60
+
+
+def test_check_lists_what_is_lost(town: Path, done: Any) -> None:
+    with contextlib.chdir(town):
+        halved = said("native", "+loader.parsers.pages=halved")
+        hushed = said("native", "+loader.parsers.pages=whole", "loader.redactor=hushed")
+    assert "60 exact, 40 lost by the parser" in halved
+    assert "bakery-12: the quote of bakery.pages is lost by the parser: the quote is not in the text" in halved
+    assert "holds a value that the redaction rule mail finds" in hushed
+    assert "@town" not in hushed
+
+
+def said(dataset: str, *overrides: str) -> str:
+    """What `rag dataset check` prints."""
+    out, err = io.StringIO(), io.StringIO()
+    arguments = ["rag", "dataset", "check", dataset, "dataset.path=golden", *overrides]
+    with patch.object(sys, "argv", arguments), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), ENDED:
+        cli.main()
+    return " ".join((out.getvalue() + err.getvalue()).split())
