@@ -3,11 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rag.analysis.text_flags import FLAGS, Flagger
-from rag.bundle.open_bundle import open_bundle
 from rag.config.catalog import defaults
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
@@ -18,6 +16,7 @@ from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.plan import components_for
 from rag.execution.store import maintenance
 from rag.execution.sweep.open_config import config_of
+from rag.pipeline.pipeline import Pipeline
 
 CHUNKERS = ("recursive", "token")
 MOST = 2
@@ -117,12 +116,10 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
     return view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
 
 
-def of_bundle(path: Path) -> CorpusView:
-    """The corpus of a bundle, cut by its own chunker; a bundle names no gold. BundleError for one that cannot be opened."""
-    bundle = open_bundle(path)
-    pipeline = bundle.pipeline
+def of_pipeline(name: str, pipeline: Pipeline) -> CorpusView:
+    """The corpus of an open pipeline with the chunks that it searches, without gold."""
     model = pipeline.embedder if any(pipeline.uses_vectors.values()) else None
-    return view(bundle.name, {"chunks of the bundle": pipeline.corpus}, (), model)
+    return view(name, {"its own chunker": pipeline.corpus}, (), model)
 
 
 def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] = (), model: object = None) -> CorpusView:

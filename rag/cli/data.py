@@ -107,12 +107,16 @@ def inspect(
     gold by state, flags of documents, and chunkers: chunks, flags, gold_cut (evidence that no chunk holds whole).
     """
     from rag.analysis import corpus_view
+    from rag.bundle.open_bundle import open_bundle
     from rag.reporting.html import corpus_page
     from rag.reporting.terminal.corpora import inspected
     from rag.reporting.terminal.output import print_json
 
     given = what or []
-    is_bundle = len(given) == 1 and "=" not in given[0]
-    view = corpus_view.of_bundle(Path(given[0])) if is_bundle else corpus_view.of_config(given, chunkers.split(","))
+    if len(given) == 1 and "=" not in given[0]:
+        bundle = open_bundle(Path(given[0]))
+        view = corpus_view.of_pipeline(bundle.name, bundle.pipeline)
+    else:
+        view = corpus_view.of_config(given, chunkers.split(","))
     left_out = corpus_page.write(view, html)
     print_json({"page": str(html), "left_out": left_out, **view.to_json()}) if as_json else inspected(view, html, left_out)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command_line import Verb
 from support.forged_bundles import sealed
 from support.paged_documents import POLICY, document, parsed_pages
 from support.small_set import TEXTS, write_golden
@@ -33,7 +34,7 @@ def test_documents_come_back_as_they_were() -> None:
     assert json.loads(lines(plain)) == {"doc_id": "plain.md", "text": "# Plain", "metadata": {"year": 2024}}
 
 
-def test_a_bundle_holds_the_blocks_of_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_holds_the_blocks_of_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rag: Verb) -> None:
     monkeypatch.chdir(tmp_path)
     golden = write_golden(tmp_path / "golden")
     (golden / "documents" / "policy.txt").write_text(POLICY, "utf-8")
@@ -44,6 +45,10 @@ def test_a_bundle_holds_the_blocks_of_its_loader(tmp_path: Path, monkeypatch: py
     paged = next(each for each in corpus.documents if each.blocks)
     assert (paged.text, paged.blocks, paged.redactions) == (SEEN.text, SEEN.blocks, SEEN.redactions)
     assert sorted(corpus.page_counts) == [0] * len(TEXTS) + [3]
+    counts = rag("inspect", "bundle", "--json").json
+    assert (counts["name"], counts["pages"], counts["gold"]) == (bundle.name, 3, {})
+    assert counts["documents"] == len(TEXTS) + 1
+    assert [each["chunks"] for each in counts["chunkers"].values()] == [len(corpus)]
 
 
 def block(**values: Any) -> Callable[[dict[str, Any]], object]:

@@ -163,7 +163,7 @@ def _words(text: str, sentence: CitedSentence, contexts: Ranking) -> dict[int, t
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CitedPlace:
     """The sections of a passage, joined by `; `, and its first and last page, None for a document without pages."""
 
     section: str
@@ -174,12 +174,12 @@ class Place:
         return " · ".join(filter(None, (self.section, label(self.pages))))
 
 
-def place_of(chunk: Chunk) -> Place:
+def place_of(chunk: Chunk) -> CitedPlace:
     """The section and the pages of a whole chunk."""
-    return Place(chunk.section, pages_of(chunk.blocks, chunk.span.start, chunk.span.end))
+    return CitedPlace(chunk.section, pages_of(chunk.blocks, chunk.span.start, chunk.span.end))
 
 
-def places_of(answer: Answer) -> list[Place]:
+def places_of(answer: Answer) -> list[CitedPlace]:
     """For each context the sections and pages of its cited words; those of the chunk if it is not cited."""
     cited_words: list[list[Citation]] = [[] for _ in answer.contexts]
     for citation in citations(answer.reply.text, answer.contexts):
@@ -187,13 +187,13 @@ def places_of(answer: Answer) -> list[Place]:
     return [_place(hit.chunk, words) for hit, words in zip(answer.contexts, cited_words, strict=True)]
 
 
-def _place(chunk: Chunk, words: Sequence[Citation]) -> Place:
+def _place(chunk: Chunk, words: Sequence[Citation]) -> CitedPlace:
     if not words:
         return place_of(chunk)
     found = [pages_of(chunk.blocks, each.quote.start, each.quote.end) for each in words]
     known = [page for pages in found if pages for page in pages]
     sections = dict.fromkeys(each.section for each in words if each.section)
-    return Place("; ".join(sections), (min(known), max(known)) if known else None)
+    return CitedPlace("; ".join(sections), (min(known), max(known)) if known else None)
 
 
 def _pieces(plain: str, start: int, stop: int) -> Iterator[Piece]:

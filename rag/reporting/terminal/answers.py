@@ -2,7 +2,7 @@
 
 from rag.core.records import Answer, Chunk, Finding
 from rag.core.roles import Generator, changes_nothing
-from rag.core.text.citations import Place, places_of
+from rag.core.text.citations import CitedPlace, places_of
 from rag.reporting.terminal.output import escape, out, stream, visible
 
 DONE = {
@@ -60,7 +60,7 @@ def sources(answer: Answer) -> None:
         cited(number, answer.contexts[number - 1].chunk, places[number - 1])
 
 
-def cited(number: int, chunk: Chunk, place: Place) -> None:
+def cited(number: int, chunk: Chunk, place: CitedPlace) -> None:
     """Print a passage on one line: number, file, section and page, or its chunk_id if its document has no pages."""
     file, gap = (chunk.span.doc_id, " · ") if place.pages else (chunk.chunk_id, "  ")
     where = f"[cyan]{escape(f'[{number}] {file}')}[/cyan]"

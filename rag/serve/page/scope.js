@@ -48,11 +48,12 @@ export const nameOf = model => names.get(model) ?? model;
 
 export const titleOf = id => titles.get(id) || short(id);
 
-/** The headings of a passage without the title of its document, and its pages. */
+/** The headings of a passage without the title of its document; in a document with pages its file and pages too. */
 export function sectionOf(passage) {
   const title = own.get(passage.doc_id) ?? titleOf(passage.doc_id), section = passage.section ?? "";
   const under = section === title ? "" : section.startsWith(`${title} > `) ? section.slice(title.length + 3) : section;
-  return [under, pageLabel(passage.page)].filter(Boolean).join(" · ");
+  const file = passage.page ? short(passage.doc_id) : "";
+  return [file === title ? "" : file, under, pageLabel(passage.page)].filter(Boolean).join(" · ");
 }
 export const isOn = id => !off.has(id);
 export const isWhole = id => whole.has(id);

@@ -17,7 +17,7 @@ from support.small_set import TEXTS
 from rag.analysis.corpus_view import CorpusView, view
 from rag.core.corpus import Corpus
 from rag.core.records import Document, Evidence, Example, Query, Span
-from rag.reporting.html import corpus_page
+from rag.reporting.html import corpus_page, embedded_data
 
 rag = pytest.fixture(verb)
 HOSTILE = "</script><img src=x onerror='window.pwned=1'>"
@@ -101,12 +101,14 @@ def test_filters_and_the_width_of_a_phone(policies: Path, opened: Callable[..., 
     assert page.evaluate("window.pwned") is None
 
 
-def test_a_page_within_its_budget_says_what_it_leaves_out(tmp_path: Path) -> None:
+def test_a_page_within_its_budget_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus_page, "SHARD", 10_000)
+    monkeypatch.setattr(embedded_data, "PLAIN", 1_000)
     letters = random.Random(7)
-    noise = ["".join(letters.choices(string.printable, k=400_000)) for _ in range(4)]
+    noise = ["".join(letters.choices(string.printable, k=20_000)) for _ in range(4)]
     gold = Example(Query("q", "?"), (Evidence(("d3",)),))
     found = seen(*(Document(f"d{number}", text) for number, text in enumerate(noise)), examples=(gold,))
-    page, left_out = corpus_page.render(found, budget=700_000)
+    page, left_out = corpus_page.render(found, budget=40_000)
     assert left_out == 3
     assert "The texts of 3 documents are not in this page" in page
     index = re.search(r'id="data-index">(.*?)</script>', page)

@@ -1,7 +1,6 @@
 """A document with pages in the reader: separators, outlines of blocks, chunks, redactions."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -24,12 +23,13 @@ def test_a_citation_opens_at_its_page_and_marks_its_block(opened: Callable[..., 
     page = opened(paged)
     paged.plays(say("Up to five days may be carried over [1]."))
     turn = page.ask(QUESTION)
-    expect(turn.locator(".sources .section").first).to_have_text("Carrying over · p. 2")
+    expect(turn.locator(".sources .section").first).to_have_text("policy.txt · Carrying over · p. 2")
     turn.locator(".cite").first.click()
     sections = page.page.locator("article.document section.page")
     expect(sections).to_have_count(3)
     assert sections.evaluate_all("all => all.map(one => one.dataset.page)") == ["1", "2", "3"]
     expect(page.page.locator("mark.quote")).to_be_in_viewport()
+    expect(sections.nth(1).locator(".sheet")).to_be_in_viewport()
     assert page.page.locator("mark.quote").evaluate("one => one.closest('.page').dataset.page") == "2"
     marked = page.page.locator(".sheet .cited")
     assert marked.evaluate_all("all => all.map(one => [one.closest('.page').dataset.page, one.textContent])") == [["2", "text"]]
@@ -70,7 +70,7 @@ def test_hostile_pages_stay_text(opened: Callable[..., Opened], paged: PageServe
     assert page.page.locator("img, iframe, body script").count() == 0
 
 
-def test_a_document_without_pages_is_as_before(opened: Callable[..., Opened], server: PageServer, tmp_path: Path) -> None:
+def test_a_document_without_pages_is_as_before(opened: Callable[..., Opened], server: PageServer) -> None:
     page = opened(server)
     page.page.locator("#documents-list .open", has_text="Leave").click()
     expect(page.page.locator("details.reading summary")).to_have_text("2 chunks")
