@@ -1,4 +1,4 @@
-"""Measures of the PDF parsers on public files: tables, cells, evidence, odd files, CPU beside the libraries called bare."""
+"""Measures of the PDF parsers on public files: tables, cells, evidence, odd files, CPU against the libraries called bare."""
 
 import io
 import json
@@ -150,7 +150,7 @@ BARE: dict[str, Callable[[bytes], None]] = {"pdfium": bare_pdfium, "liteparse": 
 
 
 @pytest.mark.parametrize("choice", PARSERS)
-def test_cpu_beside_the_library_called_bare(choice: str) -> None:
+def test_cpu_against_the_library_called_bare(choice: str) -> None:
     parser, runs, alone, ours, pages = build("parser", choice), 3, 0.0, 0.0, 0
     reports = sorted((REPORTS / "pdfs").glob("*.pdf"))[:: 6 if choice != "pypdf" else 24]
     for path in [*sorted(TABLES.glob("*.pdf")), *reports]:
