@@ -85,7 +85,7 @@ def laid_out(pages: Sequence[Page]) -> MarkdownText:
 
 
 def running(pages: Sequence[Page]) -> MarkdownText:
-    """The text of pages whose lines have no places: one block for each page, besides its marginalia."""
+    """The text of pages whose lines have no places: one block for each page, and its marginalia."""
     text, outer = MarkdownText(), marginalia(pages)
     hyphens = Hyphens(line.text for page in pages for line in page.lines)
     for page in pages:
