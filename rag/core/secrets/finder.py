@@ -1,0 +1,73 @@
+"""Secrets of a text: by form, by name, and by form across the ends of lines."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import accumulate
+
+from rag.core.secrets.named import named_values
+from rag.core.secrets.places import Find, stable
+from rag.core.secrets.shapes import GENERIC, shape_rules
+
+BROKEN = re.compile(r"(?<=[\w+/=~-])[ \t]*\r?\n[ \t]*(?=[\w+/=.~-]{4})")
+"""An end of line between two parts of what may be one value, as PDF readers cut it."""
+
+PART, LONGEST = re.compile(r"[\w+/=.~-]+"), 60
+RANDOM = re.compile(r"[A-Za-z]\d|\d[A-Za-z]|[a-z][A-Z].*[a-z][A-Z]")
+"""A part of a value, other than a word."""
+
+
+def find_secrets(text: str, but: Collection[str] = ()) -> list[Find]:
+    """The secrets of a text in reading order, without overlaps; rules named in `but` are not applied."""
+    return stable(text, lambda current: _finds(current, but))
+
+
+def in_characters(text: str, find: Callable[[bytes], Iterable[Find]]) -> list[Find]:
+    """The finds of a function of UTF-8, at their places in characters."""
+    data = text.encode("utf-8", "replace")
+    found = sorted(find(data))
+    if len(data) == len(text) or not found:
+        return found
+    edges = sorted({edge for each in found for edge in each[:2]})
+    pieces = zip([0, *edges], edges, strict=False)
+    places = dict(zip(edges, accumulate(len(data[start:end].decode("utf-8", "ignore")) for start, end in pieces), strict=True))
+    return [each._replace(start=places[each.start], end=places[each.end]) for each in found]
+
+
+def _finds(text: str, but: Collection[str]) -> Iterator[Find]:
+    yield from (find for find in in_characters(text, _by_form_and_name) if find.rule not in but)
+    breaks = [match.span() for match in BROKEN.finditer(text) if _cuts(text, *match.span())]
+    if breaks:
+        yield from (find for find in _across(text, breaks) if find.rule not in but)
+
+
+def _cuts(text: str, start: int, end: int) -> bool:
+    """Whether both sides of an end of line look like parts of a value."""
+    right = PART.match(text, end, end + LONGEST)
+    if not right or not RANDOM.search(right[0]):
+        return False
+    left = text[max(0, start - LONGEST) : start].split()
+    return bool(left) and len(left[-1]) >= 8 and RANDOM.search(left[-1]) is not None
+
+
+def _by_form_and_name(data: bytes) -> Iterator[Find]:
+    yield from _by_form(data)
+    yield from named_values().finds(data)
+
+
+def _by_form(data: bytes) -> Iterator[Find]:
+    for rule in shape_rules().candidates(data):
+        yield from (Find(start, end, rule.name, rule.rank) for start, end in rule.places(data))
+
+
+def _across(text: str, breaks: list[tuple[int, int]]) -> Iterator[Find]:
+    """Values by form that only the text without some of its line ends shows, at their places in the text."""
+    edges = [0, *(edge for span in breaks for edge in span), len(text)]
+    joined = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+    removed = list(accumulate(end - start for start, end in breaks))
+    places = [start - shift for (start, _), shift in zip(breaks, [0, *removed], strict=False)]
+    for find in in_characters(joined, _by_form):
+        first, last = bisect_right(places, find.start), bisect_right(places, find.end - 1)
+        if first < last and find.rule != GENERIC:
+            before, after = (removed[count - 1] if count else 0 for count in (first, last))
+            yield find._replace(start=find.start + before, end=find.end + after)
