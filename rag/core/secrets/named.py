@@ -95,6 +95,10 @@ class NamedValues:
     def _placeholders(self) -> Any:
         return re2.compile(self.kept["placeholders"])
 
+    def is_name(self, text: str) -> bool:
+        """Whether a text ends in the name of a secret."""
+        return self._last_name.search(text.encode("utf-8", "replace")) is not None
+
     def finds(self, data: bytes) -> Iterator[Find]:
         """The values of a text in UTF-8, at their places in bytes."""
         if not self.in_text.search(data):
