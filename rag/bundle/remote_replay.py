@@ -23,7 +23,7 @@ RETRIES = 5
 
 
 def replay_url(bundle: Bundle, url: str, key: str | None = None) -> Replay:
-    """Ask a server the golden questions of its bundle, whatever its name there, and compare as `replay` does.
+    """Ask a server the golden questions of its bundle, under any name, and compare as `replay` does.
 
     Questions go to /search and, if the answer must repeat, to /ask; those with a conversation before them go to
     /v1/chat/completions. Questions that would ask a model, or cannot be sent, are left out. ServiceError if the server cannot

@@ -19,10 +19,10 @@ from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.config.moved import new_name
 from rag.config.validation import check_fusion, check_typed
 from rag.core.errors import UserError
-from rag.core.roles import has_methods, protocols
+from rag.core.roles import LOADER_PARTS, has_methods, protocols
 from rag.execution.graph.open_pipeline import SINGLE
 
-ROOMS = {role: room for role, room in build.ROOMS.items() if role not in ("loader", "dataset", "metric", "judge")}
+ROOMS = {role: build.ROOMS[role] for role in build.ROOMS if role not in ("loader", *LOADER_PARTS, "dataset", "metric", "judge")}
 """Role of a bundle → the folder of `rag.components` that holds its components."""
 SEVERAL = ("index", "selector", "guard", "check")
 VALUES = ("k", "depth", "rerank_depth")

@@ -1,4 +1,7 @@
-"""Hydra with the folders of `search_folders`. What it read and composed is kept until one of its files changes."""
+"""Hydra with the folders of `search_folders`.
+
+What it read and composed is kept until one of its files changes; a block of `hydra_ready` looks at the files once.
+"""
 
 import copy
 import os
@@ -37,7 +40,8 @@ class ReadOnce(CachingConfigRepository):  # type: ignore[misc]
 
     def __init__(self, delegate: ConfigRepository) -> None:
         super().__init__(delegate)
-        self.cache = _files(_stamps())
+        self.stamps = _stamps()
+        self.cache = _files(self.stamps)
 
     def __deepcopy__(self, memo: object) -> "ReadOnce":
         return self
@@ -82,7 +86,8 @@ def compose_overrides(overrides: Sequence[Override]) -> DictConfig:
     values: list[Override] = []
     for override in overrides:
         (choices if is_group(override.key_or_group) and not isinstance(override.value(), dict) else values).append(override)
-    config = copy.deepcopy(_choices(tuple(str(choice.input_line) for choice in choices), _stamps()))
+    stamps = GlobalHydra.instance().config_loader().repository.stamps
+    config = copy.deepcopy(_choices(tuple(str(choice.input_line) for choice in choices), stamps))
     ConfigLoaderImpl._apply_overrides_to_config(values, config)
     return config
 

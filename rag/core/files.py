@@ -63,7 +63,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def is_running(pid: int) -> bool:
-    """True if the process exists on this machine, whoever owns it. Files left by dead processes may be deleted."""
+    """True if the process exists on this machine, under any owner. Files left by dead processes may be deleted."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -19,7 +19,7 @@ def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A valid bundle; tests change copies of it."""
+    """A valid bundle. Tests change copies, never this one."""
     folder = tmp_path_factory.mktemp("base")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Said, Verb, verb
+from support.command_line import CommandResult, Verb, verb
 from support.small_set import TEXTS
 
 GIVEN = ("dataset=native", "embedder=hashing", "latency=0", "generator=none")
@@ -24,7 +24,7 @@ def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     return verb(capsys, monkeypatch)
 
 
-def assert_error(said: Said, where: str, *remedies: str) -> None:
+def assert_error(said: CommandResult, where: str, *remedies: str) -> None:
     """One line with place and problem, one with the remedy, and nothing else."""
     assert said.code == 2, said
     assert "Traceback" not in said.err
@@ -36,7 +36,7 @@ def assert_error(said: Said, where: str, *remedies: str) -> None:
         assert remedy in said.err
 
 
-def assert_refused(said: Said, where: str, *remedies: str) -> None:
+def assert_refused(said: CommandResult, where: str, *remedies: str) -> None:
     """As `assert_error`, before anything was printed, stored or written."""
     assert_error(said, where, *remedies)
     assert said.out == ""
@@ -404,7 +404,7 @@ def test_a_line_of_twenty_megabytes_is_read(rag: Verb, golden: Path) -> None:
 # Models
 
 
-def assert_failed_by_stage(said: Said, where: str, *remedies: str) -> None:
+def assert_failed_by_stage(said: CommandResult, where: str, *remedies: str) -> None:
     """One trial is listed as failed, and the reason is on standard error without a traceback."""
     assert said.code == 1, said
     assert "failed" in said.out

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Said, Verb, verb
+from support.command_line import CommandResult, Verb, verb
 from support.costly_sweep import KEY, ask_of, write_study
 from support.scripted_server import (
     Script,
@@ -37,14 +37,14 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
         yield server
 
 
-def sweep(rag: Verb, here: Path, *overrides: str, fixed: str = ONE) -> Said:
+def sweep(rag: Verb, here: Path, *overrides: str, fixed: str = ONE) -> CommandResult:
     said = rag("sweep", str(write_study(here, fixed=fixed)), "--no-track", *overrides)
     assert "Traceback" not in said.out + said.err
     assert KEY not in said.out + said.err
     return said
 
 
-def ask(rag: Verb, here: Path, *overrides: str) -> Said:
+def ask(rag: Verb, here: Path, *overrides: str) -> CommandResult:
     documents = here / "golden" / "documents"
     chosen = ("index=[bm25s]", "fusion=single", "generator=openai", "generator.runtime.retries=0", f"loader.path={documents}")
     said = rag("ask", "When does the ferry leave?", *chosen, *overrides)

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support.command_line import Said, verb
+from support.command_line import CommandResult, verb
 from support.scripted_server import Exchange, Script, cut, error, event, say, serving, stream
 from support.small_set import write_golden
 
@@ -262,17 +262,17 @@ def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[T
 
 
 @pytest.fixture
-def piped(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+def piped(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., CommandResult]:
     """Run `rag chat` with some bytes as standard input."""
 
-    def chat(lines: bytes, *overrides: str) -> Said:
+    def chat(lines: bytes, *overrides: str) -> CommandResult:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines)))
         return verb(capsys, monkeypatch)("chat", *OVERRIDES, *overrides)
 
     return chat
 
 
-def test_questions_come_through_a_pipe(piped: Callable[..., Said]) -> None:
+def test_questions_come_through_a_pipe(piped: Callable[..., CommandResult]) -> None:
     said = piped("When does the ferry to Holm leave?\r\n\n/history\nCaf\ufffd \udc80?".encode("utf-8", "surrogateescape"))
     assert said.code == 0
     assert said.out.startswith("> When does the ferry to Holm leave?\nThe ferry to Holm leaves at seven. [2]\n[2] ferry.md:0-")
@@ -282,7 +282,9 @@ def test_questions_come_through_a_pipe(piped: Callable[..., Said]) -> None:
     assert "\x1b" not in said.out + said.err
 
 
-def test_a_failed_question_from_a_pipe_sets_the_exit_code(piped: Callable[..., Said], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_question_from_a_pipe_sets_the_exit_code(
+    piped: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     twice = say("Final answer: Six [1].\nNo.\nFinal answer: Seven [1].")
     with serving(error(400, "no"), twice) as script:
@@ -296,7 +298,7 @@ def test_a_failed_question_from_a_pipe_sets_the_exit_code(piped: Callable[..., S
 
 @pytest.mark.parametrize(("overrides", "sought"), [((), "bus ticket cost winter"), (("queries=none",), "And in winter?")])
 def test_follow_ups_are_searched_with_earlier_questions_by_default(
-    piped: Callable[..., Said], overrides: tuple[str, ...], sought: str
+    piped: Callable[..., CommandResult], overrides: tuple[str, ...], sought: str
 ) -> None:
     text = piped(b"What does a bus ticket cost?\nAnd in winter?\n/why\n", *overrides).out
     searched = text.partition("Searched for:")[2].partition("[1]")[0].lower()

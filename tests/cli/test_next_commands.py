@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.command_line import Said, Verb, verb
+from support.command_line import CommandResult, Verb, verb
 from support.small_set import QUESTIONS, write_experiment, write_golden
 from support.swept_trial import called
 
@@ -55,7 +55,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return started
 
 
-def run(rag: Verb, command: str) -> Said:
+def run(rag: Verb, command: str) -> CommandResult:
     program, *arguments = shlex.split(command)
     assert program == "rag"
     return rag(*arguments)

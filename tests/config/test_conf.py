@@ -16,7 +16,7 @@ from rag.config.experiment import load
 from rag.config.nested_choices import NESTED
 from rag.config.validation import check
 from rag.core.errors import ProblemsError
-from rag.core.roles import ROLES, SEVERAL
+from rag.core.roles import LOADER_PARTS, ROLES, SEVERAL
 from rag.execution.graph.executors import executor_of
 from rag.execution.graph.plan import components_for
 from rag.execution.store.store import Store
@@ -79,7 +79,7 @@ def node_of(name: str) -> Mapping[str, Any]:
 
 
 def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
-    assert {name.partition("/")[0] for name in FILES} == {*ROLES, *SEVERAL, "execute"}
+    assert {name.partition("/")[0] for name in FILES} == {*ROLES, *LOADER_PARTS, *SEVERAL, "execute"}
     assert set(GIVEN) <= set(FILES)
     assert all("/" not in name.partition("/")[2] for name in FILES)
 

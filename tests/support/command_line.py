@@ -25,7 +25,6 @@ class CommandResult:
         return json.loads(self.out)
 
 
-Said = CommandResult
 Verb = Callable[..., CommandResult]
 
 

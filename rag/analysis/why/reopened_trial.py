@@ -77,7 +77,7 @@ def _recorded(override: str, split: str) -> ReopenedTrial:
 
 
 def _planned(named: str, trial: Trial, trial_id: str = "") -> ReopenedTrial:
-    store = maintenance.at(trial.config.get("store", ".rag/store"))  # a trial of an older version may have none
+    store = maintenance.at(trial.config["store"])
     # Nothing is timed here; ids of trials do not depend on it.
     untimed = Trial(trial.name, trial.choices, {**trial.config, "latency": 0})
     made = reopen({trial_id: untimed}, store, "why") if trial_id else plan.assemble(Experiment("why", "", ()), [untimed], store)

@@ -75,7 +75,7 @@ class OpenAiGenerator:
         return self.spending(1, prompt)
 
     def sent(self, request: Request) -> Mapping[str, Any]:
-        """Everything that a reply depends on: the address and the body. The key is no part of it."""
+        """Everything that a reply depends on: the address and the body. The key is left out."""
         body = self._body(request)
         return {"url": self.url, "model": body["model"], "messages": body["messages"], **body["extra_body"]}
 

@@ -10,7 +10,7 @@ from rag.components.guards.views import ENTITY
 Held = frozenset[str]
 
 TRAILING = ".,;:!?'\"”’»*_`|)]}>"
-"""The end of a sentence, a bracket or a cell after an address, which is no part of it."""
+"""Characters after an address: the end of a sentence, of a bracket or of a cell."""
 CITED = re.compile(r"\[\d{1,4}(?:[,;-]\d{1,4}){0,40}")
 """A citation directly after an address, without its closing bracket."""
 QUOTED = re.compile(r"[\s\"'`|]")

@@ -107,7 +107,7 @@ class OutputGuard:
                     yield Place(kind, match.start(), match.end())
 
     def _strange(self, text: str, held: Held) -> Iterator[Place]:
-        """Unknown bare addresses. Targets of links are left out, and text directly after a link is no part of it."""
+        """Unknown bare addresses. Targets of links are left out, and an address ends where a link ends."""
         links = self.patterns["link"].finditer(text) if "link" in self.patterns else ()
         for match in self.patterns["url"].finditer(_blank(text, [link.span(2) for link in links])):
             if not is_held(match.group(0), held):

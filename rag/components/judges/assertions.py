@@ -23,6 +23,6 @@ def quoting_claims(text: str, abstentions: Sequence[re.Pattern[str]]) -> tuple[l
 
 
 def clauses(text: str) -> list[Piece]:
-    """A sentence cut at commas and conjunctions: pieces [start, end) that cover all of it."""
+    """A sentence cut at commas and conjunctions: pieces [start, end) that cover the whole sentence."""
     cuts = [0, *(joint.end() for joint in JOINT.finditer(text)), len(text)]
     return [(start, end) for start, end in pairwise(cuts) if end > start]

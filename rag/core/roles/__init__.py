@@ -54,8 +54,6 @@ from rag.core.roles.scoring import AnswerMetric, AssessedMetric, Judge, Judgemen
 
 ROLES: Mapping[str, type] = {
     "loader": Loader,
-    "parser": Parser,
-    "redactor": Redactor,
     "dataset": Questions,
     "chunker": Chunker,
     "embedder": Embedder,
@@ -70,6 +68,9 @@ ROLES: Mapping[str, type] = {
 }
 """Config group → the Protocol of its choices."""
 
+LOADER_PARTS: Mapping[str, type] = {"parser": Parser, "redactor": Redactor}
+"""Config groups whose choices are parts of a loader → the Protocol of their choices."""
+
 SEVERAL: Mapping[str, tuple[type, ...]] = {
     "metric": (RankingMetric, AnswerMetric, AssessedMetric),
     "selector": (Selector,),
@@ -81,7 +82,7 @@ SEVERAL: Mapping[str, tuple[type, ...]] = {
 
 def protocols(role: str) -> tuple[type, ...]:
     """The Protocols of a config group: a choice fits one or more."""
-    return SEVERAL.get(role) or (ROLES[role],)
+    return SEVERAL.get(role) or ({**ROLES, **LOADER_PARTS}[role],)
 
 
 def has_methods(component: type, protocol: type) -> bool:

@@ -1,4 +1,4 @@
-"""Open the pipeline of a config, with chunks and indexes from the store, or built into it; and its answers as JSON."""
+"""Open the pipeline of a config, with chunks and indexes from the store, or built into it."""
 
 import re
 import shlex
@@ -78,9 +78,10 @@ def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[
 
 def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dict[str, Any], str]:
     """The config of a trial with overrides, and the reason why the default generator replaces its own, if it does."""
-    keys = [re.split(r"[.@/]", read.key_or_group)[0] for read in parsed(changes)]
-    for key, change, read in zip(keys, changes, parsed(changes), strict=True):
-        check_override(read)
+    overrides = parsed(changes)
+    keys = [re.split(r"[.@/]", override.key_or_group)[0] for override in overrides]
+    for key, change, override in zip(keys, changes, overrides, strict=True):
+        check_override(override)
         if key not in ANSWERING:
             remedy = f"{closest(key, ANSWERING)}; for another trial leave out trial="
             raise ConfigError(change, "is given with trial=, and changes more than how a question is answered", remedy)

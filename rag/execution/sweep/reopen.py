@@ -44,6 +44,7 @@ def stored_trial(prefix: str, folder: Path = REPORTS) -> StoredTrial:
 
 @lru_cache(maxsize=256)
 def _trials_of(path: Path, changed: int) -> Mapping[str, StoredTrial]:
+    """The trials of a file by id; callers share their configs and must not change them."""
     try:
         return {
             row["trial"]: StoredTrial(row["trial"], Trial(row["name"], row.get("choices", {}), row["config"]), path.parent.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Said, Verb
+from support.command_line import CommandResult, Verb
 from support.gate_experiment import forge
 
 from rag.analysis import baseline
@@ -22,11 +22,11 @@ WORSE = "chunker.size=40"
 Content = dict[str, Any]
 
 
-def gate(rag: Verb, *arguments: str) -> Said:
+def gate(rag: Verb, *arguments: str) -> CommandResult:
     return rag("gate", "study.yaml", *arguments, "--json")
 
 
-def refused(said: Said) -> str:
+def refused(said: CommandResult) -> str:
     """The error of a gate that refuses a baseline."""
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith(f"{KEPT}: ")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_line import Said, Verb
+from support.command_line import CommandResult, Verb
 
 from rag.analysis.gate import measure, sample
 from rag.config.experiment import load
@@ -18,7 +18,7 @@ from rag.execution.store.store import Entry
 Steps = Callable[[Any], Entry]
 
 
-def gate(rag: Verb, *arguments: str) -> Said:
+def gate(rag: Verb, *arguments: str) -> CommandResult:
     return rag("gate", "study.yaml", *arguments, "--json")
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.command_line import Said, Verb
+from support.command_line import CommandResult, Verb
 from support.gate_experiment import write_gated, write_many
 
 
-def gate(rag: Verb, *changes: str) -> Said:
+def gate(rag: Verb, *changes: str) -> CommandResult:
     return rag("gate", "study.yaml", *changes, "--json")
 
 
