@@ -9,12 +9,12 @@ from rag.core.secrets.named import named_values
 from rag.core.secrets.places import Find, stable
 from rag.core.secrets.shapes import GENERIC, shape_rules
 
-BROKEN = re.compile(r"(?<=[\w+/=~-])[ \t]*\r?\n[ \t]*(?=[\w+/=.~-]{4})")
+BROKEN = re.compile(r"(?<=[\w+/=.~-])[ \t]*\r?\n[ \t]*(?=[\w+/=.~-]{2})")
 """An end of line between two parts of what may be one value, as PDF readers cut it."""
 
 PART, LONGEST = re.compile(r"[\w+/=.~-]+"), 60
-RANDOM = re.compile(r"[A-Za-z]\d|\d[A-Za-z]|[a-z][A-Z].*[a-z][A-Z]")
-"""A part of a value, other than a word."""
+WORD = re.compile(r"[A-Za-z]?[a-z]{0,13}(?:-[a-z]{1,13})*[.,]?|[\d.,-]+")
+"""A part that is rather a word or a number than a part of a value."""
 
 
 def find_secrets(text: str, but: Collection[str] = ()) -> list[Find]:
@@ -42,12 +42,11 @@ def _finds(text: str, but: Collection[str]) -> Iterator[Find]:
 
 
 def _cuts(text: str, start: int, end: int) -> bool:
-    """Whether both sides of an end of line look like parts of a value."""
-    right = PART.match(text, end, end + LONGEST)
-    if not right or not RANDOM.search(right[0]):
+    """Whether the sides of an end of line look like parts of a value: neither is a word, and one has letters and digits."""
+    left, right = text[max(0, start - LONGEST) : start].split(), PART.match(text, end, end + LONGEST)
+    if not left or not right or WORD.fullmatch(left[-1]) or WORD.fullmatch(right[0]):
         return False
-    left = text[max(0, start - LONGEST) : start].split()
-    return bool(left) and len(left[-1]) >= 8 and RANDOM.search(left[-1]) is not None
+    return any(any(map(str.isdigit, part)) and any(map(str.isalpha, part)) for part in (left[-1], right[0]))
 
 
 def _by_form_and_name(data: bytes) -> Iterator[Find]:

@@ -20,16 +20,16 @@ FOLLOWING = re.compile(
           |(?P<argument>,)
           |(?P<sentence>(?:(?:for|of|to|on)[ \t][\w .@-]{1,40}?)?(?:[ \t]{0,3}(?:\b(?:is|was)\b(?:[ \t]now)?[ \t]?:?)|:)))
         [*`]{0,2}[ \t]{0,20}(?:\r?\n[ \t]{0,8})?
-        (?:(?:bearer|basic|token|digest|apikey)[ \t]+)?
+        SCHEME
       |(?P<element>[^<>\n|=]{0,80}>\s{0,20})
       |(?P<flag>[ \t]+))
-    (?:[rbuf@]{0,2}(?:\\"(?P<escaped>[^"\\\n]{1,300})\\"
-                     |"(?P<double>(?:[^"\\\n]|\\.){1,300})"
-                     |'(?P<single>(?:[^'\\\n]|\\.){1,300})'
-                     |`(?P<ticks>[^`\n]{1,300})`)
+    (?:[rbuf@]{0,2}(?:\\"SCHEME(?P<escaped>[^"\\\n]{1,300})\\"
+                     |"SCHEME(?P<double>(?:[^"\\\n]|\\.){1,300})"
+                     |'SCHEME(?P<single>(?:[^'\\\n]|\\.){1,300})'
+                     |`SCHEME(?P<ticks>[^`\n]{1,300})`)
       |(?P<line>[^\s'"`<>|]{3,300})[ \t]*(?:\r?\n|\Z)
       |(?P<bare>[^\s'"`,;&|<>(){}\[\]]{3,300}))
-    """,
+    """.replace(b"SCHEME", rb"(?:(?:bearer|basic|token|digest|apikey)[ \t]+)?"),
     re.VERBOSE | re.IGNORECASE,
 )
 """What follows the name of a secret: one of six forms, and a value in quotes, to the end of its line, or to a separator."""
@@ -46,7 +46,7 @@ MORE = re.compile(rb"[&;,](?=[\w.-]{1,40}=)")
 BAR = re.compile(rb"(?<!\\)\|")
 CODE = re.compile(rb"[\w.]+[(\[{].*", re.DOTALL)
 RULER = re.compile(rb"[ \t|:-]*-{2,}[ \t|:-]*")
-FLAG = re.compile(rb"(?:^|\s)--?[a-z-]{0,30}\Z", re.IGNORECASE)
+FLAG = re.compile(rb"(?:^|\s)--?[\w.-]{0,30}\Z", re.IGNORECASE)
 LINE = re.compile(rb"[ \t]*(?:[-*+#>|][ \t]+)*(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?[\w.*'\"-]*(?:[ \t][\w.-]+)?[ \t_.-]*")
 SYMBOLS = frozenset("!@#$%^&*+?~=")
 

@@ -113,7 +113,8 @@ def _rule(table: Mapping[str, Any], everywhere: AllowList, rank: int) -> ShapeRu
     for narrow, wide in WIDER.items():
         regex = regex.replace(narrow, wide)
     lists = (everywhere, *(AllowList.of(each) for each in table.get("allowlists", ())))
-    keywords, group = tuple(table["keywords"]), table.get("secretGroup", 0)
+    more = rule_tables()["assay.toml"]["more_keywords"].get(table["id"], ())
+    keywords, group = (*table["keywords"], *more), table.get("secretGroup", 0)
     return ShapeRule(table["id"], regex, keywords, table.get("entropy", 0.0), group, lists, 3 if table["id"] == GENERIC else rank)
 
 
