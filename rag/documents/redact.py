@@ -17,9 +17,7 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
     Blocks keep their text; an edge of a block inside of a value moves to the edge of its placeholder. `redactions` are all
     placeholders, with those that the content had before.
     """
-    metadata = {
-        key: redacted(value, redactor) if isinstance(value, str) else value for key, value in parsed.metadata.items()
-    }
+    metadata = {key: redacted(value, redactor) if isinstance(value, str) else value for key, value in parsed.metadata.items()}
     blocks = tuple(replace(block, name=redacted(block.name, redactor)) for block in parsed.blocks)
     notes = tuple(redacted(note, redactor) for note in parsed.notes)
     parsed = replace(parsed, metadata=metadata, blocks=blocks, notes=notes)
@@ -27,13 +25,13 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
     if not found:
         return parsed
     edges = _edges(found)
-    redactions = [Redaction(new_start, new_end, rule, end - start) for (start, end, new_start, new_end), (_, _, rule) in zip(edges, found, strict=True)]
-    earlier = (replace(each, start=moved(each.start, edges, False), end=moved(each.end, edges, True)) for each in parsed.redactions)
+    new = [Redaction(edge[2], edge[3], rule, end - start) for edge, (start, end, rule) in zip(edges, found, strict=True)]
+    old = (replace(each, start=moved(each.start, edges, False), end=moved(each.end, edges, True)) for each in parsed.redactions)
     blocks = tuple(
         replace(block, start=moved(block.start, edges, False), end=moved(block.end, edges, True)) for block in parsed.blocks
     )
-    everything = tuple(sorted((*redactions, *earlier), key=lambda each: each.start))
-    return replace(parsed, text=replaced(parsed.text, found), blocks=blocks, redactions=everything)
+    redactions = tuple(sorted((*new, *old), key=lambda each: each.start))
+    return replace(parsed, text=replaced(parsed.text, found), blocks=blocks, redactions=redactions)
 
 
 def redacted(text: str, redactor: Redactor) -> str:

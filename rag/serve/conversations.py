@@ -93,7 +93,9 @@ class Conversations:
     def append(
         self, owner: str, session: str, question: str, answer: str, payload: Mapping[str, Any], seen: int | None = None
     ) -> int:
-        """Store an answered question without secrets and return its number, from 1. MissingError if the session does not exist or has ended.
+        """Store an answered question, without secrets, and return its number, from 1.
+
+        MissingError if the session does not exist or has ended.
 
         Two questions at once get two numbers. `payload["id"]` is the id of the answer; `seen` is the number of the last turn
         that the question was answered after, by default the turn before it.

@@ -16,7 +16,23 @@ from typing import Any, NamedTuple
 
 CONF = Path(__file__).parents[2] / "conf" / "redaction"
 PRINTABLE = string.ascii_letters + string.digits + "!#$%&+-./:=?@^_~"
-WORDS = "the report lists every service of our team and its owner for this quarter please keep it safe".split()
+WORDS = [
+    "the",
+    "report",
+    "lists",
+    "every",
+    "service",
+    "of",
+    "our",
+    "team",
+    "and",
+    "its",
+    "owner",
+    "please",
+    "keep",
+    "it",
+    "safe",
+]
 
 
 class Planted(NamedTuple):
@@ -105,7 +121,9 @@ def shaped(rule: dict[str, Any], chance: random.Random) -> tuple[str, str, bool]
     for _ in range(400):
         groups: dict[int, str] = {}
         whole = sample(tree, chance, groups)
-        secret = groups.get(rule.get("secretGroup", 0)) or next((groups[each] for each in sorted(groups) if groups[each]), whole)
+        secret = groups.get(rule.get("secretGroup", 0)) or next(
+            (groups[each] for each in sorted(groups) if groups[each]), whole
+        )
         if entropy(secret) > rule.get("entropy", 0) and secret:
             alone = whole.strip(" '\"`;\n\r\t").removesuffix("\\n").removesuffix("\\r") == secret
             return whole, secret, alone
@@ -119,7 +137,11 @@ def _broken(secret: str, chance: random.Random) -> str:
 
 def _with_keyword(rule: dict[str, Any], text: str) -> str:
     """A text that holds a keyword of the rule, which it demands beside its pattern."""
-    return text if any(word.lower() in text.lower().replace("\n", "") for word in rule["keywords"]) else f"{rule['keywords'][0]}\n{text}"
+    return (
+        text
+        if any(word.lower() in text.lower().replace("\n", "") for word in rule["keywords"])
+        else f"{rule['keywords'][0]}\n{text}"
+    )
 
 
 def _prose(chance: random.Random) -> str:
@@ -157,7 +179,7 @@ def planted_shapes(chance: random.Random, each: int) -> Iterator[Planted]:
 def planted_broken(chance: random.Random, each: int) -> Iterator[Planted]:
     """Secrets that an end of line cuts in two, as a PDF reader gives them."""
     for rule in rules():
-        whole, secret, alone = shaped(rule, chance)
+        _, secret, alone = shaped(rule, chance)
         for _ in range(each if alone and len(secret) >= 24 and " " not in secret and "\n" not in secret else 0):
             secret = shaped(rule, chance)[1]
             text = _broken(secret, chance)
@@ -170,11 +192,24 @@ def _password(chance: random.Random) -> str:
 
 
 def _token(chance: random.Random) -> str:
-    alphabet = chance.choice([string.hexdigits.lower()[:16], string.ascii_lowercase + string.digits, string.ascii_letters + string.digits])
+    alphabet = chance.choice(
+        [string.hexdigits.lower()[:16], string.ascii_lowercase + string.digits, string.ascii_letters + string.digits]
+    )
     return "".join(chance.choices(alphabet, k=chance.randint(16, 48)))
 
 
-PASSWORD_NAMES = ("password", "PASSWORD", "db_password", "DB_PASS", "adminPassword", "Passwort", "passwd", "smtp.password", "user-password", "pwd")
+PASSWORD_NAMES = (
+    "password",
+    "PASSWORD",
+    "db_password",
+    "DB_PASS",
+    "adminPassword",
+    "Passwort",
+    "passwd",
+    "smtp.password",
+    "user-password",
+    "pwd",
+)
 TOKEN_NAMES = ("api_key", "API_KEY", "apiKey", "client_secret", "access_token", "auth-token", "SECRET_KEY", "aws_secret_access_key", "private_token", "API key")  # fmt: skip
 
 NAMED: dict[str, str] = {
@@ -232,7 +267,9 @@ def planted_names(chance: random.Random, each: int) -> Iterator[Planted]:
         for kind, names, value in (("password", PASSWORD_NAMES, _password), ("token", TOKEN_NAMES, _token)):
             for _ in range(each):
                 name, secret = chance.choice(names), value(chance)
-                name = name.replace(" ", "_") if context not in ("markdown", "cell", "column") and "prose" not in context else name
+                name = (
+                    name.replace(" ", "_") if context not in ("markdown", "cell", "column") and "prose" not in context else name
+                )
                 yield Planted(f"{kind}: {context}", context, form.format(name=name, value=secret), secret)
     for context, form in (*URLS.items(), *HEADERS.items()):
         for _ in range(each):

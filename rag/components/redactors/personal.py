@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from rag.components.redactors.keep_policy import KeepPolicy
-from rag.components.redactors.personal_checks import CHECKS, PhonePlan, is_address, is_national_id
+from rag.components.redactors.personal_checks import PhonePlan, passes
 from rag.components.redactors.personal_kinds import Kind, kind_names, kinds, kinds_file
 from rag.core.errors import ConfigError, closest
 from rag.core.secrets.finder import find_secrets
@@ -36,7 +36,7 @@ class PersonalRedactor:
                 raise ConfigError("loader.redactor.kinds", f"there is no kind {kind!r}", closest(kind, kind_names()))
         self.kinds = frozenset(kinds)
         self.policy = KeepPolicy(keep_roles, keep_domains, keep_values)
-        self.phones = PhonePlan(phone_regions, keep_services=True)
+        self.phones = PhonePlan(phone_regions)
 
     def fingerprint(self) -> str:
         """A sha256 of the files with the rules."""
@@ -50,17 +50,12 @@ class PersonalRedactor:
         yield from find_secrets(text)
         for rank, kind in enumerate(kinds(), RANK):
             if kind.name in self.kinds:
-                for start, end, near_word in kind.candidates(text):
-                    if self._is(kind, text[start:end], near_word) and not self.policy.keeps(text[start:end]):
+                for start, end in kind.candidates(text):
+                    if self._is(kind, text, start, end) and not self.policy.keeps(text[start:end]):
                         yield Find(start, end, kind.name, rank)
 
-    def _is(self, kind: Kind, value: str, near_word: bool) -> bool:
+    def _is(self, kind: Kind, text: str, start: int, end: int) -> bool:
+        value = text[start:end]
         if kind.check == "phone":
-            return self.phones.has(value, near_word)
-        if kind.words and not near_word:
-            return False
-        if kind.check == "ip":
-            return is_address(value)
-        if "." in kind.check:
-            return is_national_id(kind.check, value)
-        return kind.check not in CHECKS or CHECKS[kind.check](value)
+            return self.phones.has(value, lambda: kind.near_word(text, start))
+        return (not kind.words or kind.near_word(text, start)) and passes(kind.check, value)

@@ -4,9 +4,11 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 DIGIT = re.compile(r"\d")
-SEPARATORS = re.compile(r"[ ./()-]+")
+SEPARATORS, EXTENSION = re.compile(r"[ ./()-]+"), re.compile(r" ?(?:x|ext)")
+NO_SEPARATORS = str.maketrans("", "", "+ ./()-")
 LAST_SMALL_OCTET = 31
 """Dotted numbers with no part above it are rather versions and sections than addresses."""
 
@@ -29,83 +31,78 @@ def is_iban(value: str) -> bool:
     return bool(iban.is_valid(compact, check_country=False))
 
 
-def is_address(value: str, keep_private: bool = True) -> bool:
-    """Whether a text is an IP address, and with `keep_private` a public one."""
+def is_public_address(value: str) -> bool:
+    """Whether a text is an IP address that others can reach."""
     try:
         address = ipaddress.ip_address(value)
     except ValueError:
         return False
     is_version = address.version == 4 and all(part <= LAST_SMALL_OCTET for part in address.packed)
-    return not is_version and (address.is_global or not keep_private)
-
-
-def is_us_ssn(value: str) -> bool:
-    """Whether the areas, groups and serials of a US social security number exist."""
-    from stdnum.us import ssn
-
-    digits = "".join(DIGIT.findall(value))
-    return bool(ssn.is_valid(digits)) and len(set(digits)) > 1
-
-
-def is_us_itin(value: str) -> bool:
-    """Whether a number is one of the US taxpayer identifications."""
-    from stdnum.us import itin
-
-    return bool(itin.is_valid(value))
-
-
-def is_national_id(name: str, value: str) -> bool:
-    """Whether a number has the check digits that a module of stdnum, such as `de.idnr`, asks for."""
-    from stdnum import get_cc_module
-
-    country, _, kind = name.partition(".")
-    return bool(get_cc_module(country.rstrip("_"), kind).is_valid(value))
+    return not is_version and address.is_global
 
 
 CHECKS: Mapping[str, Callable[[str], bool]] = {
+    "": bool,
     "credit-card": is_card,
+    "ip": is_public_address,
     "iban": is_iban,
-    "us-ssn": is_us_ssn,
-    "us-itin": is_us_itin,
 }
 """Checks by the name that conf/redaction/personal.toml gives them; names with a dot are modules of stdnum."""
 
 
+@lru_cache(maxsize=8192)
+def passes(check: str, value: str) -> bool:
+    """Whether a value passes a check."""
+    from stdnum import get_cc_module
+
+    if "." not in check:
+        return CHECKS[check](value)
+    country, _, kind = check.partition(".")
+    return bool(get_cc_module(country, kind).is_valid(SEPARATORS.sub("", value)))
+
+
 @lru_cache(maxsize=512)
-def _plan(region: str) -> tuple[re.Pattern[str], str, re.Pattern[str] | None]:
+def _plan(region: str) -> tuple[re.Pattern[str], str, re.Pattern[str]]:
     """The numbers of a region, its national prefix, and those of its numbers that are services: free, shared, premium."""
     from phonenumbers import PhoneMetadata
 
-    data = PhoneMetadata.metadata_for_region(region)
-    services = (data.toll_free, data.shared_cost, data.premium_rate, data.uan)
-    patterns = [each.national_number_pattern for each in services if each and each.national_number_pattern]
-    return (
-        re.compile(data.general_desc.national_number_pattern),
-        data.national_prefix or "",
-        re.compile("|".join(patterns)) if patterns else None,
+    data: Any = PhoneMetadata.metadata_for_region(region)
+    services = (
+        each and each.national_number_pattern for each in (data.toll_free, data.shared_cost, data.premium_rate, data.uan)
     )
+    numbers, none = data.general_desc.national_number_pattern, "(?!)"
+    return re.compile(numbers), data.national_prefix or "", re.compile("|".join(filter(None, services)) or none)
 
 
 class PhonePlan:
-    """Telephone numbers: international ones of any country, and those of some regions as they are written there."""
+    """Telephone numbers but those of services: international ones, and those of some regions as they are written there."""
 
-    def __init__(self, regions: Sequence[str], keep_services: bool) -> None:
-        self.regions, self.keep_services = tuple(regions), keep_services
+    def __init__(self, regions: Sequence[str]) -> None:
+        self.regions = tuple(regions)
+        self.form = lru_cache(maxsize=8192)(self._form)
 
-    def has(self, value: str, near_word: bool) -> bool:
+    def has(self, value: str, near_word: Callable[[], bool]) -> bool:
         """Whether a text is a telephone number; without a word for one near it, only in the forms that numbers have."""
-        number = re.split(r" ?(?:x|ext)", value)[0]
-        digits = "".join(DIGIT.findall(number))
-        international = number.startswith(("+", "00"))
+        found = self.form(value)
+        return found if isinstance(found, bool) else near_word() if found == "grouped" else near_word() and self._known(value)
+
+    def _form(self, value: str) -> bool | str:
+        """Whether the form decides; else `grouped` or `plain`, which need a word near them."""
+        number = EXTENSION.split(value, 1)[0]
+        digits = number.translate(NO_SEPARATORS)
         if len(set(digits)) < 3 or not 7 <= len(digits.lstrip("0")) <= 15:
             return False
-        if international and (known := self._international(digits.removeprefix("00"))) is not None:
+        if number.startswith(("+", "00")) and (known := self._international(digits.removeprefix("00"))) is not None:
             return known
         groups = SEPARATORS.split(number.strip("() "))
-        typical = number.startswith(("(", "0")) and len(groups) > 1 or [len(group) for group in groups[-3:]] == [3, 3, 4]
-        if not (near_word or typical) or (len(groups) == 1 and not near_word):
-            return False
-        return (near_word and len(groups) > 1) or any(self._national(region, digits) for region in self.regions)
+        typical = [len(group) for group in groups[-3:]] == [3, 3, 4] or number[0] in "(0"
+        if len(groups) == 1:
+            return "plain"
+        return (typical and self._known(number)) or "grouped"
+
+    def _known(self, value: str) -> bool:
+        digits = EXTENSION.split(value, 1)[0].translate(NO_SEPARATORS)
+        return any(self._national(region, digits) for region in self.regions)
 
     def _international(self, digits: str) -> bool | None:
         from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
@@ -119,6 +116,4 @@ class PhonePlan:
     def _national(self, region: str, digits: str) -> bool:
         numbers, prefix, services = _plan(region)
         digits = digits.removeprefix(prefix) if prefix else digits
-        if not numbers.fullmatch(digits):
-            return False
-        return not (self.keep_services and services and services.fullmatch(digits))
+        return bool(numbers.fullmatch(digits)) and not services.fullmatch(digits)

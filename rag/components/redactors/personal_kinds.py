@@ -40,12 +40,14 @@ class Kind:
     def _words(self) -> re.Pattern[str]:
         return re.compile(r"\b(?:" + "|".join(map(re.escape, self.words)) + ")", re.IGNORECASE)
 
-    def candidates(self, text: str) -> Iterator[tuple[int, int, bool]]:
-        """The matches of the pattern as (start, end, whether one of the words is near)."""
+    def candidates(self, text: str) -> Iterator[tuple[int, int]]:
+        """The matches of the pattern."""
         if self.hint in text:
-            for match in self.pattern.finditer(text):
-                start, end = match.span()
-                yield start, end, bool(self.words) and self._words.search(text, max(0, start - NEAR), start) is not None
+            yield from (match.span() for match in self.pattern.finditer(text))
+
+    def near_word(self, text: str, start: int) -> bool:
+        """Whether one of the words is near a value that begins at `start`."""
+        return bool(self.words) and self._words.search(text, max(0, start - NEAR), start) is not None
 
 
 @lru_cache(maxsize=1)

@@ -26,7 +26,7 @@ class PresidioRedactor:
         entities: Sequence[str],
         language: str = "en",
         spacy_model: str | None = None,
-        threshold: float = 0.5,
+        threshold: float = 0.4,
         keep_roles: Sequence[str] = (),
         keep_domains: Sequence[str] = (),
         keep_values: Sequence[str] = (),
@@ -37,11 +37,12 @@ class PresidioRedactor:
         self.policy = KeepPolicy(keep_roles, keep_domains, keep_values)
 
     def fingerprint(self) -> str:
-        """A sha256 of our rules, and the name and version of the model."""
-        return f"{rules_digest()} {self._model_version()}".strip()
+        """A sha256 of our rules, and the name and version of the model; the errors of `find`."""
+        meta = self._pipeline.meta if self.spacy_model else {}
+        return f"{rules_digest()} {meta.get('lang', '')} {meta.get('name', '')} {meta.get('version', '')}".strip()
 
     def find(self, text: str) -> Sequence[tuple[int, int, str]]:
-        """The secrets and the personal data, without overlaps. MissingExtraError without the package, ConfigError for a model."""
+        """The secrets and the personal data, without overlaps; MissingExtraError, ConfigError for a missing model."""
         return [find[:3] for find in stable(text, self._finds)]
 
     def _finds(self, text: str) -> Iterator[Find]:
@@ -51,35 +52,24 @@ class PresidioRedactor:
             if not self.policy.keeps(text[result.start : result.end]):
                 yield Find(result.start, result.end, result.entity_type.lower().replace("_", "-"), RANK)
 
-    def _model_version(self) -> str:
-        if self.spacy_model is None:
-            return ""
-        _, spacy = _packages()
+    @cached_property
+    def _pipeline(self) -> Any:
         try:
-            meta = spacy.util.load_meta(spacy.util.get_package_path(self.spacy_model) / "meta.json")
-        except Exception:  # a folder
-            meta = spacy.util.load_meta(f"{self.spacy_model}/meta.json") if self.spacy_model else {}
-        return f"{meta.get('lang')}_{meta.get('name')} {meta.get('version')}"
+            import spacy
+
+            return spacy.load(self.spacy_model) if self.spacy_model else spacy.blank(self.language)
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("loader.redactor", "presidio_analyzer", "presidio") from error
+        except (OSError, ImportError) as error:
+            remedy = "install the model, or set loader.redactor.spacy_model=null for patterns alone"
+            raise ConfigError("loader.redactor", f"{self.spacy_model or self.language!r} cannot be loaded", remedy) from error
 
     @cached_property
     def _analyzer(self) -> Any:
-        presidio, spacy = _packages()
+        pipeline = self._pipeline
+        from presidio_analyzer import AnalyzerEngine
         from presidio_analyzer.nlp_engine import SpacyNlpEngine
 
-        try:
-            pipeline = spacy.load(self.spacy_model) if self.spacy_model else spacy.blank(self.language)
-        except (OSError, ImportError) as error:
-            remedy = "install the model, or set loader.redactor.spacy_model=null for patterns alone"
-            raise ConfigError("loader.redactor.spacy_model", f"{self.spacy_model!r} cannot be loaded", remedy) from error
         engine = SpacyNlpEngine()
         engine.nlp = {self.language: pipeline}
-        return presidio.AnalyzerEngine(nlp_engine=engine, supported_languages=[self.language])
-
-
-def _packages() -> tuple[Any, Any]:
-    try:
-        import presidio_analyzer
-        import spacy
-    except ImportError as error:
-        raise MissingExtraError("redactor", "presidio_analyzer", "presidio") from error
-    return presidio_analyzer, spacy
+        return AnalyzerEngine(nlp_engine=engine, supported_languages=[self.language])

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import re2
@@ -33,6 +34,19 @@ FOLLOWING = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """What follows the name of a secret: one of six forms, and a value in quotes, to the end of its line, or to a separator."""
+
+HEADS = (
+    r"-[\w.-]{0,30}?NAME[ \t]+[^\s-]",
+    r"<[^<>\s]{0,40}?NAME[^<>\n]{0,40}>",
+    r"""NAME['"\x60\])*}\\]{0,4}[ \t]{0,20}(?:[:=|,?>-]|(?:is|was)\b|(?:for|of|to|on)[ \t]|['",\\\s]{0,20}value\b)""",
+)
+"""Beginnings of forms: a flag, an element, and all others."""
+
+GROUPS = (3, 2, 1)
+"""The groups with the name, the most frequent form first."""
+
+MEMORY, SKIPPED = 64 << 20, 60
+"""Bytes for the states of the search; characters of a value in which no other name is searched for."""
 
 OPERATORS = ("assignment", "attribute", "cell", "argument", "sentence", "element", "flag")
 IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z_]*(?:(?:\.|->|::|[_-])[A-Za-z_]+)*[?!]?")
@@ -79,13 +93,12 @@ class NamedValues:
         self.descriptions = frozenset(self.kept["descriptions"])
 
     @cached_property
-    def in_text(self) -> Any:
-        """A pattern for any name of a secret, for bytes; it is only a quick test."""
-        return re2.compile(f"(?i){self.name}".encode())
-
-    @cached_property
-    def _name(self) -> re.Pattern[bytes]:
-        return re.compile(f"(?:{self.name})(?![A-Za-z])".encode(), re.IGNORECASE)
+    def _heads(self) -> Any:
+        """A pattern, in linear time, for names with the beginning of a form behind them; the name is one of its groups."""
+        options = re2.Options()
+        options.max_mem, options.log_errors = MEMORY, False
+        heads = "|".join(head.replace("NAME", f"({self.name})") for head in HEADS)
+        return re2.compile(f"(?i)(?:{heads})".encode(), options)
 
     @cached_property
     def _last_name(self) -> re.Pattern[bytes]:
@@ -101,18 +114,22 @@ class NamedValues:
 
     def finds(self, data: bytes) -> Iterator[Find]:
         """The values of a text in UTF-8, at their places in bytes."""
-        if not self.in_text.search(data):
-            return
         for candidate in (*self._assigned(data), *(self._columns(data) if b"|" in data else ())):
-            value = data[candidate.start : candidate.end].decode("utf-8", "replace")
-            if self.is_secret(value, bool(self.passwords.search(candidate.name.decode())), candidate.sure):
+            if _is_secret(data[candidate.start : candidate.end], candidate.name, candidate.sure):
                 yield Find(candidate.start, candidate.end, RULE, RANK)
 
     def _assigned(self, data: bytes) -> Iterator[Candidate]:
-        for name in self._name.finditer(data):
-            following = FOLLOWING.match(data, name.end())
-            if following and (candidate := _candidate(data, name, following)):
-                yield candidate
+        after: int | None = 0
+        while after is not None:
+            place, after = after, None
+            for head in self._heads.finditer(data, place):
+                start, end = next(span for span in map(head.span, GROUPS) if span[0] >= 0)
+                following = FOLLOWING.match(data, end)
+                if following and (candidate := _candidate(data, start, end, following)):
+                    yield candidate
+                    if candidate.end - candidate.start > SKIPPED:  # no other name is searched for in it
+                        after = candidate.end
+                        break
 
     def _columns(self, data: bytes) -> Iterator[Candidate]:
         """The cells below a header that names a secret."""
@@ -132,10 +149,12 @@ class NamedValues:
             return False
         digit, letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
         if is_password and sure:
-            return len(value) >= 4 and (digit or value.isalpha() or value.replace("-", "").isalpha() or bool(SYMBOLS & {*value}))
+            return len(value) >= 4 and (
+                digit or value.isalpha() or value.replace("-", "").isalpha() or bool(SYMBOLS & {*value})
+            )
         if is_password and letter and SYMBOLS & {*value}:
             return len(value) >= 6
-        turns = sum(first.islower() and second.isupper() for first, second in zip(value, value[1:], strict=False))
+        turns = sum(first.islower() and second.isupper() for first, second in pairwise(value))
         mixed = turns >= 3 and len(value) >= 12 and value.isalnum()
         long = sure and len(value) >= 20 and not IDENTIFIER.fullmatch(value)
         return len(value) >= (6 if is_password else 8) and ((digit and letter) or mixed or long)
@@ -155,34 +174,29 @@ def _random(value: str) -> bool:
     return len(value) >= 20 and "." not in value and any(map(str.isdigit, value)) and any(map(str.isupper, value))
 
 
-def _candidate(data: bytes, name: re.Match[bytes], following: re.Match[bytes]) -> Candidate | None:
+def _candidate(data: bytes, name_start: int, name_end: int, following: re.Match[bytes]) -> Candidate | None:
     """The value that follows a name; None for an expression of a program, and for forms that do not close."""
     kind = following.lastgroup or ""
     form = next(each for each in OPERATORS if following[each] is not None)
     start, end = following.span(kind)
+    name, between = data[name_start:name_end], data[name_end:start]
     if kind not in ("line", "bare"):
-        between = data[name.end() : start]
-        return Candidate(start, end, name[0], form not in ("argument", "sentence", "cell") and b"\n" not in between)
+        return Candidate(start, end, name, form not in ("argument", "sentence", "cell") and b"\n" not in between)
     value = _trimmed(data[start:end], kind)
     after = data[start + len(value) : start + len(value) + 20]
     if after[:1] in (b"(", b"[", b"{") or CODE.fullmatch(value) or form == "argument":
         return None
     if form == "cell" and not after.lstrip().startswith(b"|"):
         return None
-    if form == "flag" and not FLAG.search(data, max(0, name.start() - 40), name.start()):
+    if form == "flag" and not FLAG.search(data, max(0, name_start - 40), name_start):
         return None
-    return Candidate(start, start + len(value), name[0], _is_sure(data, name, following, form, kind))
-
-
-def _is_sure(data: bytes, name: re.Match[bytes], following: re.Match[bytes], form: str, kind: str) -> bool:
-    """Whether an unquoted value is the only thing on its line, or has no space before it."""
-    start, end = following.span(kind)
-    between = data[name.end() : start]
     if form == "assignment":
-        before = data[data.rfind(b"\n", 0, name.start()) + 1 : name.start()]
-        is_alone = kind == "line" and LINE.fullmatch(before) is not None and b"\n" not in between
-        return is_alone or (kind == "line" and b"=" in between and between == between.strip())
-    return form in ("attribute", "flag") or (form == "element" and data[end : end + 2] == b"</")
+        before = data[data.rfind(b"\n", 0, name_start) + 1 : name_start]
+        is_alone = LINE.fullmatch(before) is not None and b"\n" not in between
+        sure = kind == "line" and (is_alone or (b"=" in between and between == between.strip()))
+    else:
+        sure = form in ("attribute", "flag") or (form == "element" and data[end : end + 2] == b"</")
+    return Candidate(start, start + len(value), name, sure)
 
 
 def _trimmed(value: bytes, kind: str) -> bytes:
@@ -202,6 +216,12 @@ def _cells(line: bytes, place: int, columns: dict[int, bytes]) -> Iterator[Candi
             start = place + cell.find(value) if value else place
             yield Candidate(start, start + len(value), columns[number], len(value.split()) == 1)
         place += len(cell) + 1
+
+
+@lru_cache(maxsize=8192)
+def _is_secret(value: bytes, name: bytes, sure: bool) -> bool:
+    finder = named_values()
+    return finder.is_secret(value.decode("utf-8", "replace"), bool(finder.passwords.search(name.decode())), sure)
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,9 @@ from rag.core.files import shipped
 
 FILES = ("gitleaks.toml", "assay.toml")
 GENERIC = "generic-api-key"
+LEFT_OUT = ("hashicorp-tf-password",)
+"""It needs the name of the file, as `pkcs12-file` does, which has no pattern; what it finds has the name of a password."""
+
 LABELLED = ("kubernetes-secret-yaml",)
 """Rules whose match begins with the name of the value."""
 
@@ -115,7 +118,9 @@ def _rule(table: Mapping[str, Any], everywhere: AllowList, rank: int) -> ShapeRu
     lists = (everywhere, *(AllowList.of(each) for each in table.get("allowlists", ())))
     more = rule_tables()["assay.toml"]["more_keywords"].get(table["id"], ())
     keywords, group = (*table["keywords"], *more), table.get("secretGroup", 0)
-    return ShapeRule(table["id"], regex, keywords, table.get("entropy", 0.0), group, lists, 3 if table["id"] == GENERIC else rank)
+    return ShapeRule(
+        table["id"], regex, keywords, table.get("entropy", 0.0), group, lists, 3 if table["id"] == GENERIC else rank
+    )
 
 
 class ShapeRules:
@@ -125,7 +130,10 @@ class ShapeRules:
         tables = [rule_tables()[name] for name in FILES]
         everywhere = AllowList.of(tables[0]["allowlist"])
         self.rules = tuple(
-            _rule(rule, everywhere, rank) for rank, table in enumerate(tables) for rule in table["rules"] if "regex" in rule
+            _rule(rule, everywhere, rank)
+            for rank, table in enumerate(tables)
+            for rule in table["rules"]
+            if "regex" in rule and rule["id"] not in LEFT_OUT
         )
         options = re2.Options()
         options.literal, options.case_sensitive = True, False
