@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.bundle.arrays import arrays_of
+from rag.bundle.block_records import PLACES, places_of
 from rag.bundle.errors import refused
 from rag.bundle.layout import CHUNKS, DOCUMENTS
 from rag.bundle.strict_parse import json_of, lines_of
@@ -42,8 +43,8 @@ def documents_of(data: bytes, where: str) -> tuple[Document, ...]:
 def _documents(data: bytes, where: str) -> Iterator[Document]:
     for number, line in enumerate(lines_of(data, where), 1):
         here = f"{where}:{number}"
-        if not isinstance(line, dict) or set(line) != {"doc_id", "text", "metadata"}:
-            raise refused(here, "is not a document", "an object with doc_id, text and metadata")
+        if not isinstance(line, dict) or set(line) - set(PLACES) != {"doc_id", "text", "metadata"}:
+            raise refused(here, "is not a document", "an object with doc_id, text and metadata; blocks, redactions")
         doc_id, text, metadata = line["doc_id"], line["text"], line["metadata"]
         if not isinstance(doc_id, str) or not is_name(doc_id):
             raise refused(here, f"has the doc_id {doc_id!r}", f"1 to {NAME_LENGTH:,} printable characters")
@@ -52,7 +53,7 @@ def _documents(data: bytes, where: str) -> Iterator[Document]:
         known = metadata.items() if isinstance(metadata, dict) else [("", None)]
         if not all(is_encodable(name) and isinstance(value, str | int | float) for name, value in known):
             raise refused(here, "has metadata other than texts, numbers, true and false")
-        yield Document(doc_id, text, metadata)
+        yield Document(doc_id, text, metadata, *places_of(line, len(text), here))
 
 
 def is_name(text: str) -> bool:

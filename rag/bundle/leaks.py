@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from rag.bundle.block_records import places_of, record_of
 from rag.bundle.consistency import NAME_LENGTH, is_name
+from rag.bundle.errors import BundleError
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
 from rag.core.redaction import is_secret_name, secret_rule
@@ -42,13 +44,13 @@ def check_documents(documents: tuple[Document, ...]) -> None:
     """Raise DataError for documents that must not or cannot be in a bundle.
 
     These hold the value of a secret variable, an absolute path in the metadata, a lone surrogate in the text, a control
-    character in the name, or metadata other than texts, finite numbers, true and false.
+    character in the name, blocks that are not valid, or metadata other than texts, finite numbers, true and false.
     """
     known = secrets()
     for document in documents:
         _check_plain(document)
         where = f"document {document.doc_id}"
-        texts = [document.text, *(str(value) for value in document.metadata.values())]
+        texts = [document.text, *map(str, document.metadata.values()), *(block.name for block in document.blocks)]
         if name := next((name for name, secret in known.items() if any(secret in text for text in texts)), ""):
             raise DataError(where, f"holds the value of ${name}", "remove it: bundles are passed on")
         for key, value in document.metadata.items():
@@ -68,6 +70,10 @@ def _check_plain(document: Document) -> None:
     except (TypeError, ValueError) as error:
         what = f"has metadata that is not JSON ({error})"
         raise DataError(where, what, "texts, finite numbers, true and false") from error
+    try:
+        places_of(record_of(document), len(document.text), where)
+    except BundleError as error:
+        raise DataError(error.where, error.what, "correct the parser that gave it") from error
 
 
 def secrets() -> dict[str, str]:
