@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 import zstandard
 from support.choices import node
-from support.generated_secrets import Planted, planted_broken, planted_names, planted_shapes
+from support.generated_secrets import Planted, planted_names, planted_shapes
 from support.small_server import small_app, talk
 from support.swept_trial import called
 
-from rag.core.errors import UserError
+from rag.core.secrets.shapes import LEFT_OUT
 from rag.serve.logs import Lines
 
 pytestmark = pytest.mark.system
@@ -31,19 +31,21 @@ IN_HISTORY, IN_REFERENCE, IN_REQUEST, IN_VARIABLE = (
     "Var1ablePassw0rd!7",
 )
 IN_CONFIG = "sk-proj-C0nfigC0nfigC0nfigC0nfig77"
-WRITTEN = ("store", "mlruns", "mlflow.db", "reports", "bundle", "bundle.tar.zst", "sessions.db", "log.txt", "said.txt")
+IN_FORMATS = ("C0lumnPassw0rd7", "PageP4ssw0rd77", "Fr0ntMatter77")
+REDACTOR = "loader.redactor=secrets_and_personal"
+WRITTEN = ("store", "mlartifacts", "mlflow.db", "reports", "bundle", "bundle.tar.zst", "sessions.db", "log.txt", "said.txt")
 """What is searched, in the folder of the test; the manifest and the page of `rag inspect` belong here as well."""
 
-QUESTIONS = (
-    {"id": "q1", "text": "Which team owns the billing service?", "evidence": [{"any": [{"doc": "team.md", "quote": "Team Heron owns the billing service."}]}]},
-    {"id": "q2", "text": "Who repairs the lift?", "evidence": [{"any": [{"doc": "team.md", "quote": "Team Crane repairs the lift."}]}]},
-)  # fmt: skip
+QUESTIONS = {
+    "Which team owns the billing service?": "Team Heron owns the billing service.",
+    "Who repairs the lift?": "Team Crane repairs the lift.",
+}
 
 
 def planted() -> list[Planted]:
     """Secrets of all rules and forms, a few of each."""
     chance = random.Random(20)
-    return [*planted_shapes(chance, 1), *planted_names(chance, 1), *planted_broken(chance, 1)]
+    return [*(each for each in planted_shapes(chance, 1) if each.kind not in LEFT_OUT), *planted_names(chance, 1)]
 
 
 def write_corpus(folder: Path, secrets: list[Planted]) -> None:
@@ -67,7 +69,8 @@ def write_corpus(folder: Path, secrets: list[Planted]) -> None:
     (documents / "team.md").write_text(f"---\npassword: Fr0ntMatter77\n---\n# Teams\n\n{own}\n", "utf-8")
     history = [{"role": "user", "text": f"my password is {IN_HISTORY}"}, {"role": "assistant", "text": "I see."}]
     more = {"history": history, "answers": [f"password: {IN_REFERENCE}"]}
-    lines = (json.dumps(question | more) for question in QUESTIONS)
+    golden = ((text, [{"any": [{"doc": "team.md", "quote": quote}]}]) for text, quote in QUESTIONS.items())
+    lines = (json.dumps({"id": text, "text": text, "evidence": evidence} | more) for text, evidence in golden)
     (folder / "golden" / "questions.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -75,7 +78,11 @@ def contents(path: Path) -> Iterator[tuple[str, bytes]]:
     """The files below a path as they are, and what is inside of archives, databases and JSON."""
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if file.is_file():
-            yield from opened(str(file.relative_to(path.parent)), file.read_bytes())
+            data, name = file.read_bytes(), str(file.relative_to(path.parent))
+            yield from opened(name, data)
+            if data.startswith(b"SQLite format 3"):
+                with contextlib.closing(sqlite3.connect(file)) as connection:
+                    yield from opened(f"{name}/sql", "\n".join(connection.iterdump()).encode())
 
 
 def opened(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -88,10 +95,6 @@ def opened(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
         with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(data[place:])) as archive:
             for inner in archive.namelist():
                 yield from opened(f"{name}/{inner}", archive.read(inner))
-    if data.startswith(b"SQLite format 3"):
-        connection = sqlite3.connect(":memory:")
-        connection.deserialize(data)
-        yield f"{name}/sql", "\n".join(connection.iterdump()).encode()
     if b"\\u" in data or b'\\"' in data or b"\\n" in data:
         text = data.decode("utf-8", "replace")
         yield f"{name}/unescaped", text.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\").encode()
@@ -100,8 +103,8 @@ def opened(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
 def raw(folder: Path, values: list[str]) -> list[tuple[str, str]]:
     """The values that are written somewhere, with the places."""
     wanted = [value.encode() for value in values]
-    places = [each for name in WRITTEN for each in contents(folder / name)]
-    assert {name.partition("/")[0] for name, _ in places} == {*WRITTEN}, "something was not written, or is elsewhere"
+    places = [each for name in WRITTEN for path in sorted(folder.glob(f"{name}*")) for each in contents(path)]
+    assert {name.partition("/")[0] for name, _ in places} >= {*WRITTEN}, "something was not written, or is elsewhere"
     return sorted({(name, value.decode()) for name, data in places for value in wanted if value in data})
 
 
@@ -127,44 +130,58 @@ def served(folder: Path) -> None:
         session = None
         for text in ("Which team owns the billing service?", "And who repairs the lift?"):
             body = {"question": f"{text} My password is {IN_REQUEST}", "session": session}
-            answer = await client.post("/ask", json=body)
+            answer = await client.post("/chat", json=body)
             assert answer.status_code == 200, answer.text
             session = answer.json()["session"]
         rated = {"answer": answer.json()["id"], "rating": 1, "comment": f"password: {IN_REQUEST}"}
         assert (await client.post("/feedback", json=rated)).status_code < 300
-        assert (await client.post("/ask", json={"question": "x", "session": f"password: {IN_REQUEST}"})).status_code >= 400
+        alone = await client.post("/ask", json={"question": f"Who repairs the lift? password: {IN_REQUEST}"})
+        assert alone.status_code == 200, alone.text
+        unknown = await client.post("/chat", json={"question": "x", "session": f"password: {IN_REQUEST}"})
+        assert unknown.status_code >= 400
+        assert IN_REQUEST not in unknown.text
 
     talk(app, asking)
     logger.removeHandler(handler)
     handler.close()
 
 
+def write_experiment(folder: Path, name: str, *fixed: str) -> None:
+    """An experiment with a lexical pipeline that reads earlier turns."""
+    held = ["dataset.path=golden", "latency=0", "generator=extractive", REDACTOR, f"store={folder / 'store'}", *fixed]
+    held += ["index=[bm25s]", "fusion=single", "memory=buffer"]
+    text = f"question: Q?\ndataset: native\nsplit: all\ncontrols: false\nfixed: {json.dumps(held)}\naxes:\n  k: k=1,2\n"
+    (folder / "experiments").mkdir(exist_ok=True)
+    (folder / "experiments" / f"{name}.yaml").write_text(text, "utf-8")
+
+
 def test_no_planted_value_is_written_anywhere(folder: Path) -> None:
     secrets = planted()
     assert len({secret.kind for secret in secrets}) >= 200
     write_corpus(folder, secrets)
-    held = [
-        "dataset.path=golden", "latency=0", "generator=extractive", "loader.redactor=secrets_and_personal", f"store={folder / 'store'}",
-        "index=[bm25s]", "fusion=single", "memory=buffer",
-    ]  # fmt: skip
-    (folder / "experiments").mkdir()
-    experiment = f"question: Q?\ndataset: native\nsplit: all\ncontrols: false\nfixed: {json.dumps(held)}\naxes:\n  k: k=1,2\n"
-    (folder / "experiments" / "small.yaml").write_text(experiment, "utf-8")
-    said = [called(folder, "dataset", "check", "native", held[0], held[3]), called(folder, "sweep", "small")]
-    said += [called(folder, "report", "small"), called(folder, "export", "small", "--to", "bundle", "--archive")]
-    said.append(called(folder, "ask", f"Which team owns the billing service? password: {IN_REQUEST}", *held))
+    write_experiment(folder, "small")
+    write_experiment(folder, "configured", f"prompt.role='You have the key {IN_CONFIG}'")
+    said = [called(folder, "dataset", "check", "native", "dataset.path=golden", REDACTOR)]
+    for name in ("small", "configured"):
+        said += [called(folder, "sweep", name), called(folder, "report", name)]
+    said.append(called(folder, "export", "small", "--to", "bundle", "--archive"))
+    with pytest.raises(AssertionError):
+        called(folder, "export", "configured", "--to", "refused")
+    assert not (folder / "refused").exists()
+    called(
+        folder,
+        "ask",
+        f"Which team owns the billing service? password: {IN_REQUEST}",
+        "dataset.path=golden",
+        "dataset=native",
+        REDACTOR,
+        "generator=extractive",
+        "index=[bm25s]",
+        "fusion=single",
+    )
     served(folder)
-    (folder / "said.txt").write_text("\n".join(said[:-1]), "utf-8")
+    (folder / "said.txt").write_text("\n".join(said), "utf-8")
     values = [secret.secret for secret in secrets if len(secret.secret) >= 8]
-    values += [
-        *PERSONAL,
-        IN_HISTORY,
-        IN_REFERENCE,
-        IN_REQUEST,
-        IN_VARIABLE,
-        "C0lumnPassw0rd7",
-        "PageP4ssw0rd77",
-        "Fr0ntMatter77",
-    ]
-    assert len(values) >= 300
+    values += [*PERSONAL, IN_HISTORY, IN_REFERENCE, IN_REQUEST, IN_VARIABLE, IN_CONFIG, *IN_FORMATS]
+    assert len(values) >= 280
     assert raw(folder, values) == []

@@ -210,7 +210,8 @@ PASSWORD_NAMES = (
     "user-password",
     "pwd",
 )
-TOKEN_NAMES = ("api_key", "API_KEY", "apiKey", "client_secret", "access_token", "auth-token", "SECRET_KEY", "aws_secret_access_key", "private_token", "API key")  # fmt: skip
+TOKEN_NAMES = ("api_key", "API_KEY", "apiKey", "client_secret", "access_token", "auth-token", "SECRET_KEY", "API key")
+TOKEN_NAMES += ("aws_secret_access_key", "private_token")
 
 NAMED: dict[str, str] = {
     "env": "DEBUG=1\n{name}={value}\nPORT=80",

@@ -18,7 +18,7 @@ def is_card(value: str) -> bool:
     from stdnum import luhn
 
     digits = "".join(DIGIT.findall(value))
-    return 13 <= len(digits) <= 19 and len(set(digits)) > 2 and bool(luhn.is_valid(digits))
+    return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and bool(luhn.is_valid(digits))
 
 
 def is_iban(value: str) -> bool:
@@ -58,7 +58,8 @@ def passes(check: str, value: str) -> bool:
     if "." not in check:
         return CHECKS[check](value)
     country, _, kind = check.partition(".")
-    return bool(get_cc_module(country, kind).is_valid(SEPARATORS.sub("", value)))
+    module = get_cc_module(country, kind)
+    return bool(module.is_valid(value) or module.is_valid(SEPARATORS.sub("", value)))
 
 
 @lru_cache(maxsize=512)
@@ -102,7 +103,8 @@ class PhonePlan:
 
     def _known(self, value: str) -> bool:
         digits = EXTENSION.split(value, 1)[0].translate(NO_SEPARATORS)
-        return any(self._national(region, digits) for region in self.regions)
+        found = [_national(region, digits) for region in self.regions]
+        return True in found and None not in found
 
     def _international(self, digits: str) -> bool | None:
         from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
@@ -110,10 +112,13 @@ class PhonePlan:
         for length in (1, 2, 3):
             regions = COUNTRY_CODE_TO_REGION_CODE.get(int(digits[:length] or 0))
             if regions and regions[0] != "001":
-                return self._national(regions[0], digits[length:]) or self._national(regions[0], digits[length:].lstrip("0"))
+                rest = digits[length:]
+                return bool(_national(regions[0], rest) or _national(regions[0], rest.lstrip("0")))
         return None
 
-    def _national(self, region: str, digits: str) -> bool:
-        numbers, prefix, services = _plan(region)
-        digits = digits.removeprefix(prefix) if prefix else digits
-        return bool(numbers.fullmatch(digits)) and not services.fullmatch(digits)
+
+def _national(region: str, digits: str) -> bool | None:
+    """Whether digits are a number of a region, and None for that of a service."""
+    numbers, prefix, services = _plan(region)
+    digits = digits.removeprefix(prefix) if prefix else digits
+    return None if services.fullmatch(digits) else numbers.fullmatch(digits) is not None
