@@ -18,7 +18,8 @@ class PersonalRedactor:
     """Finds secrets, and personal data of the named `kinds` by pattern; names of persons and street addresses need a model.
 
     Kept are e-mail addresses of functions (`keep_roles`, the part before `@`), addresses of `keep_domains` and below, the texts
-    `keep_values`, telephone numbers of services (free, shared cost, premium), and IP addresses that are not public.
+    `keep_values`, with `keep_service_numbers` telephone numbers of services (free, shared cost, premium), and IP addresses that
+    are not public.
     `phone_regions` are the countries whose national numbers are known; international ones are known everywhere.
     """
 
@@ -29,6 +30,7 @@ class PersonalRedactor:
         keep_roles: Sequence[str],
         keep_domains: Sequence[str] = (),
         keep_values: Sequence[str] = (),
+        keep_service_numbers: bool = True,
     ) -> None:
         """Raise ConfigError for a kind that does not exist."""
         for kind in kinds:
@@ -36,7 +38,7 @@ class PersonalRedactor:
                 raise ConfigError("loader.redactor.kinds", f"there is no kind {kind!r}", closest(kind, kind_names()))
         self.kinds = frozenset(kinds)
         self.policy = KeepPolicy(keep_roles, keep_domains, keep_values)
-        self.phones = PhonePlan(phone_regions)
+        self.phones = PhonePlan(phone_regions, keep_service_numbers)
 
     def fingerprint(self) -> str:
         """A sha256 of the files with the rules."""

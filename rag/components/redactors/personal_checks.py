@@ -76,10 +76,13 @@ def _plan(region: str) -> tuple[re.Pattern[str], str, re.Pattern[str]]:
 
 
 class PhonePlan:
-    """Telephone numbers but those of services: international ones, and those of some regions as they are written there."""
+    """Telephone numbers: international ones, and those of some regions as they are written there.
 
-    def __init__(self, regions: Sequence[str]) -> None:
-        self.regions = tuple(regions)
+    With `keep_services`, numbers that are free or of shared or premium cost are left out.
+    """
+
+    def __init__(self, regions: Sequence[str], keep_services: bool) -> None:
+        self.regions, self.keep_services = tuple(regions), keep_services
         self.form = lru_cache(maxsize=8192)(self._form)
 
     def has(self, value: str, near_word: Callable[[], bool]) -> bool:
@@ -104,7 +107,7 @@ class PhonePlan:
     def _known(self, value: str) -> bool:
         digits = EXTENSION.split(value, 1)[0].translate(NO_SEPARATORS)
         found = [_national(region, digits) for region in self.regions]
-        return True in found and None not in found
+        return None not in found and True in found if self.keep_services else found != [False] * len(found)
 
     def _international(self, digits: str) -> bool | None:
         from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
@@ -112,8 +115,8 @@ class PhonePlan:
         for length in (1, 2, 3):
             regions = COUNTRY_CODE_TO_REGION_CODE.get(int(digits[:length] or 0))
             if regions and regions[0] != "001":
-                rest = digits[length:]
-                return bool(_national(regions[0], rest) or _national(regions[0], rest.lstrip("0")))
+                found = {_national(regions[0], rest) for rest in (digits[length:], digits[length:].lstrip("0"))}
+                return True in found or (None in found and not self.keep_services)
         return None
 
 
@@ -121,4 +124,4 @@ def _national(region: str, digits: str) -> bool | None:
     """Whether digits are a number of a region, and None for that of a service."""
     numbers, prefix, services = _plan(region)
     digits = digits.removeprefix(prefix) if prefix else digits
-    return None if services.fullmatch(digits) else numbers.fullmatch(digits) is not None
+    return None if services.fullmatch(digits) else bool(numbers.fullmatch(digits))
