@@ -18,7 +18,6 @@ from support.generated_secrets import Planted, planted_names, planted_shapes
 from support.small_server import small_app, talk
 from support.swept_trial import called
 
-from rag.core.secrets.shapes import LEFT_OUT
 from rag.serve.logs import Lines
 
 pytestmark = pytest.mark.system
@@ -45,7 +44,7 @@ QUESTIONS = {
 def planted() -> list[Planted]:
     """Secrets of all rules and forms, a few of each."""
     chance = random.Random(20)
-    return [*(each for each in planted_shapes(chance, 1) if each.kind not in LEFT_OUT), *planted_names(chance, 1)]
+    return [*planted_shapes(chance, 1), *planted_names(chance, 1)]
 
 
 def write_corpus(folder: Path, secrets: list[Planted]) -> None:

@@ -151,7 +151,7 @@ def test_clean_lines_stay() -> None:
 def test_every_rule_of_gitleaks_is_used_or_named_as_left_out() -> None:
     published = {rule["id"] for rule in rule_tables()[FILES[0]]["rules"]}
     used = {rule.name for rule in shape_rules().rules if rule.pattern.groups >= 0}
-    assert published - used == {"pkcs12-file", "hashicorp-tf-password"}
+    assert published - used == {"pkcs12-file"}
     assert "Permission is hereby granted" in (ROOT / "conf" / "redaction" / "gitleaks.LICENSE").read_text("utf-8")
 
 

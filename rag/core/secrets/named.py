@@ -38,7 +38,8 @@ FOLLOWING = re.compile(
 HEADS = (
     r"-[\w.-]{0,30}?NAME[ \t]+[^\s-]",
     r"<[^<>\s]{0,40}?NAME[^<>\n]{0,40}>",
-    r"""NAME['"\x60\])*}\\]{0,4}[ \t]{0,20}(?:[:=|,?>-]|(?:is|was)\b|(?:for|of|to|on)[ \t]|['",\\\s]{0,20}value\b)""",
+    r"""NAME['"\x60\])*}\\]{0,4}[ \t]{0,20}(?:[:=|,?>-]|(?:for|of|to|on)[ \t]|['",\\\s]{0,20}value\b"""
+    r"""|(?:is|was)\b\S{0,9}\s\S{0,60}[\d!@#$%^&*+?~=])""",
 )
 """Beginnings of forms: a flag, an element, and all others."""
 

@@ -15,15 +15,14 @@ from rag.core.files import shipped
 
 FILES = ("gitleaks.toml", "assay.toml")
 GENERIC = "generic-api-key"
-LEFT_OUT = ("hashicorp-tf-password",)
-"""It needs the name of the file, as `pkcs12-file` does, which has no pattern; what it finds has the name of a password."""
-
 LABELLED = ("kubernetes-secret-yaml",)
 """Rules whose match begins with the name of the value."""
 
+OPERATORS = r"(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"
 WIDER = {
     r"""(?:[\x60'"\s;]|\\[nr]|$)""": r"""(?:[\x60'"\s;|<>)}\]&#,*]|[.:!?](?:[\s'"\x60)]|$)|\\[nr'"u]|$)""",
-    r"(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)": r"(?:=|>|:{1,3}=|\|{1,2}|:|=>|\?=|,|\bis\b:?)",
+    r"(?:[\/|\#|\?|:]|$)": r"(?:[^\w.-]|$)",
+    OPERATORS: r"(?:=|>|:{1,3}=|\|{1,2}|:|=>|\?=|,|\bis\b:?)",
     r"""[\s'"]{0,3}(?:=""": r"""[\s'"\x60*\])\\]{0,5}(?:=""",
     r"""[\x60'"\s=]{0,5}""": r"""[\x60'"\s=*\\]{0,6}""",
 }
@@ -113,6 +112,8 @@ class ShapeRule:
 
 def _rule(table: Mapping[str, Any], everywhere: AllowList, rank: int) -> ShapeRule:
     regex = table["regex"]
+    if "path" in table:  # made for files of one format: in texts, a comma is no sign of a value
+        regex = regex.replace(OPERATORS, "(?:=>|:=|=|>|:)")
     for narrow, wide in WIDER.items():
         regex = regex.replace(narrow, wide)
     lists = (everywhere, *(AllowList.of(each) for each in table.get("allowlists", ())))
@@ -130,10 +131,7 @@ class ShapeRules:
         tables = [rule_tables()[name] for name in FILES]
         everywhere = AllowList.of(tables[0]["allowlist"])
         self.rules = tuple(
-            _rule(rule, everywhere, rank)
-            for rank, table in enumerate(tables)
-            for rule in table["rules"]
-            if "regex" in rule and rule["id"] not in LEFT_OUT
+            _rule(rule, everywhere, rank) for rank, table in enumerate(tables) for rule in table["rules"] if "regex" in rule
         )
         options = re2.Options()
         options.literal, options.case_sensitive = True, False
