@@ -8,6 +8,12 @@ from typing import Any
 
 DIGIT = re.compile(r"\d")
 SEPARATORS, EXTENSION = re.compile(r"[ ./()-]+"), re.compile(r" ?(?:x|ext)")
+NOT_PHONE = re.compile(
+    r"\(?(?:1[5-9]|20)\d\d ?[-/.] ?(?:1[5-9]|20)?\d\d\)?.{0,2}|\(?\d{1,4}([-/.])\d{1,2}\1\d{1,4}.{0,4}|.*(?:19|20)\d\d-\d\d-\d\d.*"
+    r"|[\d ]*\d\.\d+(?:[- /]+\d+\.\d+)*|.*\)/.*"
+)
+"""Spans of years, dates, decimal numbers, and quotients."""
+
 NO_SEPARATORS = str.maketrans("", "", "+ ./()-")
 LAST_SMALL_OCTET = 31
 """Dotted numbers with no part above it are rather versions and sections than addresses."""
@@ -98,6 +104,8 @@ class PhonePlan:
             return False
         if number.startswith(("+", "00")) and (known := self._international(digits.removeprefix("00"))) is not None:
             return known
+        if NOT_PHONE.fullmatch(number):
+            return False
         groups = SEPARATORS.split(number.strip("() "))
         typical = [len(group) for group in groups[-3:]] == [3, 3, 4] or number[0] in "(0"
         if len(groups) == 1:

@@ -70,6 +70,7 @@ def _across(text: str, breaks: list[tuple[int, int]]) -> Iterator[Find]:
     places = [start - shift for (start, _), shift in zip(breaks, [0, *removed], strict=False)]
     for find in in_characters(joined, _by_form):
         first, last = bisect_right(places, find.start), bisect_right(places, find.end - 1)
-        if first < last and find.rule != GENERIC:
+        is_sure = not find.rank or any(map(str.isdigit, joined[find.start : find.end]))
+        if first < last and find.rule != GENERIC and is_sure:
             before, after = (removed[count - 1] if count else 0 for count in (first, last))
             yield find._replace(start=find.start + before, end=find.end + after)
