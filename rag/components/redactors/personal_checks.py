@@ -9,8 +9,8 @@ from typing import Any
 DIGIT = re.compile(r"\d")
 SEPARATORS, EXTENSION = re.compile(r"[ ./()-]+"), re.compile(r" ?(?:x|ext)")
 NOT_PHONE = re.compile(
-    r"\(?(?:1[5-9]|20)\d\d ?[-/.] ?(?:1[5-9]|20)?\d\d\)?.{0,2}|\(?\d{1,4}([-/.])\d{1,2}\1\d{1,4}.{0,4}|.*(?:19|20)\d\d-\d\d-\d\d.*"
-    r"|[\d ]*\d\.\d+(?:[- /]+\d+\.\d+)*|.*\)/.*"
+    r"\(?(?:1[5-9]|20)\d\d ?[-/.] ?(?:1[5-9]|20)?\d\d\)?.{0,2}|\(?\d{1,4}([-/.])\d{1,2}\1\d{1,4}"
+    r"|.*(?:19|20)\d\d-\d\d-\d\d.*|[\d ]*\d\.\d+(?:[- /]+\d+\.\d+)*|.*\)/.*"
 )
 """Spans of years, dates, decimal numbers, and quotients."""
 

@@ -110,13 +110,13 @@ class ShapeRule:
                 yield (start + (secret.find(b":") + 1 if self.name in LABELLED else 0), end)
 
 
-def _rule(table: Mapping[str, Any], everywhere: Sequence[AllowList], rank: int) -> ShapeRule:
+def _rule(table: Mapping[str, Any], everywhere: AllowList, rank: int) -> ShapeRule:
     regex = table["regex"]
     if "path" in table:  # made for files of one format: in texts, a comma is no sign of a value
         regex = regex.replace(OPERATORS, "(?:=>|:=|=|>|:)")
     for narrow, wide in WIDER.items():
         regex = regex.replace(narrow, wide)
-    lists = (*everywhere, *(AllowList.of(each) for each in table.get("allowlists", ())))
+    lists = (everywhere, *(AllowList.of(each) for each in table.get("allowlists", ())))
     more = rule_tables()["assay.toml"]["more_keywords"].get(table["id"], ())
     keywords, group = (*table["keywords"], *more), table.get("secretGroup", 0)
     return ShapeRule(
@@ -129,7 +129,7 @@ class ShapeRules:
 
     def __init__(self) -> None:
         tables = [rule_tables()[name] for name in FILES]
-        everywhere = [AllowList.of(tables[0]["allowlist"]), AllowList.of({"regexes": tables[1]["kept"]["templates"]})]
+        everywhere = AllowList.of(tables[0]["allowlist"])
         self.rules = tuple(
             _rule(rule, everywhere, rank) for rank, table in enumerate(tables) for rule in table["rules"] if "regex" in rule
         )
