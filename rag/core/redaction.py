@@ -38,7 +38,9 @@ def without_secrets(text: str) -> str:
 
 def redacted_text(key: str, value: str) -> str:
     """The text of a key with a placeholder for each secret."""
-    return HIDDEN if value and is_secret_name(key) else without_secrets(value)
+    if not value:
+        return value
+    return HIDDEN if is_secret_name(key) else without_secrets(value)
 
 
 def redacted_json(value: Any, key: str = "") -> Any:
