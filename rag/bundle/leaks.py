@@ -12,7 +12,7 @@ from rag.bundle.consistency import NAME_LENGTH, is_name
 from rag.bundle.errors import BundleError
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
-from rag.core.redaction import SECRET_KEY, SECRET_VALUE
+from rag.core.redaction import is_secret_name, secret_rule
 
 SHORTEST, LONGER = 8, 16
 """Fewest characters of a secret that is searched for, with a digit in it and without.
@@ -29,10 +29,11 @@ def check_config(config: Mapping[str, Any]) -> None:
     """Raise ConfigError for a secret or an absolute path anywhere in a config."""
     known = secrets()
     for where, value in _texts(config, ""):
-        if SECRET_KEY.search(where.rpartition(".")[2]) and value.strip():
+        if is_secret_name(where.rpartition(".")[2]) and value.strip():
             raise ConfigError(where, "holds a secret", "remove it and name a variable instead: api_key_env=<NAME>")
-        if SECRET_VALUE.search(value):
-            raise ConfigError(where, "holds what looks like a key or a password", "keep it in a variable of the environment")
+        if rule := secret_rule(value):
+            what = f"holds what looks like a key or a password ({rule})"
+            raise ConfigError(where, what, "keep it in a variable of the environment")
         if name := next((name for name, secret in known.items() if secret in value), ""):
             raise ConfigError(where, f"holds the value of ${name}", "name the variable, not its value")
         if absolute(value):
@@ -77,7 +78,7 @@ def _check_plain(document: Document) -> None:
 
 def secrets() -> dict[str, str]:
     """The values of environment variables whose names look like those of secrets, by name."""
-    found = {name: value.strip() for name, value in os.environ.items() if SECRET_KEY.search(name)}
+    found = {name: value.strip() for name, value in os.environ.items() if is_secret_name(name)}
     return {name: value for name, value in found.items() if len(value) >= (SHORTEST if DIGIT.search(value) else LONGER)}
 
 

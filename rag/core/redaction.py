@@ -1,33 +1,53 @@
-"""Values for logs and reports, without keys, tokens and passwords."""
+"""Values for logs, reports and stores, without keys, tokens and passwords, by the rules of `rag.core.secrets`."""
 
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-SECRET_KEY = re.compile(
-    r"(api[_-]?key|access[_-]?key|private[_-]?key|token|secret|passw(or)?d|credentials?|authorization)\Z", re.IGNORECASE
-)
-"""Names whose values are hidden; `api_key_env` and `max_tokens` end otherwise and stay."""
+from rag.core.secrets.finder import find_secrets
+from rag.core.secrets.named import RULE, named_values
+from rag.core.secrets.places import placeholder, replaced
 
-SECRET_VALUE = re.compile(r"\b(?:sk|pk|ghp|gho|hf|xox[abp])[-_][A-Za-z0-9_-]{16,}|(?<=://)[^/\s@]+(?=@)")
-"""Keys of well-known services, and `user:password` in an address."""
+HIDDEN = placeholder(RULE)
+"""In place of a value under the name of a secret."""
 
-HIDDEN = "***"
+FOLDERS = re.compile(r"(?:OLD)?PWD")
+"""Environment variables that end like a password, and hold a folder."""
+
+
+@lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Whether a name is that of a secret, such as `db.password`; `api_key_env` and `max_tokens` end otherwise."""
+    return not FOLDERS.fullmatch(name) and named_values().is_name(name)
+
+
+def secret_rule(text: str) -> str:
+    """The rule that finds the first secret of a text; empty if there is none."""
+    return next((find.rule for find in find_secrets(text)), "")
+
+
+@lru_cache(maxsize=4096)
+def without_secrets(text: str) -> str:
+    """The text with a placeholder for each secret."""
+    return replaced(text, [find[:3] for find in find_secrets(text)])
 
 
 def redacted_text(key: str, value: str) -> str:
-    """The text of a key with secrets replaced by `***`."""
-    return HIDDEN if value and SECRET_KEY.search(key) else SECRET_VALUE.sub(HIDDEN, value)
+    """The text of a key with a placeholder for each secret."""
+    if not value:
+        return value
+    return HIDDEN if is_secret_name(key) else without_secrets(value)
 
 
 def redacted_json(value: Any, key: str = "") -> Any:
     """The value as mappings, lists, numbers and texts that JSON and YAML can hold, without secrets; NaN becomes None."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Mapping):
-        return {str(name): redacted_json(part, str(name)) for name, part in value.items()}
+        return {without_secrets(str(name)): redacted_json(part, str(name)) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [redacted_json(part, key) for part in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
     if isinstance(value, float):

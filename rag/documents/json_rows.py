@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.core.errors import DataError, UserError, closest, together
+from rag.core.redaction import without_secrets
 from rag.documents.files import gathered, read_lines
 
 
@@ -109,8 +110,8 @@ def as_row(value: object, where: str) -> Row:
 
 
 def shortened(text: str, width: int = 60) -> str:
-    """A text short enough for a message, on one line."""
-    text = " ".join(text[: 4 * width].split())
+    """A text without secrets, short enough for a message, on one line."""
+    text = " ".join(without_secrets(text)[: 4 * width].split())
     return text if len(text) <= width else text[: width - 1] + "…"
 
 

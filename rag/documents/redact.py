@@ -1,36 +1,64 @@
 """Placeholders in place of values that must not be stored."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from rag.core.records import Parsed, Redaction
+from rag.core.records import Example, Parsed, Redaction
 from rag.core.roles import Redactor
+from rag.core.secrets.places import placeholder, replaced
+
+Edges = Sequence[tuple[int, int, int, int]]
+"""Start and end of each value before the redaction, and of its placeholder after it."""
 
 
 def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
-    """The content with a placeholder `[redacted: rule]` for each value that the redactor finds; blocks keep their text."""
+    """The content with a placeholder `[redacted: rule]` for each value that the redactor finds, in text and metadata.
+
+    Blocks keep their text; an edge of a block inside of a value moves to the edge of its placeholder. `redactions` are all
+    placeholders, with those that the content had before.
+    """
+    metadata = {key: redacted(value, redactor) if isinstance(value, str) else value for key, value in parsed.metadata.items()}
+    blocks = tuple(replace(block, name=redacted(block.name, redactor)) for block in parsed.blocks)
+    notes = tuple(redacted(note, redactor) for note in parsed.notes)
+    parsed = replace(parsed, metadata=metadata, blocks=blocks, notes=notes)
     found = redactor.find(parsed.text)
     if not found:
         return parsed
-    pieces: list[str] = []
-    redactions: list[Redaction] = []
-    edges: list[tuple[int, int, int, int]] = []  # start and end before, start and end after
-    after = last = 0
-    for start, end, rule in found:
-        placeholder = f"[redacted: {rule}]"
-        pieces += [parsed.text[last:start], placeholder]
-        after += start - last
-        edges.append((start, end, after, after + len(placeholder)))
-        redactions.append(Redaction(after, after + len(placeholder), rule, end - start))
-        after, last = after + len(placeholder), end
-    text = "".join([*pieces, parsed.text[last:]])
+    edges = _edges(found)
+    new = [Redaction(edge[2], edge[3], rule, end - start) for edge, (start, end, rule) in zip(edges, found, strict=True)]
+    old = (replace(each, start=moved(each.start, edges, False), end=moved(each.end, edges, True)) for each in parsed.redactions)
     blocks = tuple(
-        replace(block, start=_moved(block.start, edges, False), end=_moved(block.end, edges, True)) for block in parsed.blocks
+        replace(block, start=moved(block.start, edges, False), end=moved(block.end, edges, True)) for block in parsed.blocks
     )
-    return replace(parsed, text=text, blocks=blocks, redactions=tuple(redactions))
+    redactions = tuple(sorted((*new, *old), key=lambda each: each.start))
+    return replace(parsed, text=replaced(parsed.text, found), blocks=blocks, redactions=redactions)
 
 
-def _moved(place: int, edges: list[tuple[int, int, int, int]], is_end: bool) -> int:
-    """A place in the text after the redaction; a place inside a value moves to the edge of its placeholder."""
+def redacted(text: str, redactor: Redactor) -> str:
+    """A text with a placeholder for each value that the redactor finds."""
+    return replaced(text, redactor.find(text)) if text else text
+
+
+def redacted_question(example: Example, redactor: Redactor) -> Example:
+    """A question with placeholders in all of its texts: the question, its rewrite, its history, and its answers."""
+    query = example.query
+    history = tuple(replace(turn, text=redacted(turn.text, redactor)) for turn in query.history)
+    text, rewrite = redacted(query.text, redactor), redacted(query.rewrite, redactor)
+    answers = tuple(redacted(answer, redactor) for answer in example.answers)
+    return replace(example, query=replace(query, text=text, rewrite=rewrite, history=history), answers=answers)
+
+
+def _edges(found: Sequence[tuple[int, int, str]]) -> Edges:
+    edges, shift = [], 0
+    for start, end, rule in found:
+        length = len(placeholder(rule))
+        edges.append((start, end, start + shift, start + shift + length))
+        shift += length - (end - start)
+    return edges
+
+
+def moved(place: int, edges: Edges, is_end: bool) -> int:
+    """A place of the text before the redaction, in the text after it; one inside of a value moves to its placeholder's edge."""
     shift = 0
     for start, end, new_start, new_end in edges:
         if place <= start:

@@ -13,6 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rag.core.records import Answer, Query, Reply, Turn
+from rag.core.redaction import redacted_json
 from rag.pipeline.live_history import remembered_turn
 from rag.serve.database import Database, MissingError
 from rag.serve.sql_tables import ANSWERS, SESSIONS
@@ -92,7 +93,9 @@ class Conversations:
     def append(
         self, owner: str, session: str, question: str, answer: str, payload: Mapping[str, Any], seen: int | None = None
     ) -> int:
-        """Store an answered question and return its number, from 1. MissingError if the session does not exist or has ended.
+        """Store an answered question, without secrets, and return its number, from 1.
+
+        MissingError if the session does not exist or has ended.
 
         Two questions at once get two numbers. `payload["id"]` is the id of the answer; `seen` is the number of the last turn
         that the question was answered after, by default the turn before it.
@@ -103,8 +106,9 @@ class Conversations:
             number = connection.execute(counted.returning(SESSIONS.c.turns)).scalar_one_or_none()
             if number is None:
                 raise no_session()
-            row = {"id": payload["id"], "owner": owner, "session": session, "number": number, "at": now, "told": dict(payload)}
-            row |= {"question": question, "answer": answer, "seen": number - 1 if seen is None else seen}
+            row = {"id": payload["id"], "owner": owner, "session": session, "number": number, "at": now}
+            row |= redacted_json({"question": question, "answer": answer, "told": payload})
+            row["seen"] = number - 1 if seen is None else seen
             connection.execute(sa.insert(ANSWERS), row)
         return int(number)
 

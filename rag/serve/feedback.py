@@ -10,6 +10,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from rag.core.records import Turn
+from rag.core.redaction import redacted_json, without_secrets
 from rag.evaluation.data.review.drafts import Opinion
 from rag.serve.conversations import stored_turns
 from rag.serve.database import Database, MissingError
@@ -37,7 +38,7 @@ class Opinions:
     def keep(self, owner: str, payload: Mapping[str, Any]) -> None:
         """Store an answer outside of sessions for `idle` seconds, so that it can be rated."""
         row = {"id": payload["id"], "owner": owner, "session": None, "number": None, "seen": 0, "at": self._now()}
-        row |= {"question": payload["question"], "answer": payload["answer"], "told": dict(payload)}
+        row |= redacted_json({"question": payload["question"], "answer": payload["answer"], "told": payload})
         with self.database.writing() as connection:
             connection.execute(sa.insert(ANSWERS), row)
 
@@ -57,7 +58,7 @@ class Opinions:
             connection.execute(sa.delete(FEEDBACK).where(FEEDBACK.c.answer == answer))
             before = stored_turns(connection, row.session, sa.null(), seen=row.seen) if row.session else []
             history = [asdict(message) for turn in before for message in turn.messages]
-            rated = {"answer": answer, "owner": owner, "rating": int(rating), "comment": comment}
+            rated = {"answer": answer, "owner": owner, "rating": int(rating), "comment": without_secrets(comment)}
             rated |= {"history": history, "told": row.told, "at": self._now()}
             connection.execute(sa.insert(FEEDBACK), rated)
 

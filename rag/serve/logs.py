@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import Scope
 
-from rag.core.redaction import HIDDEN, SECRET_VALUE
+from rag.core.redaction import redacted_json
 
 REQUESTS = logging.getLogger("rag.serve.requests")
 FAILURES = logging.getLogger("rag.serve.failures")
@@ -28,8 +28,7 @@ class Lines(logging.Formatter):
         if record.exc_info and record.exc_info[1]:
             # Lines after the first may repeat the exception, as in asyncio's message about a task that was never awaited.
             values = values | {"message": record.getMessage().partition("\n")[0]} | failure(record.exc_info[1])
-        line = json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | values, default=str)
-        return SECRET_VALUE.sub(HIDDEN, line)
+        return json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | redacted_json(values))
 
 
 LOGGING: Mapping[str, Any] = {

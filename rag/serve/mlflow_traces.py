@@ -57,7 +57,7 @@ class SampledTraces:
     def _work(self) -> None:
         while (record := self._waiting.get()) is not None:
             try:
-                self._log.log(**_trace(record, record.response or {}, self._log_texts))
+                self._log.log(**_trace(record, record.shown, self._log_texts))
             except Exception as error:  # After any error, the next trace is tried as well.
                 _log_loss(record, type(error).__name__)
         self._log.flush()

@@ -61,7 +61,7 @@ class Spans:
         name = f"{record.method} {record.route}" if record.route != "-" else record.method
         root = self._tracer.start_span(name, above, SpanKind.SERVER, _request_attributes(record), start_time=record.began)
         if record.response is not None:
-            for name, attributes, steps in _parts(record, record.response, self._log_texts):
+            for name, attributes, steps in _parts(record, record.shown, self._log_texts):
                 part = self._span(root, name, attributes, steps[0][1], steps[-1][2])
                 for step, began, ended in steps:
                     self._span(part, step, {}, began, ended)

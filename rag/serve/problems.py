@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Scope, Send
 
 from rag.core.errors import ConfigError, DataError, MissingExtraError, RefusalError, ServiceError, StoreError, UserError
-from rag.core.redaction import HIDDEN, SECRET_VALUE
+from rag.core.redaction import without_secrets
 from rag.serve.database import MissingError
 from rag.serve.response_models import OpenAiProblem, Problem
 from rag.serve.responses import event, json_bytes
@@ -45,7 +45,7 @@ def problem(status: int, detail: str, remedy: str) -> Problem:
         "type": kind,
         "title": title,
         "status": int(status),
-        "detail": SECRET_VALUE.sub(HIDDEN, detail),
+        "detail": without_secrets(detail),
         "remedy": remedy,
     }
 

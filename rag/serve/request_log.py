@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag.core.redaction import redacted_json
 from rag.serve.logs import REQUESTS, route_of
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -49,6 +50,11 @@ class RequestRecord:
     def elapsed(self) -> float:
         """Seconds since the request began."""
         return time.perf_counter() - self._clock
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        """The response without secrets, for traces."""
+        return dict(redacted_json(self.response or {}))
 
     @property
     def steps(self) -> dict[str, float]:

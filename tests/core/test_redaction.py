@@ -25,9 +25,9 @@ def test_similar_names_stay(key: str) -> None:
 @pytest.mark.parametrize(
     ("value", "seen"),
     [
-        ("sk-proj-abcdefghijklmnop1234", HIDDEN),
-        ("use hf_abcdefghijklmnopqrst now", f"use {HIDDEN} now"),
-        ("postgresql://me:pass@host/db", f"postgresql://{HIDDEN}@host/db"),
+        ("sk-proj-abcdefghijklmnop1234", "[redacted: provider-key]"),
+        ("use hf_abcdefghijklmnopqrst now", "use [redacted: provider-key] now"),
+        ("postgresql://me:pass@host/db", "postgresql://me:[redacted: url-password]@host/db"),
         ("http://host:80/a@b", "http://host:80/a@b"),
         ("sk-learn", "sk-learn"),
     ],

@@ -14,6 +14,7 @@ from rag.core.roles import Loader, Questions
 from rag.documents.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.files import gathered
 from rag.documents.quote_anchors import Documents, find_document
+from rag.documents.redact import redacted_question
 
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs for a holdout.
@@ -162,6 +163,8 @@ def load(loader: Loader, questions: Questions) -> Golden:
     dropped = {name: [(part.rule, part.text) for part in parts] for name, parts in getattr(loader, "dropped", {}).items()}
     ordered = Documents(documents, reasons, dropped, unread)
     examples = _checked(questions, ordered)
+    if redactor := getattr(loader, "redactor", None):
+        examples = tuple(redacted_question(example, redactor) for example in examples)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
     clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)
     placed = tuple(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rag.config.experiment import Experiment, Trial
 from rag.core.errors import ConfigError, DataError, closest
+from rag.core.secrets.places import PLACEHOLDER
 from rag.execution.graph import plan
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.budget import Ledger
@@ -35,6 +36,9 @@ def stored_trial(prefix: str, folder: Path = REPORTS) -> StoredTrial:
     if len(matching) == 1:
         if "store" not in known[matching[0]].trial.config:
             raise DataError(f"trial {matching[0]}", "was written down before configs had 'store'", AGAIN)
+        if PLACEHOLDER.search(json.dumps(known[matching[0]].trial.config)):
+            what = "ran with a secret in its config, and secrets are not written down"
+            raise DataError(f"trial {matching[0]}", what, "name a variable of the environment instead, and run its sweep again")
         return known[matching[0]]
     if matching:
         remedy = f"write more of it: {', '.join(sorted(matching))}"

@@ -12,6 +12,7 @@ from rag.config.experiment import Experiment
 from rag.core.assessments import Spent
 from rag.core.errors import StoreError
 from rag.core.files import replace_text
+from rag.core.redaction import redacted_json
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.executors import Listener, Ran, carry_out, executor_of
@@ -134,7 +135,7 @@ def write(sweep: Sweep, folder: Path = REPORTS) -> Path:
     place = folder_of(sweep, folder)
     trials = [
         {"trial": trial.trial_id, "name": trial.trial.name, "choices": dict(trial.trial.choices)}
-        | {"config": trial.trial.config, "score": trial.ends.score}
+        | {"config": redacted_json(trial.trial.config), "score": trial.ends.score}
         for trial in sweep.plan.trials
     ]
     for name, content in (("leaderboard", sweep.board.to_json()), ("measured", sweep.board.measured()), ("trials", trials)):

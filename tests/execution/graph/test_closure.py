@@ -22,7 +22,6 @@ from rag.config.build import Components
 from rag.config.experiment import Experiment, load
 from rag.config.identity import closure, code_identity
 from rag.config.search_space import Trial
-from rag.core import redaction
 from rag.core.errors import ConfigError
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
@@ -32,6 +31,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import config_of
 from rag.pipeline import steps
+from rag.reporting.terminal import output
 
 TRUSTED = ("support",)
 TALK = [
@@ -171,12 +171,12 @@ def test_code_outside_of_a_key_is_noticed(ran: Ran, monkeypatch: pytest.MonkeyPa
     fuse: Callable[..., object] = steps.fuse
 
     def detour(*parts: object) -> object:
-        redaction.redacted_json("")
+        output.shortened("", 9)
         return fuse(*parts)
 
     monkeypatch.setattr(steps, "fuse", detour)
     run(made)
-    assert unkeyed(made.graph, ran) == {("fuse", "rag.core.redaction")}
+    assert unkeyed(made.graph, ran) == {("fuse", "rag.reporting.terminal.output")}
 
 
 ENTRY = '    return Entry({"positions": rankings.positions, "scores": rankings.scores, **ranks})\n'

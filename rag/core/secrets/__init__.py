@@ -1,0 +1,1 @@
+"""Secrets in texts: keys, passwords and tokens, found by their form or by the name before them."""

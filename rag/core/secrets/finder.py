@@ -1,0 +1,76 @@
+"""Secrets of a text: by form, by name, and by form across the ends of lines."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import accumulate
+
+from rag.core.secrets.named import named_values
+from rag.core.secrets.places import Find, stable
+from rag.core.secrets.shapes import GENERIC, shape_rules
+
+BROKEN = re.compile(r"(?<=[\w+/=.~-])[ \t]*\r?\n[ \t]*(?=[\w+/=.~-]{2})")
+"""An end of line between two parts of what may be one value, as PDF readers cut it."""
+
+PART, LONGEST = re.compile(r"[\w+/=.~-]+"), 60
+WORD = re.compile(r"[A-Za-z]?[a-z]{0,13}[.,]?|[\d.,-]+")
+"""A part that is rather a word or a number than a part of a value."""
+
+PREFIX, MIXED = re.compile(r"[A-Za-z]{2,}[-_]"), re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d")
+"""The beginning of many keys; letters with digits."""
+
+
+def find_secrets(text: str, but: Collection[str] = ()) -> list[Find]:
+    """The secrets of a text in reading order, without overlaps; rules named in `but` are not applied."""
+    return stable(text, lambda current: _finds(current, but))
+
+
+def in_characters(text: str, find: Callable[[bytes], Iterable[Find]]) -> list[Find]:
+    """The finds of a function of UTF-8, at their places in characters."""
+    data = text.encode("utf-8", "replace")
+    found = sorted(find(data))
+    if len(data) == len(text) or not found:
+        return found
+    edges = sorted({edge for each in found for edge in each[:2]})
+    pieces = zip([0, *edges], edges, strict=False)
+    places = dict(zip(edges, accumulate(len(data[start:end].decode("utf-8", "ignore")) for start, end in pieces), strict=True))
+    return [each._replace(start=places[each.start], end=places[each.end]) for each in found]
+
+
+def _finds(text: str, but: Collection[str]) -> Iterator[Find]:
+    yield from (find for find in in_characters(text, _by_form_and_name) if find.rule not in but)
+    breaks = [match.span() for match in BROKEN.finditer(text) if _cuts(text, *match.span())]
+    if breaks:
+        yield from (find for find in _across(text, breaks) if find.rule not in but)
+
+
+def _cuts(text: str, start: int, end: int) -> bool:
+    """Whether the sides of an end of line look like parts of a value: neither is a word, and one has a prefix or digits."""
+    left, right = text[max(0, start - LONGEST) : start].split(), PART.match(text, end, end + LONGEST)
+    if not left or not right or WORD.fullmatch(left[-1]) or WORD.fullmatch(right[0]):
+        return False
+    return PREFIX.search(left[-1]) is not None or any(MIXED.search(part) for part in (left[-1], right[0]))
+
+
+def _by_form_and_name(data: bytes) -> Iterator[Find]:
+    yield from _by_form(data)
+    yield from named_values().finds(data)
+
+
+def _by_form(data: bytes) -> Iterator[Find]:
+    for rule in shape_rules().candidates(data):
+        yield from (Find(start, end, rule.name, rule.rank) for start, end in rule.places(data))
+
+
+def _across(text: str, breaks: list[tuple[int, int]]) -> Iterator[Find]:
+    """Values by form that only the text without some of its line ends shows, at their places in the text."""
+    edges = [0, *(edge for span in breaks for edge in span), len(text)]
+    joined = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+    removed = list(accumulate(end - start for start, end in breaks))
+    places = [start - shift for (start, _), shift in zip(breaks, [0, *removed], strict=False)]
+    for find in in_characters(joined, _by_form):
+        first, last = bisect_right(places, find.start), bisect_right(places, find.end - 1)
+        is_sure = not find.rank or any(map(str.isdigit, joined[find.start : find.end]))
+        if first < last and find.rule != GENERIC and is_sure:
+            before, after = (removed[count - 1] if count else 0 for count in (first, last))
+            yield find._replace(start=find.start + before, end=find.end + after)
