@@ -21,8 +21,8 @@ SHARE, SHORT_SHARE = 0.9, 0.96
 LENGTHY = 256
 SHORT = 32
 """Quotes with fewer reduced characters must be in one piece."""
-NEAR = 40
-"""Reduced characters between a number and the pieces around it, beyond their distance in the quote."""
+NEAR = 16
+"""Reduced characters between a number and the pieces around it, beyond their distance in the quote, for each of its own."""
 MEAN = 32
 """A quote is in one piece and one more for each MEAN characters, at most; numbers alone are not counted."""
 GLUED = 4
@@ -180,7 +180,7 @@ class _Tiling:
         size, *sides = gap
         near = [side for side in sides if side >= 0]
         places = [at for at in self._occurrences(self.quote.text[start:end]) if self._common(start, at) >= end - start]
-        places = [at for at in places if any(abs(at - side) <= size + NEAR for side in near)]
+        places = [at for at in places if any(abs(at - side) <= size + NEAR * (end - start) for side in near)]
         if places:
             self._take(start, min(places, key=lambda at: min(abs(at - side) for side in near)), end - start)
         return bool(places)
