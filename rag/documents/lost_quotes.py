@@ -100,12 +100,19 @@ def cause_of(document: Document, quoted: Quoted, text: Reduced, dropped: Dropped
     return "parser", MISSING
 
 
+def redacted_in(document: Document, quoted: Quoted, text: Reduced, cover: Cover) -> list[str]:
+    """The rules of the placeholders between the pieces of a quote that was found without its values."""
+    gaps = _Gaps(document, reduced(quoted.text), text, ())
+    rules = gaps.rules(cover) if document.redactions and cover.share < 1 else []
+    return rules if gaps.redacted else []
+
+
 def _around(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) -> list[str]:
     """The rules of the values in a reduced quote that lies over the placeholder at `at`; empty if it does not."""
     for before in range(min(len(quote), at), -1, -1):
         if text.text.startswith(quote[:before], at - before) and HOLE not in text.text[at - before : at]:
             rules, rest = _behind(quote[before:], text, at, holes)
-            if rules and before + rest >= CONTEXT // 2:
+            if rules and before + rest >= CONTEXT:
                 return rules
     return []
 

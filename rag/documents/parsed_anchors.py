@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from rag.core.errors import DataError
 from rag.core.pages import page_at
 from rag.core.records import Anchor, Document, Fate, Redaction, Span
-from rag.documents.lost_quotes import Dropped, Quoted, before_redaction, cause_of, laid_over
+from rag.documents.lost_quotes import Dropped, Quoted, before_redaction, cause_of, laid_over, redacted_in
 from rag.documents.quote_pieces import LENGTHY, Cover, covers, tiled
 from rag.documents.reduced_text import HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences, rendered
@@ -43,6 +43,8 @@ def resolve(document: Document, quoted: Quoted, where: str, dropped: Dropped = (
     masked = reduced(_masked(document.text, document.redactions))
     places = [place for place in covers(reduced(quoted.text), masked) if _breaks(document.text, masked, place)]
     chosen = _chosen(document, quoted, [_on_page(document, quoted, masked, place) for place in places], masked)
+    if chosen and (rules := redacted_in(document, quoted, masked, chosen)):
+        return lost(document.doc_id, quoted, "redaction", ", ".join(rules))
     if chosen:
         spans = [masked.offsets(*stretch) for stretch in chosen.stretches()]
         same = _same(document.text, quoted.text, spans[0][0], spans[-1][1])
