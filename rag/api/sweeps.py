@@ -119,8 +119,11 @@ def load_experiment(name: str, overrides: Sequence[str] = ()) -> Experiment:
 
 
 def plan(name: str, overrides: Sequence[str] = ()) -> PlanResult:
-    """Plan an experiment; UserError for anything in it that cannot run."""
-    return PlanResult(sweeps.prepare(experiment.load(name, overrides)))
+    """Plan an experiment; UserError for anything in it that cannot run.
+
+    UnparsedError counts files of the corpus that are not parsed yet: before that, the keys of stages are not known.
+    """
+    return PlanResult(sweeps.prepare(experiment.load(name, overrides), parses=False))
 
 
 def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> SweepResult:

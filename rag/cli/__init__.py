@@ -16,6 +16,7 @@ from rag.cli import bundles, data, gates, judges, listing, questions, review, se
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
 from rag.core.errors import CRASHED, BudgetError, UserError
+from rag.documents.progress import WATCH
 
 VERBS = (listing, sweeps, verdicts, questions, studies, gates, data, review, judges, bundles, serving, stores)
 """The modules whose import adds their verbs to the app."""
@@ -37,6 +38,8 @@ def main() -> None:
     if sys.stderr is None or not sys.stderr.isatty():
         # In a file, each step of a library's progress bar would be a line.
         os.environ.update(NO_BARS)
+    else:
+        WATCH.set(_files_progress)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Characters that the output cannot encode are escaped: a dash must not end a command.
@@ -44,6 +47,13 @@ def main() -> None:
     with warnings.catch_warnings():
         code = _exit_code()
     sys.exit(CRASHED if _output_failed() else code)
+
+
+def _files_progress(total: int) -> Any:
+    """A bar for reading files."""
+    from rag.reporting.terminal.progress import FilesProgress
+
+    return FilesProgress(total)
 
 
 def _exit_code() -> int:

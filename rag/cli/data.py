@@ -14,16 +14,16 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
 
     Exit code 2 if there is a problem. A file that cannot be read is one; the set can be used without it.
     """
-    from rag.config.build import Components
-    from rag.config.compose import plugins
     from rag.core.errors import together
     from rag.evaluation.data.validation import look
+    from rag.execution.graph.plan import components_for
+    from rag.execution.store import maintenance
     from rag.execution.sweep.open_config import config_of
     from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.store_contents import dataset, skipped
 
     config = config_of([f"dataset={name}", *(overrides or ())])
-    components = Components(plugins())
+    components = components_for(maintenance.at(config["store"]))
     seen = look(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
     if as_json:
         print_json(seen.to_json())

@@ -51,14 +51,14 @@ def review(
 def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":
     """The questions of a set in the native format; ConfigError for another format."""
     from rag.components.loaders.native_questions import NativeQuestions
-    from rag.config.build import Components
-    from rag.config.compose import plugins
     from rag.core.errors import ConfigError
     from rag.evaluation.data.review.question_file import QuestionFile
+    from rag.execution.graph.plan import components_for
+    from rag.execution.store import maintenance
     from rag.execution.sweep.open_config import config_of
 
     config = config_of([f"dataset={name}", *overrides])
-    components = Components(plugins())
+    components = components_for(maintenance.at(config["store"]))
     questions = components.role("dataset", config["dataset"])
     if not isinstance(questions, NativeQuestions):
         what = f"{name!r} has a format that cannot be written"

@@ -34,11 +34,11 @@ def verify(store: Place = ".rag/store", as_json: Json = False) -> None:
 @stores.command()
 def gc(
     store: Place = ".rag/store",
-    days: Annotated[float, typer.Option(min=0, help="Remove stage results that are older than this.")] = 30.0,
+    days: Annotated[float, typer.Option(min=0, help="Remove stage results and parsed files that are older.")] = 30.0,
     old: Annotated[bool, typer.Option("--old", help="Also remove stage results of other versions of the code.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remove old stage results and leftovers of killed processes; vectors, scores by pair and replies stay."""
+    """Remove old stage results, parsed files and leftovers of killed processes; vectors, scores by pair and replies stay."""
     from rag.execution.graph.stage_graph import stage_code
     from rag.execution.store import maintenance
     from rag.reporting.terminal.output import print_json, print_line

@@ -16,12 +16,23 @@ from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overri
 
 @app.command()
 def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Show what a sweep would run, reuse and take. Nothing is computed."""
+    """Show what a sweep would run, reuse and take. Nothing is computed.
+
+    Where files of the corpus are not parsed yet, only these are counted: the stages after them depend on their texts.
+    """
     from rag.api import sweeps
-    from rag.reporting.terminal.output import print_json
+    from rag.execution.graph.unparsed_files import UnparsedError
+    from rag.reporting.terminal.output import print_json, print_line
     from rag.reporting.terminal.plans import planned
 
-    made = sweeps.plan(experiment, overrides or ())
+    try:
+        made = sweeps.plan(experiment, overrides or ())
+    except UnparsedError as error:
+        if as_json:
+            print_json({"experiment": experiment, "files": error.found.to_json(), "stages": None})
+        else:
+            print_line(f"{error.found}.\nThe stages after them are known when they are parsed, by a sweep for example.")
+        return
     shares = made.unread
     print_json(made.to_json() | {"unread": shares}) if as_json else planned(made.prepared.plan, shares)
 

@@ -3,7 +3,7 @@
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -11,6 +11,8 @@ from pathlib import Path, PurePosixPath
 from rag.core.errors import DataError
 
 HIDDEN, FOLDER_LINK, ODD, NOT_TEXT, CLOSED = "hidden", "link to a folder", "no regular file", "not UTF-8", "not readable"
+OVER, CRASHED, OUTSIDE = "over a limit", "crashed its parser", "link out of the folder"
+NOT_NAMED, TWICE = "name not UTF-8", "name of another file"
 KINDS = 5
 """The number of kinds of files that a tally names."""
 
@@ -55,28 +57,40 @@ def _counted(kinds: Counter[str]) -> str:
 def listed(folder: Path, patterns: Sequence[str]) -> tuple[dict[str, Path], list[Skipped]]:
     """The files that match a pattern, without regard to case, by name, and all other files.
 
-    A name is relative to the folder, with `/`, in Unicode NFC. DataError for two files of one name, and for a link that leaves
-    the folder, because a corpus from elsewhere could ask for any file of this machine.
+    A name is relative to the folder, with `/`, in Unicode NFC. A link that leaves the folder is not followed, because a corpus
+    from elsewhere could ask for any file of this machine; DataError if the folder itself is one.
     """
     refuse_escape(folder, folder.parent)
     files: dict[str, Path] = {}
     skipped: list[Skipped] = []
     for path in _entries(folder, skipped):
         name = _name(path, folder)
-        if path.is_symlink():
-            refuse_escape(path, folder)
         wanted = any(_matches(PurePosixPath(name.lower()).parts, PurePosixPath(pattern.lower()).parts) for pattern in patterns)
         if path.is_dir():
             skipped.append(Skipped(name, FOLDER_LINK))
         elif not wanted:
             skipped.append(Skipped(name, _unwanted(path.suffix.lower(), patterns)))
-        elif not path.is_file():
-            skipped.append(Skipped(name, ODD, wanted=True))
-        elif name in files:
-            raise DataError(str(path), f"has the same name as {files[name]} in Unicode NFC", "rename one of them")
+        elif fault := _fault(name, path, folder, files):
+            skipped.append(fault)
         else:
             files[name] = path
     return files, skipped
+
+
+def _fault(name: str, path: Path, folder: Path, files: Mapping[str, Path]) -> Skipped | None:
+    """Why a file that matches is not read; None for a file to read."""
+    try:
+        name.encode("utf-8")
+        refuse_escape(path, folder)
+    except UnicodeEncodeError:
+        return Skipped(name.encode("utf-8", "replace").decode(), NOT_NAMED, wanted=True)
+    except DataError as error:
+        return Skipped(name, OUTSIDE, error.what, wanted=True)
+    if not path.is_file():
+        return Skipped(name, ODD, wanted=True)
+    if name in files:
+        return Skipped(name, TWICE, f"has the same name as {files[name]} in Unicode NFC", wanted=True)
+    return None
 
 
 def refuse_escape(path: Path, folder: Path) -> None:

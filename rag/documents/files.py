@@ -1,5 +1,7 @@
 """Reading files as UTF-8 text; errors name file, line and byte."""
 
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,14 +20,23 @@ def read_text(path: Path) -> str:
     return decode(read_bytes(path), str(path))
 
 
-def read_bytes(path: Path) -> bytes:
-    """The whole file; DataError if it is missing or cannot be read."""
-    if not path.is_file():
-        raise missing_file(path)
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """The whole file; DataError if it is missing, is no regular file, cannot be read, or has more than `most` bytes."""
     try:
-        return path.read_bytes()
+        # Without waiting: a pipe may have taken the place of the file.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise missing_file(path)
+            data = file.read(-1 if most is None else most + 1)
+    except FileNotFoundError as error:
+        raise missing_file(path) from error
     except OSError as error:
+        if not path.is_file():
+            raise missing_file(path) from error
         raise DataError(str(path), f"cannot be read: {error.strerror}", "check its permissions") from error
+    if most is not None and len(data) > most:
+        raise DataError(str(path), f"is larger than {most >> 20} MB", "split it, or leave it out")
+    return data
 
 
 def decode(raw: bytes, where: str) -> str:

@@ -72,7 +72,7 @@ class _Blocks:
     def __init__(self, page: Any) -> None:
         self.outlines = Page(page.page_num, page.width, page.height, [])
         self._blocks: list[Any] = [block for block in page.blocks if _texts(block)]
-        texts = [" ".join(_texts(block)) for block in self._blocks]
+        texts = [lost_text.letters("".join(_texts(block))) for block in self._blocks]
         self._texts, self._tables = texts, [_texts(block) for block in self._blocks if block.kind == "table"]
         self.is_torn = not texts or self._is_torn(page.text.split("\n"), [item.text for item in page.text_items])
         boxes = [_points(block.bbox) for block in self._blocks]

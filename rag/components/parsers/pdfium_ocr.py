@@ -14,14 +14,14 @@ from rag.documents.pages.pdf_files import reading
 class PdfiumOcrParser:
     """Reads PDF files as PdfiumParser, and recognises the text of pages that are scanned images, by RapidOCR on the CPU.
 
-    `most_scanned` is the number of pages that are recognised in a file, the others are noted: a page takes one to three
-    seconds. `resolution` is that of the image of a page, in pixels per inch.
+    `most_scanned` is the number of pages that are recognised in a file, the others are noted: a full page takes about five
+    seconds of CPU. `resolution` is that of the image of a page, in pixels per inch: memory grows with its square.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = ("pdf",)
     in_process: ClassVar[bool] = False
 
-    def __init__(self, most_pages: int = 2000, most_scanned: int = 10, resolution: int = 150) -> None:
+    def __init__(self, most_pages: int = 2000, most_scanned: int = 4, resolution: int = 110) -> None:
         self._most_pages, self._most_scanned, self._resolution = most_pages, most_scanned, resolution
 
     @cached_property

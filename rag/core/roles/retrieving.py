@@ -30,7 +30,8 @@ class Loader(Protocol):
 class Parser(Protocol):
     """Reads files of some formats. `suffixes` are their suffixes in lower case, without the dot.
 
-    A parser runs in a process of its own, with limits, unless `in_process` is True: then it only decodes text.
+    A parser runs in a process of its own, with limits, unless `in_process` is True: then it only decodes text. That process
+    builds it again: a parser keeps every parameter of its constructor as an attribute of the same name.
     """
 
     suffixes: ClassVar[tuple[str, ...]]

@@ -7,17 +7,24 @@ from collections.abc import Iterator, Sequence
 from rag.core.records import Box
 from rag.documents.pages.lines import Line
 
+SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
+SHORT = 5
+"""Letters and digits of a stretch from which it is not lost if the blocks hold it anywhere."""
 GAP = re.compile(r"\s{2,}")
 
 
 def letters(text: str) -> str:
     """The letters and digits of a text, in lower case."""
+    if text.isascii():
+        return text.lower().encode().translate(None, SIGNS).decode()
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def torn(lines: Sequence[str], blocks: Sequence[str]) -> float:
-    """The share of the letters of lines whose words are in no single block: reading a table by column tears its rows."""
-    kept = [letters(block) for block in blocks]
+def torn(lines: Sequence[str], kept: Sequence[str]) -> float:
+    """The share of the letters of lines whose words are in no single block: reading a table by column tears its rows.
+
+    `kept` are the letters of the blocks.
+    """
     whole, lost, total = "".join(kept), 0, 0
     for line in lines:
         wanted = letters(line)
@@ -29,26 +36,26 @@ def torn(lines: Sequence[str], blocks: Sequence[str]) -> float:
 
 
 def mixed(cells: Sequence[str], content: str) -> float:
-    """The share of the letters of a table in cells whose words do not follow one another in the `content` of the page."""
-    kept, whole = [letters(cell) for cell in cells], letters(content)
-    return sum(len(cell) for cell in kept if cell not in whole) / max(sum(map(len, kept)), 1)
+    """The share of the letters of a table in cells whose words do not follow one another in the `content` of its page."""
+    kept, whole = [letters(cell) for cell in cells], letters(content) if any(" " in cell for cell in cells) else ""
+    mixing = sum(len(short) for cell, short in zip(cells, kept, strict=True) if " " in cell and short not in whole)
+    return mixing / max(sum(map(len, kept)), 1)
 
 
-def pieces(text: str, height: float, blocks: Sequence[str]) -> list[Line]:
-    """The stretches of the `text` of a page that are not in its `blocks`, at about their heights, without a width.
+def pieces(text: str, height: float, kept: Sequence[str]) -> list[Line]:
+    """The stretches of the `text` of a page that its blocks lack, at about their heights, without a width.
 
-    A stretch counts as lost if the blocks lack all of its letters and digits, wherever they are: a reader may reorder a text,
-    but not drop it. The last lines come first: page numbers are there.
+    A stretch counts as lost if all of its letters and digits are missing from the letters `kept` of the blocks, wherever these
+    are: a reader may reorder a text, but not drop it. The last lines come first: page numbers are there.
     """
-    missing = Counter(letters(text))
-    missing.subtract("".join(map(letters, blocks)))
-    missing = +missing
+    whole = "".join(kept)
+    missing = Counter(letters(text)) - Counter(whole)
     found: list[Line] = []
     for line in _stretches(text, height) if missing else ():
-        wanted = Counter(letters(line.text))
-        if wanted and wanted <= missing:
+        wanted = letters(line.text)
+        if wanted and (len(wanted) < SHORT or wanted not in whole) and (counted := Counter(wanted)) <= missing:
             found.append(line)
-            missing -= wanted
+            missing -= counted
     return found
 
 

@@ -75,10 +75,10 @@ class PdfiumFile:
             page.close()
 
     def image(self, number: int, resolution: int) -> Any:
-        """A page (from 1) as an array of shape (height, width, 3), blue before red; at most 4,000 pixels high or wide."""
+        """A page (from 1) as an array of shape (height, width, 3), blue before red; at most 2,000 pixels high or wide."""
         page = self.document[number - 1]
         try:
-            scale = min(resolution / 72, 4000 / max(*page.get_size(), 1))
+            scale = min(resolution / 72, 2000 / max(*page.get_size(), 1))
             return page.render(scale=scale, rev_byteorder=False).to_numpy()[:, :, :3].copy()
         finally:
             page.close()

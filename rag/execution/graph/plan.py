@@ -20,6 +20,7 @@ from rag.execution.graph import cost_estimate
 from rag.execution.graph.cost_estimate import Forecast, Outlook
 from rag.execution.graph.stage_graph import Graph, Stage, golden_of
 from rag.execution.graph.trial_graph import Ends, add_trial
+from rag.execution.graph.unparsed_files import refuse_unparsed
 from rag.execution.store import budget
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_replies import stored
@@ -107,9 +108,15 @@ def components_for(store: Store, ledger: Ledger | None = None) -> Components:
     return Components(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
 
 
-def make(experiment: Experiment, store: Store) -> Plan:
-    """Compose, build and key every trial; ProblemsError with the errors of all trials."""
-    return assemble(experiment, experiment.trials(), store)
+def make(experiment: Experiment, store: Store, parses: bool = True) -> Plan:
+    """Compose, build and key every trial; ProblemsError with the errors of all trials.
+
+    UnparsedError where files of a corpus are not parsed yet and `parses` is False.
+    """
+    trials = experiment.trials()
+    if not parses:
+        refuse_unparsed((trial.config for trial in trials), components_for(store))
+    return assemble(experiment, trials, store)
 
 
 def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None) -> Plan:

@@ -10,10 +10,11 @@ from rag.config.identity import digest
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
 from rag.core.records import Reply, Request
-from rag.core.roles import BoundedCost, Embedder, Generator, PartialBatches, StoredReplies, fingerprint
+from rag.core.roles import BoundedCost, Embedder, Generator, Parser, PartialBatches, Redactor, StoredReplies, fingerprint
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_vectors import StoredEmbedder, item_id
 from rag.execution.store.store import Entry, Store
+from rag.execution.store.stored_parses import StoredParser, StoredRedactor
 
 REPLIES = 16
 """Requests that are sent between two writes."""
@@ -119,9 +120,13 @@ class StoredGenerator:
 
 
 def stored(store: Store, ledger: Ledger, component: Any, identity: str) -> Any:
-    """The component in a wrapper that stores the vectors of an embedder, or the replies of a costly generator."""
+    """The component in a wrapper that stores vectors of an embedder, contents of a parser, or replies of a costly generator."""
     if isinstance(component, Embedder):
         return StoredEmbedder(component, store, identity)
+    if isinstance(component, Parser):
+        return StoredParser(component, store, identity)
+    if isinstance(component, Redactor):
+        return StoredRedactor(component, identity)
     if isinstance(component, Generator) and getattr(component, "costly", False):
         return StoredGenerator(component, store, identity, ledger)
     return component

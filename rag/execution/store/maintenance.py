@@ -10,9 +10,12 @@ from rag.config.parameters import yaml_text
 from rag.core.errors import StoreError
 from rag.execution.store.store import Store
 
-SPACES = ("stages", "rates", "vectors", "pairs", "replies", "judgements", "ledger", "looks", "latencies", "cards")
-AGES = ("stages", "latencies", "ledger")
-"""Spaces that `collect` clears. The others are costly to compute and shared by all trials, or count looks at a holdout."""
+SPACES = ("stages", "parses", "rates", "vectors", "pairs", "replies", "judgements", "ledger", "looks", "latencies", "cards")
+AGES = ("stages", "parses", "latencies", "ledger")
+"""Spaces that `collect` clears: `parses` hold texts of files that may be gone.
+
+The others are costly to compute and shared by all trials, or count looks at a holdout.
+"""
 
 
 def at(root: Any) -> Store:
@@ -73,7 +76,7 @@ def verify(store: Store) -> dict[str, Any]:
 
 
 def collect(store: Store, days: float, code: str = "") -> dict[str, Any]:
-    """Remove stage results that were written more than `days` ago, and temporary files of processes that ended.
+    """Remove stage results and parsed files older than `days`, and temporary files of processes that ended.
 
     With `code`, a hash of the code of stages, stage results of other code are removed at any age.
     """

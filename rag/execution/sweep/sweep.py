@@ -85,10 +85,13 @@ class Prepared:
         return self.plan.trials[0]
 
 
-def prepare(experiment: Experiment) -> Prepared:
-    """Plan an experiment; UserError where it, its store, its objective or its executor is not valid."""
+def prepare(experiment: Experiment, parses: bool = True) -> Prepared:
+    """Plan an experiment; UserError where it, its store, its objective or its executor is not valid.
+
+    UnparsedError where files of a corpus are not parsed yet and `parses` is False.
+    """
     store, settings = store_of(experiment)
-    made = plan.make(experiment, store)
+    made = plan.make(experiment, store, parses)
     selection.rule.selection_rule(made, leaderboard.objective_of(made))
     ablations.check(made)
     return Prepared(made, store, settings)

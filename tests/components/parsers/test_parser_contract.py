@@ -13,7 +13,7 @@ from rag.core.records import BLOCKS, Block, Parsed
 from rag.core.roles import Parser
 
 GARBAGE = bytes(range(255, 127, -1)) * 4
-CONTAINERS = {"pdf", "docx", "pptx", "xlsx", "ods"}
+CONTAINERS = {"pdf", "docx", "pptx", "xlsx", "xlsm"}
 """Formats in which neither nothing nor garbage is a file."""
 
 

@@ -1,0 +1,205 @@
+"""Word documents (Office Open XML) → Markdown."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from rag.components.parsers.docx_styles import VAL, Numbering, Style, Styles, W, number_of, value
+from rag.components.parsers.docx_text import PAGE, Inline, style_name
+from rag.components.parsers.markdown_text import MarkdownText, one_line
+from rag.components.parsers.office_properties import properties
+from rag.components.parsers.refusals import refusal
+from rag.components.parsers.zip_limits import checked_zip, transitional
+from rag.core.records import Block, Parsed
+
+FURNITURE = ("header", "footer")
+WRAPPERS = tuple(W + name for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"))
+PARAGRAPH, TABLE, ROW, CELL = (W + name for name in ("p", "tbl", "tr", "tc"))
+
+
+class DocxParser:
+    """Word documents: headings by style, lists, tables, formulas (LaTeX), footnotes, text boxes; headers and footers last.
+
+    Insertions that are tracked are text, deletions, comments and hidden texts are left out. Notes follow the paragraph that
+    names them. Pages are those of the last rendering that the file keeps, 0 if it keeps none. The text of a merged cell is in
+    its first place.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ("docx",)
+    in_process: ClassVar[bool] = False
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        """The document; DataError for another, an encrypted or a damaged file."""
+        from docx import Document
+
+        archive = checked_zip(data, name, "a Word document")
+        with refusal(name, "a Word document"):
+            document = Document(io.BytesIO(transitional(archive, data)))
+            return _Reader(document).read()
+
+
+class _Reader:
+    def __init__(self, document: Any) -> None:
+        self.document, self.text, self.left_out = document, MarkdownText(), Counter[str]()
+        parts = {relation.reltype.rpartition("/")[2]: relation for relation in document.part.rels.values()}
+        self.parts = {kind: relation.target_part for kind, relation in parts.items() if not relation.is_external}
+        self.styles = Styles(document.styles.element)
+        self.numbering = Numbering(self._root("numbering"))
+        self.notes = {
+            kind: {note.get(W + "id"): note for note in self._children_of(kind)} for kind in ("footnotes", "endnotes")
+        }
+        body = document.element.body
+        self.page = 1 if next(body.iter(W + "lastRenderedPageBreak"), None) is not None else 0
+        used = {node.get(VAL) for node in body.iter(W + "pStyle")}
+        self.shift = int(any(self.styles.of(name).level == 0 for name in used))
+
+    def read(self) -> Parsed:
+        """The document with its body first, then headers and footers."""
+        self._blocks(self.document.element.body)
+        pages = self.page
+        relations = [relation for relation in self.document.part.rels.values() if not relation.is_external]
+        furniture = [relation.target_part for relation in relations if relation.reltype.rpartition("/")[2] in FURNITURE]
+        texts = [one_line(" ".join(self._words(part.element))) for part in furniture]
+        for text in dict.fromkeys(text for text in texts if re.search(r"[^\W\d_]", text)):
+            self.text.paragraph(text, kind="marginalia")
+        self.left_out["comments"] = len(list(self._children_of("comments")))
+        notes = [f"{what} left out: {count}" for what, count in sorted(self.left_out.items()) if count]
+        return self.text.parsed(properties(self.document.core_properties), pages, notes)
+
+    def _root(self, kind: str) -> Any | None:
+        from docx.oxml.parser import parse_xml
+
+        part = self.parts.get(kind)
+        return parse_xml(part.blob) if part is not None else None
+
+    def _children_of(self, kind: str) -> Iterator[Any]:
+        root = self._root(kind)
+        return iter(()) if root is None else (node for node in root if node.get(W + "type", "normal") == "normal")
+
+    @property
+    def _place(self) -> Block:
+        return Block("", 0, 0, self.page)
+
+    def _blocks(self, container: Any) -> None:
+        for node in _content(container):
+            if node.tag == PARAGRAPH:
+                self._paragraph(node)
+            elif node.tag == TABLE:
+                self._table(node)
+            elif node.tag == W + "altChunk":
+                self.left_out["embedded documents"] += 1
+
+    def _inline(self, node: Any) -> Inline:
+        inline = Inline().read(node)
+        self.left_out.update(inline.left_out)
+        return inline
+
+    def _label(self, node: Any, style: Style) -> tuple[str, int] | None:
+        """The label of a paragraph in a list, and its level; None for other paragraphs."""
+        number = number_of(node.find(W + "pPr"), style.number)
+        return None if number is None else (self.numbering.label(number), number[1])
+
+    def _paragraph(self, node: Any) -> None:
+        style, inline = self.styles.of(style_name(node)), self._inline(node)
+        outline = value(node, f"{W}pPr/{W}outlineLvl")
+        level = int(outline) + 1 if outline and int(outline) < 9 else style.level
+        label, text = self._label(node, style), inline.text
+        if level is not None and text.strip():
+            self._turn(text[: len(text) - len(text.lstrip())])
+            self.text.heading(level + self.shift, f"{label[0] if label else ''} {text}", self._place)
+            self._turn(text.strip())
+        elif label and text.strip():
+            mark = label[0] if label[0].rstrip(".").isdecimal() and label[0].endswith(".") else f"- {label[0]}".strip()
+            item = text.strip().replace("\n", " ")
+            self._pieces("list", f"{text[: len(text) - len(text.lstrip())]}{'    ' * min(label[1], 8)}{mark} {item}")
+        elif style.is_code:
+            self._turn(text)
+            self.text.code(text.replace(PAGE, ""), place=self._place)
+        else:
+            self._pieces("text", text)
+        self._appended(inline)
+
+    def _turn(self, text: str) -> None:
+        self.page += text.count(PAGE) if self.page else 0
+
+    def _pieces(self, kind: str, text: str) -> None:
+        """A block for each page of a paragraph."""
+        joint = None
+        for number, piece in enumerate(text.split(PAGE)):
+            self._turn(PAGE if number else "")
+            before = len(self.text.blocks)
+            if kind == "list":
+                self.text.add("list", piece.rstrip(), self._place, joint)
+            else:
+                self.text.paragraph(piece, self._place, joint=joint)
+            joint = " " if len(self.text.blocks) > before else joint
+
+    def _appended(self, inline: Inline) -> None:
+        """The footnotes, pictures and text boxes of a paragraph."""
+        for words in inline.pictures:
+            if one_line(words):
+                self.text.add("figure", f"![{one_line(words)}]()", self._place)
+        for kind, name in inline.notes:
+            if (note := self.notes[kind].pop(name, None)) is not None:
+                self.text.paragraph(one_line(" ".join(self._words(note))), self._place, kind="footnote")
+        for box in inline.boxes:
+            self._blocks(box)
+
+    def _table(self, table: Any) -> None:
+        rows = [list(_content(row, CELL)) for row in _content(table, ROW)]
+        if len(rows) == 1 and len(rows[0]) == 1:
+            self._blocks(rows[0][0])
+            return
+        cells, pages, after = list[list[str | None]](), list[int](), list[Inline]()
+        for node, row in zip(_content(table, ROW), rows, strict=True):
+            line: list[str | None] = [None] * _span(node, f"{W}trPr/{W}gridBefore")
+            for cell in row:
+                words = "" if _is_continued(cell) else " ".join(self._words(cell, after))
+                line += [words, *[None] * (_span(cell, f"{W}tcPr/{W}gridSpan") - 1)]
+            joined = "".join(text or "" for text in line)
+            first = joined[: len(joined) - len(joined.lstrip())].count(PAGE) if self.page else 0
+            pages.append(self.page + first)
+            self._turn(joined)
+            cells.append(line)
+        self.text.table(cells, self._place, pages)
+        for inline in after:
+            self._appended(inline)
+
+    def _words(self, container: Any, after: list[Inline] | None = None) -> Iterator[str]:
+        """The texts of the paragraphs in a cell or a note, with the labels of lists; tables in it as their cells."""
+        for node in _content(container):
+            if node.tag == PARAGRAPH:
+                inline, label = self._inline(node), self._label(node, self.styles.of(style_name(node)))
+                mark = f"{label[0] or '-'} " if label and inline.text.strip() else ""
+                yield mark + inline.text
+                for box in inline.boxes:
+                    yield from self._words(box)
+                if after is not None and inline.notes:
+                    after.append(Inline(notes=inline.notes))
+            elif node.tag == TABLE:
+                for row in _content(node, ROW):
+                    for cell in _content(row, CELL):
+                        yield from self._words(cell, after)
+
+
+def _content(container: Any, tag: str = "") -> Iterator[Any]:
+    """The children of an element with a tag, also those in content controls and tracked insertions; all without a tag."""
+    for node in container:
+        if node.tag in WRAPPERS:
+            yield from _content(node, tag)
+        elif node.tag == tag or not tag:
+            yield node
+
+
+def _span(node: Any, path: str) -> int:
+    """A number of columns; Word allows 63."""
+    columns = value(node, path) or "0"
+    return min(int(columns), 63) if columns.isdecimal() else 0
+
+
+def _is_continued(cell: Any) -> bool:
+    """True for a cell that the merged cell above covers."""
+    merged = cell.find(f"{W}tcPr/{W}vMerge")
+    return merged is not None and merged.get(VAL, "continue") == "continue"

@@ -1,0 +1,44 @@
+"""JSON and JSON lines → Markdown."""
+
+import json
+from typing import Any, ClassVar
+
+from rag.components.parsers.parsed_json import content_of, is_parsed
+from rag.components.parsers.records_text import RecordsText
+from rag.components.parsers.refusals import refusal, refuse_other
+from rag.core.records import Parsed
+from rag.documents.files import decode
+
+
+class JsonParser:
+    """JSON files and files with a JSON value on every line.
+
+    Titles of objects are headings, long texts are paragraphs, other values are items with the path of their keys. The JSON of a
+    document-parsing service is known by its keys and becomes the document that it describes.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ("json", "jsonl")
+    in_process: ClassVar[bool] = False
+
+    def __init__(self, max_values: int) -> None:
+        self.max_values = max_values
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        """The values; DataError for text that is not JSON, with the line of JSON lines."""
+        refuse_other(data, name, "JSON")
+        text = decode(data, name)
+        if name.lower().endswith(".jsonl"):
+            value: Any = [_read(line, f"{name}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        else:
+            value = _read(text, name)
+        with refusal(name, "JSON"):
+            if is_parsed(value):
+                return content_of(value, name)
+            records = RecordsText(name, self.max_values)
+            records.add(value)
+            return records.text.parsed({})
+
+
+def _read(text: str, where: str) -> Any:
+    with refusal(where, "JSON"):
+        return json.loads(text, parse_constant=str)

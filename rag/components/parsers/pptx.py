@@ -1,0 +1,86 @@
+"""Presentations (Office Open XML) → Markdown, a page for every slide."""
+
+import io
+from typing import Any, ClassVar
+
+from rag.components.parsers.docx_math import M, latex
+from rag.components.parsers.markdown_text import MarkdownText, one_line
+from rag.components.parsers.office_properties import properties
+from rag.components.parsers.refusals import refusal
+from rag.components.parsers.zip_limits import checked_zip, transitional
+from rag.core.records import Block, Parsed
+
+P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+"""The same shape again, for programs that do not know its first form."""
+TITLES, MARGINALIA = ("title", "ctrTitle"), ("dt", "ftr", "hdr", "sldNum")
+"""Types of placeholders for titles, and for text around the content."""
+
+
+class PptxParser:
+    """Presentations: titles are headings, paragraphs of one frame a list, with tables and the words on pictures.
+
+    The notes of the speaker follow their slide as footnotes.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ("pptx",)
+    in_process: ClassVar[bool] = False
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        """All slides; DataError for another, an encrypted or a damaged file."""
+        from pptx import Presentation
+
+        archive = checked_zip(data, name, "a presentation")
+        with refusal(name, "a presentation"):
+            deck = Presentation(io.BytesIO(transitional(archive, data)))
+            text, slides = MarkdownText(), list(deck.slides)
+            for number, slide in enumerate(slides, 1):
+                place = Block("", 0, 0, number)
+                for copy in list(slide.element.iter(FALLBACK)):
+                    copy.getparent().remove(copy)
+                shapes = slide.element.iter(P + "sp", P + "graphicFrame", P + "pic")
+                for shape in sorted(shapes, key=lambda node: _role(node) not in TITLES):
+                    _add(text, shape, place)
+                if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+                    text.paragraph(slide.notes_slide.notes_text_frame.text, place, kind="footnote")
+            frames = [frame for slide in slides for frame in slide.element.iter(P + "graphicFrame")]
+            drawn = sum(frame.find(f".//{A}tbl") is None for frame in frames)
+            notes = [f"charts and diagrams left out: {drawn}"] if drawn else []
+            return text.parsed(properties(deck.core_properties), len(slides), notes)
+
+
+def _role(shape: Any) -> str:
+    """The type of a placeholder; empty for other shapes."""
+    found = shape.find(f"{P}nvSpPr/{P}nvPr/{P}ph")
+    return "" if found is None else str(found.get("type", "obj"))
+
+
+def _text(node: Any) -> str:
+    """The text of a paragraph or of a cell, formulas as LaTeX; a line break is a space."""
+    pieces = []
+    for part in node.iter(A + "t", A + "br", A + "p", M + "oMath"):
+        pieces.append(f" ${latex(part)}$ " if part.tag == M + "oMath" else part.text or "" if part.tag == A + "t" else " ")
+    return one_line("".join(pieces))
+
+
+def _add(text: MarkdownText, shape: Any, place: Block) -> None:
+    role, lines = _role(shape), list[tuple[int, str]]()
+    for line in shape.iterfind(f"{P}txBody/{A}p"):
+        properties = line.find(A + "pPr")
+        lines += [(int(properties.get("lvl", "0")) if properties is not None else 0, words)] if (words := _text(line)) else []
+    if (table := shape.find(f".//{A}tbl")) is not None:
+        text.table([[_cell(cell) for cell in row.iterfind(A + "tc")] for row in table.iterfind(A + "tr")], place)
+    elif role in TITLES:
+        text.heading(1, " ".join(line for _, line in lines), place)
+    elif role in MARGINALIA or len(lines) == 1:
+        text.paragraph(" ".join(line for _, line in lines), place, "marginalia" if role in MARGINALIA else "text")
+    elif lines:
+        text.add("list", "\n".join(f"{'    ' * min(level, 8)}- {line}" for level, line in lines), place)
+    elif (words := one_line(shape.xpath("string(.//p:cNvPr/@descr)"))) and shape.tag == P + "pic":
+        text.add("figure", f"![{words}]()", place)
+
+
+def _cell(cell: Any) -> str | None:
+    """The text of a cell; None where a merged cell covers its place."""
+    return None if "1" in (cell.get("hMerge"), cell.get("vMerge")) else _text(cell)

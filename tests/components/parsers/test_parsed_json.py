@@ -1,0 +1,133 @@
+"""JSON of document-parsing services in three forms: the same page of a price list, with its places."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rag.components.parsers.json import JsonParser
+from rag.core.errors import DataError
+from rag.core.records import Parsed
+
+BOX = (0.1, 0.2, 0.5, 0.25)
+CELLS = {"0-2": (0.1, 0.5, 0.9, 0.6), "0-3": (0.1, 0.6, 0.5, 0.7), "0-4": (0.5, 0.6, 0.9, 0.7)}
+TABLE = (
+    '<table id="0-1"><tr><td id="0-2" colspan="2">PRICES</td></tr><tr><td id="0-3">A|1</td><td id="0-4">$2</td></tr></table>'
+)
+TEXT = """## Prices
+
+All prices in dollars.
+
+logo: Zoom
+
+A chart of prices
+
+| PRICES |  |
+| --- | --- |
+| A\\|1 | $2 |
+
+- 1 -"""
+
+
+def legacy() -> dict[str, Any]:
+    """agentic-doc: `chunk_type`, `text`, several groundings with short names of edges."""
+
+    def chunk(name: str, kind: str, text: str) -> dict[str, Any]:
+        grounding = {"page": 0, "box": dict(zip("ltrb", BOX, strict=True)), "image_path": None}
+        return {"chunk_id": name, "chunk_type": kind, "text": text, "grounding": [grounding, {**grounding, "page": 1}]}
+
+    chunks = [
+        chunk("a", "title", "Prices"),
+        chunk("b", "text", "All prices in dollars. <!-- text, from page 0 (l=0.1,t=0.2,r=0.5,b=0.25), with ID b -->"),
+        chunk("c", "logo", "logo: Zoom"),
+        chunk("d", "figure", "A chart of prices"),
+        chunk("e", "table", TABLE),
+        chunk("f", "page_number", "- 1 -"),
+    ]
+    return {"markdown": "", "chunks": chunks, "start_page_idx": 0, "doc_type": "pdf", "metadata": {"page_count": 2}}
+
+
+def edges(box: tuple[float, ...], names: str) -> dict[str, float]:
+    return dict(zip(names.split(), box, strict=True))
+
+
+def ade() -> dict[str, Any]:
+    """ADE Parse: `type`, `markdown` with anchors, one grounding, and a global dictionary of groundings."""
+
+    def where(box: tuple[float, ...], kind: str) -> dict[str, Any]:
+        return {"box": edges(box, "left top right bottom"), "page": 0, "type": kind}
+
+    texts = [
+        ("a", "text", "## Prices\n\nAll prices in dollars."),
+        ("c", "logo", "<::logo: Zoom::>"),
+        ("d", "figure", "<::figure::>A chart of prices<::figure::>"),
+        ("e", "table", TABLE),
+        ("f", "marginalia", "- 1 -"),
+    ]
+    chunks = [
+        {"id": name, "type": kind, "markdown": f"<a id='{name}'></a>\n\n{text}", "grounding": where(BOX, "")}
+        for name, kind, text in texts
+    ]
+    known = {name: where(box, "tableCell") for name, box in CELLS.items()} | {
+        "a": {**where(BOX, "chunkText"), "confidence": 0.9}
+    }
+    metadata = {"page_count": 2, "filename": "prices.pdf", "version": "dpt-2", "failed_pages": [1]}
+    return {"chunks": chunks, "markdown": "", "splits": [], "grounding": known, "metadata": metadata}
+
+
+def tree() -> dict[str, Any]:
+    """Parse v2: pages with elements, and ranges of one Markdown text; pages count from 1."""
+    texts = [("text", "## Prices\n\nAll prices in dollars."), ("logo", "logo: Zoom"), ("figure", "A chart of prices")]
+    texts += [("table", TABLE.replace(' id="0-', ' class="')), ("marginalia", "- 1 -")]
+    markdown, nodes = "", []
+    for number, (kind, text) in enumerate(texts):
+        where = {"page": 1, "range": {"start": len(markdown), "end": len(markdown) + len(text)}}
+        node = {"type": kind, "id": f"{kind}-{number}", "grounding": {**where, "box": edges(BOX, "xmin ymin xmax ymax")}}
+        if kind == "table":
+            places = zip(CELLS.items(), ((0, 0), (1, 0), (1, 1)), strict=True)
+            node["children"] = [
+                {"id": name, "row": row, "col": column, "grounding": {**where, "box": edges(box, "xmin ymin xmax ymax")}}
+                for (name, box), (row, column) in places
+            ]
+        nodes.append(node)
+        markdown += text + "\n\n"
+    pages = [{"type": "page", "children": nodes, "status": "ok"}, {"type": "page", "status": "failed"}]
+    return {"markdown": markdown, "structure": {"type": "document", "children": pages}, "metadata": {"page_count": 2}}
+
+
+def parse(value: Any) -> Parsed:
+    return JsonParser(max_values=1000).parse(json.dumps(value).encode(), "a.json")
+
+
+@pytest.mark.parametrize("form", [legacy, ade, tree, lambda: {"job_id": "j", "status": "completed", "data": ade()}])
+def test_text_kinds_and_places(form: Any) -> None:
+    content = parse(form())
+    assert content.text == TEXT
+    assert content.pages == 2
+    kinds = ["heading", "text", "logo", "figure", "table", "cell", "cell", "cell", "marginalia"]
+    assert [block.kind for block in content.blocks] == kinds
+    assert {block.page for block in content.blocks} == {1}
+    cells = [block for block in content.blocks if block.kind == "cell"]
+    assert [content.text[cell.start : cell.end] for cell in cells] == ["PRICES", "A\\|1", "$2"]
+    if form is not legacy:
+        assert [(cell.name, cell.boxes) for cell in cells] == [(name, (box,)) for name, box in CELLS.items()]
+    assert all(block.boxes == (BOX,) for block in content.blocks if block.kind != "cell")
+
+
+def test_confidence_and_pages_that_failed_are_kept() -> None:
+    content = parse(ade())
+    assert [block.score for block in content.blocks[:3]] == [0.9, 0.9, None]
+    assert content.blocks[0].name == "a"
+    assert content.notes == ("the service failed on pages 1",)
+    assert content.metadata == {"title": "Prices", "source": "prices.pdf", "model": "dpt-2"}
+
+
+def test_a_broken_form_is_one_line() -> None:
+    value = ade()
+    value["chunks"][2] = {"grounding": 3}
+    with pytest.raises(DataError, match="is not readable as JSON of a document-parsing service"):
+        parse(value)
+
+
+def test_other_json_with_chunks_is_not_taken_for_a_document() -> None:
+    assert parse({"chunks": [{"type": "a", "size": 3}]}).text == "## chunks[0]\n\n- type: a\n- size: 3"
