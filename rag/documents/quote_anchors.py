@@ -9,7 +9,8 @@ from rag.core.errors import DataError
 from rag.core.records import Anchor, Document, Span
 from rag.core.text.sentences import blocks, sentences
 from rag.documents.json_rows import shortened
-from rag.documents.parsed_anchors import Dropped, Quoted, is_parsed, lost, resolve
+from rag.documents.lost_quotes import Dropped, Quoted
+from rag.documents.parsed_anchors import is_parsed, lost, resolve
 from rag.documents.rendered import occurrences, rendered
 
 WORD = re.compile(r"\w+")

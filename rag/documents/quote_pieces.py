@@ -8,14 +8,12 @@ limits.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import permutations
 
-from rag.documents.reduced_text import EDGE, HOLE, Reduced
+from rag.documents.quote_windows import GRAM, SLACK, windows
+from rag.documents.reduced_text import EDGE, Reduced
 from rag.documents.rendered import occurrences
 
-GRAM = 8
-"""The length of the stretches by which windows are found, and of the shortest piece."""
 LONG = 24
 """The length of the stretches that are taken before shorter ones."""
 SHARE, SHORT_SHARE = 0.9, 0.96
@@ -23,16 +21,12 @@ SHARE, SHORT_SHARE = 0.9, 0.96
 LENGTHY = 256
 SHORT = 32
 """Quotes with fewer reduced characters must be in one piece."""
-REACH, SLACK = 2, 400
-"""Windows have REACH times the length of the quote, SLACK characters, and up to half of SLACK at both ends."""
-NEAR = 40
-"""Reduced characters between a number and the pieces around it, beyond their distance in the quote."""
+NEAR = 16
+"""Reduced characters between a number and the pieces around it, beyond their distance in the quote, for each of its own."""
 MEAN = 32
 """A quote is in one piece and one more for each MEAN characters, at most; numbers alone are not counted."""
 GLUED = 4
 """The most numbers that a reader may have set as one."""
-WINDOWS = 6
-"""The number of windows that are tried."""
 
 Tile = tuple[int, int, int]
 """A piece: its place in the quote, its place in the text, its length, all in reduced characters."""
@@ -91,7 +85,7 @@ def _apart(text: Reduced, place: int) -> bool:
 
 def candidates(quote: Reduced, text: Reduced) -> Iterator[Cover]:
     """The pieces of a quote in the windows of a text that share most with it, most first."""
-    for low, high in _windows(quote.text, text.text):
+    for low, high in windows(quote.text, text.text):
         cover = tiled(quote, text, low, high)
         if anchors := [at for _, at, size in cover.tiles if size >= LONG]:
             # Words of the quote that are far from the rest of it belong to other sentences.
@@ -186,7 +180,7 @@ class _Tiling:
         size, *sides = gap
         near = [side for side in sides if side >= 0]
         places = [at for at in self._occurrences(self.quote.text[start:end]) if self._common(start, at) >= end - start]
-        places = [at for at in places if any(abs(at - side) <= size + NEAR for side in near)]
+        places = [at for at in places if any(abs(at - side) <= size + NEAR * (end - start) for side in near)]
         if places:
             self._take(start, min(places, key=lambda at: min(abs(at - side) for side in near)), end - start)
         return bool(places)
@@ -232,40 +226,3 @@ class _Tiling:
         self.tiles.append((place, at, size))
         self.free_quote[place : place + size] = bytes(size)
         self.free_text[at - self.low : at - self.low + size] = bytes(size)
-
-
-@lru_cache(maxsize=128)
-def _index(text: str) -> dict[str, list[int]]:
-    """The places of every GRAM-th stretch of GRAM characters: a shared stretch of twice that length holds one of them."""
-    index: dict[str, list[int]] = {}
-    for place in range(0, len(text) - GRAM + 1, GRAM):
-        if HOLE not in (part := text[place : place + GRAM]):
-            index.setdefault(part, []).append(place)
-    return index
-
-
-def _windows(quote: str, text: str) -> Iterator[tuple[int, int]]:
-    """The windows [low, high) of a text that share most stretches with the quote, most first."""
-    index = _index(text)
-    hits = sorted((at, place) for place in range(len(quote) - GRAM + 1) for at in index.get(quote[place : place + GRAM], ()))
-    width = REACH * len(quote) + SLACK
-    scores: list[tuple[int, int, int]] = []
-    seen: dict[int, int] = {}
-    left = 0
-    for at, place in hits:
-        seen[place] = seen.get(place, 0) + 1
-        while at + GRAM - hits[left][0] > width:
-            gone = hits[left][1]
-            seen[gone] -= 1
-            if not seen[gone]:
-                del seen[gone]
-            left += 1
-        scores.append((len(seen), hits[left][0], at + GRAM))
-    chosen: list[tuple[int, int]] = []
-    for score, first, last in sorted(scores, key=lambda each: (-each[0], each[2] - each[1], each[1])):
-        if len(chosen) == WINDOWS or 4 * GRAM * score < len(quote):
-            return
-        if all(last <= other_first or first >= other_last for other_first, other_last in chosen):
-            chosen.append((first, last))
-            spare = max(width - (last - first), SLACK // 2)  # the first hit may be behind the first piece
-            yield max(first - spare, 0), min(last + spare, len(text))

@@ -8,7 +8,8 @@ import pytest
 
 from rag.core.errors import DataError
 from rag.core.records import Anchor, Block, Document, Parsed, Redaction, Span
-from rag.documents.parsed_anchors import MISSING, SEVERAL, Quoted, resolve
+from rag.documents.lost_quotes import MISSING, Quoted
+from rag.documents.parsed_anchors import SEVERAL, resolve
 from rag.documents.redact import redact
 from rag.documents.reduced_text import reduced
 

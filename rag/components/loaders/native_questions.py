@@ -10,7 +10,7 @@ from rag.core.errors import DataError, UserError, closest, together
 from rag.core.records import SPLITS, Document, Evidence, Example, Place, Query, Turn
 from rag.documents.files import gathered
 from rag.documents.json_rows import Row, read_rows
-from rag.documents.parsed_anchors import Quoted
+from rag.documents.lost_quotes import Quoted
 from rag.documents.quote_anchors import find_document, place_of
 
 QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})

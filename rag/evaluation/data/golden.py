@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
 from rag.core.errors import DataError, UserError, closest, together
-from rag.core.records import FATES, SPLITS, Anchor, Document, Evidence, Example, Fate, Span, document_of, spans_of
+from rag.core.records import FATES, SPLITS, Anchor, Document, Evidence, Example, Span, document_of, spans_of
 from rag.core.roles import Loader, Questions
 from rag.documents.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.files import gathered
 from rag.documents.quote_anchors import Documents, find_document
 from rag.documents.redact import redacted_question
+from rag.evaluation.data.fates import fate_of
 
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs for a holdout.
@@ -105,19 +106,6 @@ class Golden:
     def by_digest(self) -> dict[str, "Golden"]:
         """This set under each of its three digests, as the stages of a graph look it up."""
         return dict.fromkeys((self.corpus_digest, self.queries_digest, self.golden_digest), self)
-
-
-def fates_in_words(fates: Mapping[str, int]) -> str:
-    """`46 exact, 3 in pieces, 1 lost by the parser`; empty if all quotes are exact."""
-    if not set(fates) - {"exact"}:
-        return ""
-    words = {"exact": "exact", "pieced": "in pieces", "parser": "lost by the parser", "redaction": "lost by redaction"}
-    return ", ".join(f"{fates[fate]} {words.get(fate, 'dropped as noise')}" for fate in fates)
-
-
-def fate_of(place: Span | Anchor) -> Fate:
-    """The fate of a quote."""
-    return place.fate if isinstance(place, Anchor) else "exact"
 
 
 def gold_spans(example: Example) -> list[Span]:

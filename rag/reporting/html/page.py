@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from rag.evaluation.data.golden import fates_in_words
+from rag.evaluation.data.fates import fates_in_words
 from rag.reporting.html import charts, number_format, tradeoffs, wording
 from rag.reporting.html.embedded_data import BUDGET, Packed, pack
 from rag.reporting.html.svg import Chart

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag.documents.file_tree import Skipped, tally
-from rag.evaluation.data.golden import fates_in_words
+from rag.evaluation.data.fates import fates_in_words
 from rag.evaluation.data.validation import DatasetCheck
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import amount, escape, number, out, print_line, stream, table
