@@ -104,7 +104,7 @@ def _without_unparsed(loader: FolderLoader, found: Selection) -> Selection:
             left.to_read[name] = file
             continue
         decision = loader.rules.decide(file)
-        line = ManifestLine.of(file, decision) if decision else ManifestLine.of(file)
+        line = ManifestLine.of(file, decision)
         reason = line.reason if decision else "a rule about its text decides"
         left.decided.append(replace(line, decision="unparsed", parser=_label(parser), reason=reason))
     return left
