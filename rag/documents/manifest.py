@@ -18,9 +18,10 @@ class ManifestLine:
 
     `reason` says why the file is not included, or which rule included it, and `rule` is the key of that rule. `detail` is the
     full error of a file that failed. `wanted`: the file matches the patterns of the loader. `sha256` and `parser` are empty for
-    a file that was not read. `pages`, `blocks` by kind, `redactions` by rule, `characters`, and the keys of `metadata` are those
-    of the document; `dropped` counts the texts that were left out as noise, by rule. `seconds` is the time of parsing;
-    `is_stored`: the content was in the store. A dry run leaves files `unparsed`.
+    a file that was not read. `pages`, `blocks` by kind, `redactions` by rule, `characters`, and the keys of `metadata` are
+    those of the document; `dropped` counts the texts that were left out as noise, by rule. `seconds` is the time of parsing;
+    `is_stored`: the content was in the store. A dry run leaves files `unparsed`. `rag ingest` adds the chunks of the document,
+    and estimated seconds of work; None if not known.
     """
 
     path: str
@@ -43,6 +44,9 @@ class ManifestLine:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     is_stored: bool = False
+    chunks: int | None = None
+    seconds_to_parse: float | None = None
+    seconds_to_embed: float | None = None
 
     @classmethod
     def unlisted(cls, file: Skipped) -> "ManifestLine":

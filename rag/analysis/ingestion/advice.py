@@ -58,7 +58,7 @@ class Proposals:
 
     def __init__(self, done: Ingestion) -> None:
         self.done = done
-        self.left = {file.line.path: file.line for file in done.files if file.line.decision == "included"}
+        self.left = {line.path: line for line in done.files if line.decision == "included"}
         self.total = max(sum(line.characters for line in self.left.values()), 1)
         self.found: list[Proposal] = []
 
