@@ -48,6 +48,10 @@ class ManifestLine:
     seconds_to_parse: float | None = None
     seconds_to_embed: float | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """All fields by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
     @classmethod
     def unlisted(cls, file: Skipped) -> "ManifestLine":
         """The line of a file that the loader does not read."""

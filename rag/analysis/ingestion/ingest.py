@@ -43,7 +43,7 @@ class Ingestion:
     def to_json(self) -> dict[str, Any]:
         """The output of `rag ingest --json`."""
         head = {"folder": self.folder, "purpose": self.purpose, "dry_run": self.is_dry}
-        return {**head, "coverage": asdict(self.coverage), "manifest": [asdict(line) for line in self.files]}
+        return {**head, "coverage": asdict(self.coverage), "manifest": [line.to_json() for line in self.files]}
 
 
 def ingest(config: Mapping[str, Any], dry_run: bool = False) -> Ingestion:
