@@ -29,9 +29,9 @@ def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = Fa
         made = sweeps.plan(experiment, overrides or ())
     except UnparsedError as error:
         if as_json:
-            print_json({"experiment": experiment, "files": error.found.to_json(), "stages": None})
+            print_json({"experiment": experiment, "files": error.files, "stages": None})
         else:
-            print_line(f"{error.found}.\nThe stages after them are known when they are parsed, by a sweep for example.")
+            print_line(f"{error.what}.\nThe stages after them are known when they are parsed, by a sweep for example.")
         return
     shares = made.unread
     print_json(made.to_json() | {"unread": shares}) if as_json else planned(made.prepared.plan, shares)

@@ -180,9 +180,12 @@ def _tree_without_docstrings(source: bytes) -> ast.Module | None:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return None
-    for node in ast.walk(tree):
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [part for part in node.body if not _is_text(part)]
+        waiting += _inner(node)
     return tree
 
 
@@ -202,7 +205,13 @@ def _imports(tree: ast.Module, package: str) -> Iterator[Import]:
             module = importlib.util.resolve_name(base, package) if node.level else base
             yield Import(module, tuple(alias.name for alias in node.names), optional)
         else:
-            waiting += [(part, optional) for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr)]
+            waiting += [(part, optional) for part in _inner(node)]
+
+
+def _inner(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a syntax tree that can hold statements, and statements: expressions are most of a tree."""
+    for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+        yield from getattr(node, name, ())
 
 
 @lru_cache(maxsize=512)
@@ -212,20 +221,24 @@ def library_version(root: str) -> str:
         return importlib.metadata.version(root)
     except importlib.metadata.PackageNotFoundError:
         holds = re.compile(rf"^{re.escape(root)}(/.*)?\.py,", re.MULTILINE)
-        found = [name for name, declared, files in _distributions() if (root in declared if declared else holds.search(files))]
-        return ",".join(f"{name}=={importlib.metadata.version(name)}" for name in sorted(set(found)))
+        found = [
+            f"{one.metadata['Name']}=={one.version}"
+            for one, declared, files in _distributions()
+            if (root in declared if declared else root in files and holds.search(files))
+        ]
+        return ",".join(sorted(set(found)))
 
 
 @lru_cache(maxsize=1)
-def _distributions() -> list[tuple[str, list[str], str]]:
-    """Name, declared top-level packages and list of files of each distribution.
+def _distributions() -> list[tuple[importlib.metadata.Distribution, list[str], str]]:
+    """Each distribution with its declared top-level packages and, without them, its list of files.
 
     `importlib.metadata.packages_distributions` says the same; it parses every line of the lists and takes four times as long.
     """
     found = []
     for one in importlib.metadata.distributions():
         declared = (one.read_text("top_level.txt") or "").split()
-        found.append((one.metadata["Name"], declared, "" if declared else one.read_text("RECORD") or ""))
+        found.append((one, declared, "" if declared else one.read_text("RECORD") or ""))
     return found
 
 

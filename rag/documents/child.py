@@ -5,12 +5,11 @@ A request is the JSON of a parser, and then the bytes of a file.
 
 import importlib
 import mimetypes
-import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from json import dumps, loads
-from typing import Any
+from typing import IO, Any
 
 from rag.core.errors import DataError, UserError
 from rag.core.roles import Parser
@@ -29,14 +28,16 @@ def serve(installation: Sequence[str], memory: int, parent: int) -> None:
 
     mimetypes.init([])  # libraries guess types by it: as on every machine, and without a file that may not be read
     confine(installation, memory, parent)
-    while (head := _message()) is not None:
-        request, data = loads(head), _message()
-        if data is None:
-            return
-        allow_seconds(request["seconds"])
-        answer = _answer(request, bytes(data))
-        _send(len(answer).to_bytes(LENGTH, "little"))
-        _send(answer)
+    with open(CHANNEL, "rb") as requests, open(CHANNEL, "wb", closefd=False) as answers:
+        while head := _message(requests):
+            request, data = loads(head), _message(requests)
+            if data is None:
+                return
+            allow_seconds(request["seconds"])
+            answer = _answer(request, data)
+            answers.write(len(answer).to_bytes(LENGTH, "little"))
+            answers.write(answer)
+            answers.flush()
 
 
 def _answer(request: Mapping[str, Any], data: bytes) -> bytes:
@@ -72,24 +73,9 @@ def _parser(target: str, parameters: str) -> Parser:
     return parser
 
 
-def _message() -> bytearray | None:
+def _message(channel: IO[bytes]) -> bytes | None:
     """The next message; None at the end of the channel."""
-    head = _read(LENGTH)
-    return _read(int.from_bytes(head, "little")) if head is not None else None
-
-
-def _read(length: int) -> bytearray | None:
-    data = bytearray(length)
-    place = memoryview(data)
-    while place:
-        count = os.readv(CHANNEL, [place])
-        if not count:
-            return None
-        place = place[count:]
-    return data
-
-
-def _send(data: bytes) -> None:
-    place = memoryview(data)
-    while place:
-        place = place[os.write(CHANNEL, place) :]
+    head = channel.read(LENGTH)
+    length = int.from_bytes(head, "little")
+    data = channel.read(length) if len(head) == LENGTH else b""
+    return data if head and len(data) == length else None

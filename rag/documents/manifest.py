@@ -1,10 +1,10 @@
 """The manifest of a corpus: one line for every file of its folder."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from rag.core.records import Document
 from rag.core.source_files import Decision, SourceFile
@@ -18,8 +18,10 @@ class ManifestLine:
 
     `reason` says why the file is not included, or which rule included it, and `rule` is the key of that rule. `detail` is the
     full error of a file that failed. `wanted`: the file matches the patterns of the loader. `sha256` and `parser` are empty for
-    a file that was not read. `pages`, `blocks` by kind, `redactions` by rule, and `characters` are those of the document,
-    `seconds` the time of parsing; `is_stored`: the content was in the store. A dry run leaves files `unparsed`.
+    a file that was not read. `pages`, `blocks` by kind, `redactions` by rule, `characters`, and the keys of `metadata` are
+    those of the document; `dropped` counts the texts that were left out as noise, by rule. `seconds` is the time of parsing;
+    `is_stored`: the content was in the store. A dry run leaves files `unparsed`. `rag ingest` adds the chunks of the document,
+    and estimated seconds of work; None if not known.
     """
 
     path: str
@@ -37,53 +39,56 @@ class ManifestLine:
     blocks: Mapping[str, int] = field(default_factory=dict)
     redactions: Mapping[str, int] = field(default_factory=dict)
     characters: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    metadata: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     is_stored: bool = False
+    chunks: int | None = None
+    seconds_to_parse: float | None = None
+    seconds_to_embed: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def unlisted(cls, file: Skipped) -> "ManifestLine":
         """The line of a file that the loader does not read."""
         suffix = "" if "." not in file.name else file.name.rpartition(".")[2].lower()
         decision: Literal["excluded", "failed"] = "failed" if file.wanted else "excluded"
-        line = cls(file.name, type=suffix, decision=decision, reason=file.reason, detail=file.detail, wanted=file.wanted)
-        return line
+        return cls(file.name, type=suffix, decision=decision, reason=file.reason, detail=file.detail, wanted=file.wanted)
 
     @classmethod
-    def of(cls, file: SourceFile, decision: Decision | None = None) -> "ManifestLine":
-        """The line of a file by a decision without its text; None for a file that must be parsed first."""
+    def of(cls, file: SourceFile, decision: Decision | None, read: FileRead | None = None) -> "ManifestLine":
+        """The line of a file: by a decision, None for a file that must be parsed first, or failed if it could not be read."""
         modified = datetime.fromtimestamp(file.modified, UTC).isoformat(timespec="seconds")
-        line = cls(file.name, file.size, modified, file.suffix, wanted=True)
-        return line if decision is None else line.decided(decision)
+        values: dict[str, Any] = {"wanted": True}
+        if decision:
+            values["decision"] = "included" if decision.includes else "excluded"
+            values |= {"reason": decision.reason, "rule": decision.rule, "wanted": decision.includes}
+        if read:
+            values |= {name: getattr(read, name) for name in ("sha256", "parser", "seconds", "is_stored")}
+            if isinstance(read.content, Unreadable):
+                values |= {"decision": "failed", "reason": read.content.reason, "detail": read.content.detail}
+            else:
+                values |= {"pages": read.content.pages, "notes": read.content.notes}
+        return cls(file.name, file.size, modified, file.suffix, **values)
 
-    def decided(self, decision: Decision) -> "ManifestLine":
-        """The line with a decision."""
+    def measured(self, document: Document, dropped: Iterable[str] = ()) -> "ManifestLine":
+        """The line with the figures of its document; `dropped` has the rule of each text that was left out as noise."""
         return replace(
             self,
-            decision="included" if decision.includes else "excluded",
-            reason=decision.reason,
-            rule=decision.rule,
-            wanted=decision.includes,
-        )
-
-    def read(self, file: FileRead) -> "ManifestLine":
-        """The line with the result of parsing; a file that could not be read has failed."""
-        known = replace(
-            self, sha256=file.sha256, parser=file.parser, seconds=file.seconds, is_stored=file.is_stored, decision="included"
-        )
-        content = file.content
-        if isinstance(content, Unreadable):
-            return replace(known, decision="failed", reason=content.reason, detail=content.detail, rule="")
-        return replace(known, pages=content.pages, notes=content.notes)
-
-    def measured(self, document: Document) -> "ManifestLine":
-        """The line with the counts of its document."""
-        return replace(
-            self,
-            blocks=dict(sorted(Counter(block.kind for block in document.blocks).items())),
-            redactions=dict(sorted(Counter(each.rule for each in document.redactions).items())),
+            blocks=_counts(block.kind for block in document.blocks),
+            redactions=_counts(each.rule for each in document.redactions),
             characters=len(document.text),
+            dropped=_counts(dropped),
+            metadata=tuple(sorted(document.metadata)),
         )
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
 
 
 def skipped_files(lines: Sequence[ManifestLine]) -> tuple[Skipped, ...]:

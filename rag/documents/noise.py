@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, repeat
 
 from rag.core.pages import page_at
 from rag.core.records import Block, Document
@@ -36,19 +36,18 @@ class Dropped:
 def without_noise(
     rows: Iterable[tuple[ManifestLine, Document | None]], noise: NoiseFilter, dropped: dict[str, tuple[Dropped, ...]]
 ) -> Iterator[tuple[ManifestLine, Document | None]]:
-    """The rows with documents without noise; what is dropped is added to `dropped` by doc_id.
+    """The rows with documents without noise, measured; what is dropped is added to `dropped` by doc_id.
 
     A filter compares the texts of a corpus, so all rows are read before the first one is returned.
     """
-    if changes_nothing(noise):
-        yield from rows
-        return
-    read = list(rows)
-    found = iter(noise.find([document for _, document in read if document]))
-    for line, document in read:
+    found: Iterator[Sequence[tuple[int, int, str]]] = repeat(())
+    if not changes_nothing(noise):
+        rows = list(rows)
+        found = iter(noise.find([document for _, document in rows if document]))
+    for line, document in rows:
         if document:
             document, texts = cut(document, next(found))
-            line = line.measured(document)
+            line = line.measured(document, (text.rule for text in texts))
             if texts:
                 dropped[document.doc_id] = texts
         yield line, document

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
@@ -35,33 +35,27 @@ def encode(value: Mapping[str, Any]) -> bytes:
 
 def from_json(value: Mapping[str, Any]) -> Parsed:
     """The content of `to_json`; ValueError for anything else: the process that wrote it may be under foreign control."""
-    text, pages, columns = value["text"], value["pages"], value["blocks"]
-    _check(isinstance(text, str) and type(pages) is int and pages >= 0)
-    spans = [(columns["start"], columns["end"])]
-    spans += [([each[0] for each in value["redactions"]], [each[1] for each in value["redactions"]])]
-    for starts, ends in spans:
-        _check(all(type(place) is int for place in (*starts, *ends)))
-        _check(all(0 <= start <= end <= len(text) for start, end in zip(starts, ends, strict=True)))
-    _check(set(columns["kind"]) <= set(BLOCKS) and all(isinstance(name, str) for name in columns["name"]))
-    _check(all(type(page) is int and 0 <= page <= pages for page in columns["page"]))
-    _check(all(score is None or _is_number(score) for score in columns["score"]))
-    boxes = [tuple(map(_box, each)) if each else () for each in columns["boxes"]]
+    text, pages, columns, redactions = value["text"], value["pages"], value["blocks"], value["redactions"]
+    starts = [*columns["start"], *(each[0] for each in redactions)]
+    ends = [*columns["end"], *(each[1] for each in redactions)]
+    _check_types(int, pages, *starts, *ends, *columns["page"])
+    _check(pages >= 0 and all(0 <= page <= pages for page in columns["page"]))
+    _check(all(0 <= start <= end <= len(text) for start, end in zip(starts, ends, strict=True)))
+    _check_types(str, text, *columns["name"], *value["notes"], *value["metadata"])
+    _check(set(columns["kind"]) <= set(BLOCKS))
+    boxes = [tuple(map(tuple, each)) if each else () for each in columns["boxes"]]
+    sides = [side for each in boxes for box in each for side in box]
+    _check(all(len(box) == 4 for each in boxes for box in each))
+    numbers = [*sides, *(score for score in columns["score"] if score is not None)]
+    numbers += [each for each in value["metadata"].values() if not isinstance(each, str | bool)]
+    _check({*map(type, numbers)} <= {int, float} and all(map(isfinite, numbers)))
     rows = zip(*(boxes if column == "boxes" else columns[column] for column in COLUMNS), strict=True)
-    _check(all(isinstance(note, str) for note in value["notes"]))
-    for key, content in value["metadata"].items():
-        _check(isinstance(key, str) and (isinstance(content, str | bool) or _is_number(content)))
-    redactions = tuple(Redaction(start, end, str(rule), int(length)) for start, end, rule, length in value["redactions"])
-    return Parsed(text, tuple(Block(*row) for row in rows), value["metadata"], pages, tuple(value["notes"]), redactions)
+    found = tuple(Redaction(start, end, str(rule), int(length)) for start, end, rule, length in redactions)
+    return Parsed(text, tuple(Block(*row) for row in rows), value["metadata"], pages, tuple(value["notes"]), found)
 
 
-def _box(values: Sequence[Any]) -> tuple[float, float, float, float]:
-    left, top, right, bottom = values
-    _check(_is_number(left) and _is_number(top) and _is_number(right) and _is_number(bottom))
-    return left, top, right, bottom
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and isfinite(value)
+def _check_types(wanted: type, *values: object) -> None:
+    _check({*map(type, values)} <= {wanted})
 
 
 def _check(is_valid: bool) -> None:

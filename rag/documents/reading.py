@@ -86,16 +86,14 @@ def read_files(
             yield file
 
 
-def unparsed(
-    files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor: Redactor, most: int = Limits().file
-) -> Iterator[tuple[Parser, int]]:
+def unparsed(files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor: Redactor) -> Iterator[tuple[Parser, int]]:
     """The parser and the size of every file that a process would have to parse; nothing is parsed."""
     for path in files.values():
         suffix, parser = _suffix(path), parsers[_suffix(path)]
         if parser.in_process:
             continue
         try:
-            data = read_bytes(path, most)
+            data = read_bytes(path, Limits().file)
         except DataError:
             continue
         digest = hashlib.sha256(data).hexdigest()

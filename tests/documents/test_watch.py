@@ -1,5 +1,6 @@
 """Changes of a folder, made by another process, reach the watcher."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -68,3 +69,26 @@ def test_a_change_before_the_first_set_is_not_lost(tmp_path: Path, watched: Iter
 def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such folder"):
         next(changes(tmp_path / "absent"))
+
+
+def test_rag_ingest_watch_shows_each_change_until_it_is_interrupted(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# First")
+    command = [sys.executable, "-m", "rag", "ingest", str(folder), "--watch"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        alarm = threading.Timer(60, process.kill)
+        alarm.start()
+        assert process.stdout
+
+        def shown() -> str:
+            return next(line for line in process.stdout if " included; " in line)
+
+        assert shown().startswith("1 file: 1 included; 7 characters")
+        (folder / "b.md").write_text("# Second")
+        assert shown().startswith("2 files: 2 included; 15 characters")
+        (folder / "a.md").unlink()
+        assert shown().startswith("1 file: 1 included; 8 characters")
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+        alarm.cancel()

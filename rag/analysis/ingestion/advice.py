@@ -3,7 +3,7 @@
 import glob
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -48,9 +48,7 @@ class Advice:
 
     def to_json(self) -> dict[str, Any]:
         """The output of `rag ingest advise --json`."""
-        fields = ("rule", "files", "characters", "share", "source")
-        proposals = [{name: getattr(each, name) for name in fields} for each in self.proposals]
-        return {"path": str(self.path) if self.path else None, "proposals": proposals, "left_out": list(self.left_out)}
+        return {**asdict(self), "path": str(self.path) if self.path else None}
 
 
 class Proposals:
@@ -58,7 +56,7 @@ class Proposals:
 
     def __init__(self, done: Ingestion) -> None:
         self.done = done
-        self.left = {file.line.path: file.line for file in done.files if file.line.decision == "included"}
+        self.left = {line.path: line for line in done.files if line.decision == "included"}
         self.total = max(sum(line.characters for line in self.left.values()), 1)
         self.found: list[Proposal] = []
 

@@ -2,10 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from statistics import median
-from typing import Any
 
 import numpy as np
 
@@ -49,10 +48,6 @@ class Coverage:
     duplicates: tuple[Duplicates, ...]
     unused_rules: tuple[str, ...]
     near_duplicate_from: float = ALIKE
-
-    def to_json(self) -> dict[str, Any]:
-        """The coverage as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

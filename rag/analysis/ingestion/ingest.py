@@ -1,7 +1,7 @@
 """A folder becomes a corpus: every file parsed, or with a dry run only those that need no parsing."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -29,21 +29,6 @@ from rag.execution.store.stored_parses import StoredParser
 WORD = re.compile(r"[^\W_]")
 
 
-@dataclass(frozen=True, slots=True)
-class IngestedFile:
-    """A line of the manifest, with the chunks of its document and the estimated seconds of work; None if not known."""
-
-    line: ManifestLine
-    chunks: int | None = None
-    seconds_to_parse: float | None = None
-    seconds_to_embed: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """All columns as JSON values."""
-        mine = {name: getattr(self, name) for name in ("chunks", "seconds_to_parse", "seconds_to_embed")}
-        return {**asdict(self.line), **mine}
-
-
 @dataclass(frozen=True)
 class Ingestion:
     """The result of `rag ingest`: `files` by path, and the coverage. `rules` are those of the config, `folder` is its path."""
@@ -51,14 +36,14 @@ class Ingestion:
     folder: str
     purpose: str
     rules: Sequence[Mapping[str, Any]]
-    files: tuple[IngestedFile, ...]
+    files: tuple[ManifestLine, ...]
     coverage: Coverage
     is_dry: bool
 
     def to_json(self) -> dict[str, Any]:
         """The output of `rag ingest --json`."""
         head = {"folder": self.folder, "purpose": self.purpose, "dry_run": self.is_dry}
-        return {**head, "coverage": self.coverage.to_json(), "manifest": [file.to_json() for file in self.files]}
+        return {**head, "coverage": asdict(self.coverage), "manifest": [line.to_json() for line in self.files]}
 
 
 def ingest(config: Mapping[str, Any], dry_run: bool = False) -> Ingestion:
@@ -78,12 +63,11 @@ def ingest(config: Mapping[str, Any], dry_run: bool = False) -> Ingestion:
     read = list(loader.ingest(found))
     documents = {document.doc_id: document for _, document in read if document}
     lines = sorted((line for line, _ in read), key=lambda line: line.path)
-    estimates = _Estimates(store, components, config, loader, documents)
     return Ingestion(
         folder=str(loader.path),
         purpose=loader.rules.purpose,
         rules=config["loader"]["ingest"].get("rules") or (),
-        files=tuple(map(estimates.of, lines)),
+        files=tuple(_estimated(lines, documents, store, components, config, loader)),
         coverage=coverage(lines, _figures(store, documents), loader.rules.keys),
         is_dry=dry_run,
     )
@@ -104,7 +88,7 @@ def _without_unparsed(loader: FolderLoader, found: Selection) -> Selection:
             left.to_read[name] = file
             continue
         decision = loader.rules.decide(file)
-        line = ManifestLine.of(file, decision) if decision else ManifestLine.of(file)
+        line = ManifestLine.of(file, decision)
         reason = line.reason if decision else "a rule about its text decides"
         left.decided.append(replace(line, decision="unparsed", parser=_label(parser), reason=reason))
     return left
@@ -126,32 +110,26 @@ def _figures(store: Store, documents: Mapping[str, Document]) -> dict[str, TextF
     }
 
 
-class _Estimates:
-    """Chunks of documents, and seconds by recorded rates."""
-
-    def __init__(
-        self,
-        store: Store,
-        components: Components,
-        config: Mapping[str, Any],
-        loader: FolderLoader,
-        documents: Mapping[str, Document],
-    ) -> None:
-        self.documents = documents
-        self.chunker = components.role("chunker", config["chunker"])
-        # The label of a stage `embed`, as in a plan.
-        label = f"embed {str(config['embedder'].get(TARGET)).rpartition('.')[2]}"
-        self.embedding = (store.read_meta(f"rates/{digest(label)}") or {}).get("seconds")
-        rates = {name: each.rate() for name, each in loader.parsers.items() if isinstance(each, StoredParser)}
-        self.parsing = {name: rate / loader.processes for name, rate in rates.items() if rate is not None}
-
-    def of(self, line: ManifestLine) -> IngestedFile:
-        """The file of a line."""
-        document = self.documents.get(line.path)
+def _estimated(
+    lines: Sequence[ManifestLine],
+    documents: Mapping[str, Document],
+    store: Store,
+    components: Components,
+    config: Mapping[str, Any],
+    loader: FolderLoader,
+) -> Iterator[ManifestLine]:
+    """The lines with chunks of documents, and seconds by recorded rates."""
+    chunker = components.role("chunker", config["chunker"])
+    # The label of a stage `embed`, as in a plan.
+    label = f"embed {str(config['embedder'].get(TARGET)).rpartition('.')[2]}"
+    embedding = (store.read_meta(f"rates/{digest(label)}") or {}).get("seconds")
+    rates = {name: each.rate() for name, each in loader.parsers.items() if isinstance(each, StoredParser)}
+    for line in lines:
         if line.decision == "unparsed":
-            rate = self.parsing.get(line.type)
-            return IngestedFile(line, seconds_to_parse=None if rate is None else round(rate * line.size, 3))
-        if document is None:
-            return IngestedFile(line)
-        seconds = None if self.embedding is None else round(self.embedding * line.characters, 3)
-        return IngestedFile(line, len(self.chunker.chunk(document)), 0.0, seconds)
+            rate = rates.get(line.type)
+            yield replace(line, seconds_to_parse=None if rate is None else round(rate / loader.processes * line.size, 3))
+        elif document := documents.get(line.path):
+            seconds = None if embedding is None else round(embedding * line.characters, 3)
+            yield replace(line, chunks=len(chunker.chunk(document)), seconds_to_parse=0.0, seconds_to_embed=seconds)
+        else:
+            yield line

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rag.core.checks import is_whole
@@ -12,12 +12,13 @@ from rag.core.errors import ConfigError, closest
 from rag.core.source_files import SourceFile
 from rag.documents.file_tree import matches
 from rag.documents.languages import language_of, languages
-from rag.documents.media_types import media_type
 
 FileTest = Callable[[SourceFile], bool]
 TextTest = Callable[[str], bool]
-UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
-SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kmg]?b?)", re.IGNORECASE)
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kmg]?)b?", re.IGNORECASE)
+HEAD = 4096
+"""The first bytes of a file, which tell its media type."""
 
 
 def path(value: object, where: str) -> FileTest:
@@ -34,7 +35,7 @@ def kind(value: object, where: str) -> FileTest:
     types = [each.lower().removeprefix(".") for each in texts(value, where, "a suffix or a media type: pdf, image/*")]
     suffixes, media = {each for each in types if "/" not in each}, [each for each in types if "/" in each]
     return lambda file: (
-        file.suffix in suffixes or (bool(media) and any(fnmatchcase(media_type(file.path), each) for each in media))
+        file.suffix in suffixes or (bool(media) and any(fnmatchcase(_media_type(file.path), each) for each in media))
     )
 
 
@@ -107,9 +108,18 @@ def _bytes(value: object, where: str) -> float:
     found = SIZE.fullmatch(str(value).strip()) if isinstance(value, str | int) and not isinstance(value, bool) else None
     if not found:
         raise ConfigError(where, f"{value!r} is not a size", "write a number of bytes, or for example 20 KB")
-    return (
-        float(found[1]) * UNITS[found[2].lower() if found[2].lower().endswith("b") or not found[2] else f"{found[2].lower()}b"]
-    )
+    return float(found[1]) * UNITS[found[2].lower()]
+
+
+def _media_type(path: Path) -> str:
+    """A media type such as `application/pdf`; empty for text, for an unknown format and for a file that cannot be read."""
+    import puremagic
+
+    try:
+        with path.open("rb") as file:
+            return str(puremagic.from_string(file.read(HEAD), mime=True))
+    except (OSError, ValueError, puremagic.PureError):
+        return ""
 
 
 def _day(value: object, where: str) -> Callable[[], float]:

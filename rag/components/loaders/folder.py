@@ -8,7 +8,7 @@ from typing import ClassVar
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
 from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
-from rag.core.source_files import SourceFile
+from rag.core.source_files import Decision, SourceFile
 from rag.documents.children import default_workers
 from rag.documents.file_tree import Skipped, listed, tally
 from rag.documents.manifest import ManifestLine, skipped_files
@@ -137,17 +137,14 @@ class FolderLoader:
         paths = {name: file.path for name, file in found.to_read.items()}
         metadata = self.metadata.read(paths, [line.path for line in found.decided], self.redactor)
         for read in read_files(paths, self.parsers, self.redactor, self.workers):
-            file = found.to_read[read.name]
-            line, content = ManifestLine.of(file).read(read), read.content
+            file, content = found.to_read[read.name], read.content
             if isinstance(content, Unreadable):
-                yield line, None
+                yield ManifestLine.of(file, None, read), None
                 continue
-            decision = self.rules.decide(replace(file, text=content.text))
-            line = line.decided(decision) if decision else line
-            properties = metadata.of(read.name, content)
+            decision = self.rules.decide(replace(file, text=content.text)) or Decision(True)
+            line, properties = ManifestLine.of(file, decision, read), metadata.of(read.name, content)
             document = Document(read.name, content.text, properties, content.blocks, content.redactions)
-            line = line.measured(document)
-            yield line, document if line.decision == "included" else None
+            yield (line, document) if decision.includes else (line.measured(document), None)
 
     def _empty(self) -> DataError:
         failed = [f"{file.name}: {file.detail or file.reason}" for file in self.skipped if file.wanted]

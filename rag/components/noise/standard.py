@@ -12,7 +12,8 @@ from rag.core.records import BLOCKS, Block, Document
 PROSE = ("text", "list", "footnote", "figure")
 """Kinds of blocks that are dropped where their text is repeated in a document or a folder."""
 DIGITS = re.compile(r"\d+")
-MARKS = re.compile(r"[\s#*_|>-]+")
+COMPARED = (*PROSE, "heading", "marginalia")
+MARKS = str.maketrans(dict.fromkeys("#*_|>-", " "))
 
 Found = tuple[int, int, str]
 """The characters [start, end) of a document, and the rule that found them."""
@@ -76,7 +77,9 @@ class StandardNoiseFilter:
                 yield block.start, block.end, "files"
 
     def _key(self, document: Document, block: Block) -> str:
-        """The text of a block as it is compared; empty for one without words."""
+        """The text of a block as it is compared; empty for one without words, and for a kind that is not compared."""
+        if block.kind not in COMPARED:
+            return ""
         at_edge = block.kind == "marginalia" or any(box[3] <= self.edge or box[1] >= 1 - self.edge for box in block.boxes)
         text = _plain(document, block)
         return DIGITS.sub("0", text) if at_edge else text
@@ -101,4 +104,4 @@ class StandardNoiseFilter:
 
 def _plain(document: Document, block: Block) -> str:
     """The text of a block without case, white space and marks."""
-    return MARKS.sub(" ", document.text[block.start : block.end].casefold()).strip()
+    return " ".join(document.text[block.start : block.end].casefold().translate(MARKS).split())

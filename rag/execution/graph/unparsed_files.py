@@ -1,7 +1,6 @@
 """The files that a plan would have to parse; keys of stages hold the digest of all texts, so nothing is planned before."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rag.config.build import Components
@@ -10,39 +9,21 @@ from rag.core.errors import DataError, UserError
 from rag.execution.store.stored_parses import StoredParser
 
 
-@dataclass(frozen=True)
-class Unparsed:
-    """Counts of files. `seconds` is an estimate from recorded rates; it leaves out the `unmeasured` files."""
-
-    files: int
-    to_parse: int
-    seconds: float
-    unmeasured: int
-
-    def __str__(self) -> str:
-        known = f"about {self.seconds:.0f} seconds" if self.to_parse > self.unmeasured else ""
-        unknown = f"{self.unmeasured} of kinds that were never parsed on this store" if self.unmeasured else ""
-        return f"{self.to_parse} of {self.files} files are to be parsed: {' and '.join(filter(None, (known, unknown)))}"
-
-    def to_json(self) -> dict[str, Any]:
-        """`files` in the output of `rag plan --json`."""
-        return {
-            "total": self.files,
-            "to_parse": self.to_parse,
-            "seconds": round(self.seconds, 2),
-            "unmeasured": self.unmeasured,
-        }
-
-
 class UnparsedError(DataError):
-    """A corpus has files that are not parsed yet, and the caller wants none parsed."""
+    """A corpus has files that are not parsed yet, and the caller wants none parsed.
 
-    def __init__(self, found: Unparsed) -> None:
-        super().__init__("corpus", str(found), "run the experiment, which parses them; its stages are known then")
-        self.found = found
+    `seconds` is an estimate from recorded rates; it leaves out the `unmeasured` files.
+    """
 
-    def __reduce__(self) -> tuple[type, tuple[Unparsed]]:
-        return type(self), (self.found,)
+    def __init__(self, total: int, to_parse: int, seconds: float, unmeasured: int) -> None:
+        known = f"about {seconds:.0f} seconds" if to_parse > unmeasured else ""
+        unknown = f"{unmeasured} of kinds that were never parsed on this store" if unmeasured else ""
+        what = f"{to_parse} of {total} files are to be parsed: {' and '.join(filter(None, (known, unknown)))}"
+        super().__init__("corpus", what, "run the experiment, which parses them; its stages are known then")
+        self.files = {"total": total, "to_parse": to_parse, "seconds": round(seconds, 2), "unmeasured": unmeasured}
+
+    def __reduce__(self) -> tuple[type, tuple[float, ...]]:
+        return type(self), tuple(self.files.values())
 
 
 def refuse_unparsed(configs: Iterable[Mapping[str, Any]], components: Components) -> None:
@@ -63,4 +44,4 @@ def refuse_unparsed(configs: Iterable[Mapping[str, Any]], components: Components
             seconds += (rate or 0.0) * size / loader.processes
             unmeasured += rate is None
     if to_parse:
-        raise UnparsedError(Unparsed(files, to_parse, seconds, unmeasured))
+        raise UnparsedError(files, to_parse, seconds, unmeasured)

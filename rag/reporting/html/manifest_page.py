@@ -27,7 +27,6 @@ def write(done: Ingestion, path: Path) -> None:
 def render(done: Ingestion) -> str:
     """The page. Names of files, reasons and errors are escaped."""
     style, script = shipped("page.css") + shipped("manifest.css"), shipped("manifest.js")
-    lines = [file.line for file in done.files]
     known = [file.seconds_to_embed for file in done.files if file.seconds_to_embed is not None]
     return (
         environment()
@@ -35,8 +34,8 @@ def render(done: Ingestion) -> str:
         .render(
             done=done,
             found=done.coverage,
-            decisions=Counter(line.decision for line in lines).most_common(),
-            types=sorted({line.type for line in lines}),
+            decisions=Counter(line.decision for line in done.files).most_common(),
+            types=sorted({line.type for line in done.files}),
             chunks=sum(file.chunks or 0 for file in done.files),
             to_parse=sum(file.seconds_to_parse or 0.0 for file in done.files),
             to_embed=sum(known) if known else None,

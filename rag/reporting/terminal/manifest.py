@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 
 from rag.analysis.ingestion.advice import Advice
 from rag.analysis.ingestion.coverage import DENSE, HUGE, TINY, Coverage
-from rag.analysis.ingestion.ingest import IngestedFile, Ingestion
+from rag.analysis.ingestion.ingest import Ingestion
+from rag.documents.manifest import ManifestLine
 from rag.reporting.terminal.output import amount, escape, next_commands, out, table
 
 FEW, SHOWN = 30, 5
@@ -25,36 +26,37 @@ def ingested(done: Ingestion, verbose: bool = False) -> None:
     _coverage(done.coverage)
 
 
-def _each(files: Sequence[IngestedFile]) -> Columns:
+def _each(files: Sequence[ManifestLine]) -> Columns:
     """One row for each file."""
-    lines = [file.line for file in files]
     return {
-        "file": [line.path for line in lines],
-        "decision": [line.decision for line in lines],
-        "reason": [line.reason for line in lines],
-        "pages": [_count(line.pages) for line in lines],
-        "blocks": [_count(sum(line.blocks.values())) for line in lines],
-        "redactions": [_count(sum(line.redactions.values())) for line in lines],
-        "characters": [_count(line.characters) for line in lines],
-        "chunks": [_count(file.chunks or 0) for file in files],
+        "file": [line.path for line in files],
+        "decision": [line.decision for line in files],
+        "reason": [line.reason for line in files],
+        "pages": [_count(line.pages) for line in files],
+        "blocks": [_count(sum(line.blocks.values())) for line in files],
+        "redactions": [_count(sum(line.redactions.values())) for line in files],
+        "noise": [_count(sum(line.dropped.values())) for line in files],
+        "characters": [_count(line.characters) for line in files],
+        "chunks": [_count(line.chunks or 0) for line in files],
         "seconds": [_seconds([file]) for file in files],
     }
 
 
-def _folded(files: Iterable[IngestedFile]) -> Columns:
+def _folded(files: Iterable[ManifestLine]) -> Columns:
     """One row for each topmost folder, type and decision."""
-    found: dict[tuple[str, str, str], list[IngestedFile]] = defaultdict(list)
+    found: dict[tuple[str, str, str], list[ManifestLine]] = defaultdict(list)
     for file in files:
-        parts = PurePosixPath(file.line.path).parts
-        found[f"{parts[0]}/" if len(parts) > 1 else "", file.line.type, file.line.decision].append(file)
+        parts = PurePosixPath(file.path).parts
+        found[f"{parts[0]}/" if len(parts) > 1 else "", file.type, file.decision].append(file)
     keys = sorted(found)
     groups = [found[key] for key in keys]
     return {
         **{name: [key[place] for key in keys] for place, name in enumerate(("folder", "type", "decision"))},
         "files": [_count(len(group)) for group in groups],
-        "pages": [_count(sum(file.line.pages for file in group)) for group in groups],
-        "redactions": [_count(sum(sum(file.line.redactions.values()) for file in group)) for group in groups],
-        "characters": [_count(sum(file.line.characters for file in group)) for group in groups],
+        "pages": [_count(sum(file.pages for file in group)) for group in groups],
+        "redactions": [_count(sum(sum(file.redactions.values()) for file in group)) for group in groups],
+        "noise": [_count(sum(sum(file.dropped.values()) for file in group)) for group in groups],
+        "characters": [_count(sum(file.characters for file in group)) for group in groups],
         "chunks": [_count(sum(file.chunks or 0 for file in group)) for group in groups],
         "seconds": [_seconds(group) for group in groups],
     }
@@ -70,7 +72,7 @@ def _print_columns(columns: Columns) -> None:
     out.print(printed)
 
 
-def _seconds(files: Sequence[IngestedFile]) -> str:
+def _seconds(files: Sequence[ManifestLine]) -> str:
     """Estimated seconds of parsing and embedding; a dash if none is known."""
     known = [s for file in files for s in (file.seconds_to_parse, file.seconds_to_embed) if s is not None]
     return f"{sum(known):,.1f}" if sum(known) else ""
@@ -87,7 +89,7 @@ def _totals(done: Ingestion) -> None:
         f"{amount(len(done.files), 'file')}: {decisions}; {done.coverage.characters:,} characters in {amount(chunks, 'chunk')}."
     )
     out.print(escape(what), soft_wrap=True)
-    waiting = [file for file in done.files if file.line.decision == "unparsed"]
+    waiting = [file for file in done.files if file.decision == "unparsed"]
     unknown = sum(file.seconds_to_parse is None for file in waiting)
     if waiting:
         seconds = sum(file.seconds_to_parse or 0.0 for file in waiting)

@@ -9,7 +9,7 @@ from support.sample_files import SAMPLES
 from support.small_set import write_experiment, write_golden
 
 from rag.core.errors import DataError
-from rag.execution.graph.unparsed_files import Unparsed, UnparsedError
+from rag.execution.graph.unparsed_files import UnparsedError
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_plan_counts_files_until_they_are_parsed(rag: Verb, tmp_path: Path) ->
 
 
 def test_an_estimate_says_what_it_leaves_out() -> None:
-    error = UnparsedError(Unparsed(1000, 300, 62.4, 20))
+    error = UnparsedError(1000, 300, 62.4, 20)
     assert isinstance(error, DataError)
     assert error.what == (
         "300 of 1000 files are to be parsed: about 62 seconds and 20 of kinds that were never parsed on this store"

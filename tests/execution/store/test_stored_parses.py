@@ -8,7 +8,9 @@ import pytest
 from support.hostile_parsers import HostileParser
 
 from rag.components.chunkers.recursive import RecursiveChunker
+from rag.components.ingest.rules import FirstMatchRules
 from rag.components.loaders.folder import FolderLoader
+from rag.components.noise.none import NoNoiseFilter
 from rag.components.redactors.none import NoRedactor
 from rag.core.records import Document, Parsed, Vectors
 from rag.core.roles import Parser, Redactor
@@ -32,6 +34,10 @@ class DigitRedactor:
 def wrapped(store: Store, parser: Parser, redactor: Redactor, name: str = "one") -> tuple[Parser, Redactor]:
     ledger = Ledger(store, Terms())
     return stored(store, ledger, parser, name), stored(store, ledger, redactor, type(redactor).__name__)
+
+
+def folder_of(path: Path, parser: Parser, redactor: Redactor) -> FolderLoader:
+    return FolderLoader(str(path), {"bad": parser}, redactor, FirstMatchRules("All.", []), NoNoiseFilter(), workers=1)
 
 
 def read(
@@ -129,7 +135,7 @@ def test_only_the_chunks_of_a_changed_file_are_embedded(store: Store, tmp_path: 
 
     def ingest() -> tuple[Document, ...]:
         parser, redactor = wrapped(store, HostileParser("hi"), NoRedactor())
-        found = tuple(FolderLoader(str(documents), {"bad": parser}, redactor).load())
+        found = tuple(folder_of(documents, parser, redactor).load())
         chunks = [document.text[span.start : span.end] for document in found for span in chunker.chunk(document)]
         StoredEmbedder(embedder, store, "counting").embed_documents(chunks)
         return found
@@ -145,7 +151,7 @@ def test_only_the_chunks_of_a_changed_file_are_embedded(store: Store, tmp_path: 
 
 def test_a_loader_counts_the_files_that_a_process_would_parse(store: Store, folder: Path) -> None:
     parser, redactor = wrapped(store, HostileParser("hi"), NoRedactor())
-    loader = FolderLoader(str(folder), {"bad": parser}, redactor, workers=1)
+    loader = folder_of(folder, parser, redactor)
     assert loader.unparsed() == (4, [(parser, size) for size in (9, 16, 9, 8)])
     assert parser.rate() is None  # type: ignore[attr-defined]
     list(loader.load())

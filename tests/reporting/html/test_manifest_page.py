@@ -8,7 +8,7 @@ from reporting.html.conftest import Opened
 from support.chromium import CONTRAST
 
 from rag.analysis.ingestion.coverage import coverage
-from rag.analysis.ingestion.ingest import IngestedFile, Ingestion
+from rag.analysis.ingestion.ingest import Ingestion
 from rag.documents.manifest import ManifestLine
 from rag.reporting.html import manifest_page
 
@@ -18,15 +18,16 @@ HOSTILE = "<img src=x onerror=window.pwned=1></th><script>window.pwned=1</script
 
 def written(count: int, folder: Path) -> Path:
     lines = [
-        ManifestLine(f"a/{n:04}.md", 10 * n, "2026-01-02T03:04:05+00:00", "md", "ab" * 32, "TextParser", "included")
+        ManifestLine(f"a/{n:04}.md", 10 * n, "2026-01-02T03:04:05+00:00", "md", "ab" * 32, "TextParser", "included", chunks=3)
         for n in range(count)
     ]
     lines.append(ManifestLine(HOSTILE, decision="excluded", reason=HOSTILE, rule="rules.3", type="md"))
     lines.append(
         ManifestLine("b/scan.pdf", type="pdf", decision="failed", reason="too large", detail=HOSTILE, notes=("2 pages",))
     )
-    files = tuple(IngestedFile(line, 3 if line.decision == "included" else None) for line in lines)
-    done = Ingestion(HOSTILE, "What <b>this</b> is for.", (), files, coverage(lines, {}, ["rules.0", "rules.3"]), is_dry=True)
+    done = Ingestion(
+        HOSTILE, "What <b>this</b> is for.", (), tuple(lines), coverage(lines, {}, ["rules.0", "rules.3"]), is_dry=True
+    )
     manifest_page.write(done, path := folder / "new" / "manifest.html")
     return path
 
