@@ -16,8 +16,9 @@ PART, LONGEST = re.compile(r"[\w+/=.~-]+"), 60
 WORD = re.compile(r"[A-Za-z]?[a-z]{0,13}[.,]?|[\d.,-]+")
 """A part that is rather a word or a number than a part of a value."""
 
-PREFIX, MIXED = re.compile(r"[A-Za-z]{2,}[-_]"), re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d")
-"""The beginning of many keys; letters with digits."""
+MIXED = r"\d.*[A-Za-z]|[A-Za-z].*\d"
+MARKED, PREFIXED = re.compile(MIXED), re.compile(r"[A-Za-z]{2,}[-_]|" + MIXED)
+"""Letters with digits; the same, or the beginning of many keys."""
 
 
 def find_secrets(text: str, but: Collection[str] = ()) -> list[Find]:
@@ -46,10 +47,11 @@ def _finds(text: str, but: Collection[str]) -> Iterator[Find]:
 
 def _cuts(text: str, start: int, end: int) -> bool:
     """Whether the sides of an end of line look like parts of a value: neither is a word, and one has a prefix or digits."""
-    left, right = text[max(0, start - LONGEST) : start].split(), PART.match(text, end, end + LONGEST)
-    if not left or not right or WORD.fullmatch(left[-1]) or WORD.fullmatch(right[0]):
+    right = PART.match(text, end, end + LONGEST)
+    if right is None or WORD.fullmatch(right[0]):
         return False
-    return PREFIX.search(left[-1]) is not None or any(MIXED.search(part) for part in (left[-1], right[0]))
+    left = text[max(0, start - LONGEST) : start].split()[-1]
+    return not WORD.fullmatch(left) and (PREFIXED.search(left) or MARKED.search(right[0])) is not None
 
 
 def _by_form_and_name(data: bytes) -> Iterator[Find]:
