@@ -39,6 +39,16 @@ def redacted(text: str, redactor: Redactor) -> str:
     return replaced(text, redactor.find(text)) if text else text
 
 
+def redacted_names(names: Iterable[str], redactor: Redactor) -> dict[str, str]:
+    """Paths with placeholders, by the paths; the second of two that become equal ends in `(2)` before its suffix."""
+    found: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: (redacted(name, redactor) != name, name)):
+        shown, stem = redacted(name, redactor), PurePosixPath(redacted(name, redactor))
+        number, taken = 1, {*found.values()}
+        found[name] = shown
+    return found
+
+
 def redacted_question(example: Example, redactor: Redactor) -> Example:
     """A question with placeholders in all of its texts: the question, its rewrite, its history, and its answers."""
     query = example.query

@@ -8,12 +8,12 @@ from rag.components.redactors.keep_policy import KeepPolicy
 from rag.components.redactors.personal_checks import PhonePlan, passes
 from rag.components.redactors.personal_kinds import Kind, kind_names, kinds, kinds_file
 from rag.core.errors import ConfigError, closest
-from rag.core.secrets.finder import find_secrets, in_characters
+from rag.core.secrets.finder import in_characters, secret_finds
 from rag.core.secrets.places import Find, stable
 from rag.core.secrets.shapes import rules_digest
 
 RANK = 5
-JOINED_LEFT, JOINED_RIGHT = re.compile(rb"[0-9A-Za-z][-/]"), re.compile(rb"-[0-9A-Za-z]")
+JOINED_LEFT, JOINED_RIGHT = re.compile(rb"(?:[0-9A-Za-z][-/]|[0-9])\Z"), re.compile(rb"-[0-9A-Za-z]")
 """Ends of a longer name or number, such as a UUID or a DOI, next to digits."""
 
 
@@ -52,7 +52,7 @@ class PersonalRedactor:
         return [find[:3] for find in stable(text, self._finds)]
 
     def _finds(self, text: str) -> Iterator[Find]:
-        yield from find_secrets(text)
+        yield from secret_finds(text)
         yield from in_characters(text, self._personal)
 
     def _personal(self, data: bytes) -> Iterator[Find]:
@@ -65,6 +65,6 @@ class PersonalRedactor:
 
     def _is(self, kind: Kind, value: str, data: bytes, start: int, end: int) -> bool:
         if kind.check == "phone":
-            is_alone = not (JOINED_LEFT.match(data[max(0, start - 2) : start]) or JOINED_RIGHT.match(data[end : end + 2]))
+            is_alone = not (JOINED_LEFT.search(data[max(0, start - 2) : start]) or JOINED_RIGHT.match(data[end : end + 2]))
             return self.phones.has(value, is_alone, lambda: kind.near_word(data, start))
         return passes(kind.check, value) and (not kind.words or kind.near_word(data, start))
