@@ -114,8 +114,8 @@ class FolderLoader:
             below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
             raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
         files, skipped = self.metadata.apart(*listed(self.path, self.patterns))
-        shown = redacted_names(files, self.redactor)
-        hidden = (replace(file, name=redacted(file.name, self.redactor)) for file in skipped)
+        shown = redacted_names({*files, *(file.name for file in skipped)}, self.redactor)
+        hidden = (replace(each, name=shown[each.name], detail=redacted(each.detail, self.redactor)) for each in skipped)
         found = Selection({}, [ManifestLine.unlisted(file) for file in hidden])
         for name, path in sorted((shown[name], path) for name, path in files.items()):
             try:
