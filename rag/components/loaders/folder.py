@@ -38,8 +38,9 @@ class FolderLoader:
     matter of Markdown, and from `metadata_table`, a CSV file in the folder; later ones overrule earlier ones.
 
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
-    system. A name with a value that `redactor` finds has a placeholder in its place, everywhere: in doc_id, manifest, metadata
-    and errors, and rules, gold and `metadata_table` name the file so. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped` those that are no documents.
+    system. A value that `redactor` finds in it is a placeholder there, and in the manifest, and rules, gold and
+    `metadata_table` name the file so. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped`
+    those that are no documents.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("workers",)

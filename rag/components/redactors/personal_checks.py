@@ -95,7 +95,7 @@ class PhonePlan:
         self.form = lru_cache(maxsize=8192)(self._form)
 
     def has(self, value: str, is_alone: bool, near_word: Callable[[], bool]) -> bool:
-        """Whether a text is a telephone number; without a word for one near it, only alone and in the forms that numbers have."""
+        """Whether a text is a telephone number: alone and in a form that numbers have, or near a word for one."""
         found = self.form(value)
         if isinstance(found, bool) and (is_alone or not found):
             return found
