@@ -13,7 +13,7 @@ from rag.core.secrets.places import Find, stable
 from rag.core.secrets.shapes import rules_digest
 
 RANK = 5
-JOINED_LEFT, JOINED_RIGHT = re.compile(rb"(?:[0-9A-Za-z][-/]|[0-9])\Z"), re.compile(rb"-[0-9A-Za-z]")
+JOINED_LEFT, JOINED_RIGHT = re.compile(rb"(?:[0-9A-Za-z][-/]|[0-9])\Z"), re.compile(rb"-[0-9]")
 """Ends of a longer name or number, such as a UUID or a DOI, next to digits."""
 
 
