@@ -1,7 +1,10 @@
 """Placeholders in place of values that must not be stored."""
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import accumulate, count
+from pathlib import PurePosixPath
 
 from rag.core.records import Example, Parsed, Redaction
 from rag.core.roles import Redactor
@@ -37,6 +40,32 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
 def redacted(text: str, redactor: Redactor) -> str:
     """A text with a placeholder for each value that the redactor finds."""
     return replaced(text, redactor.find(text)) if text else text
+
+
+def redacted_names(names: Collection[str], redactor: Redactor) -> dict[str, str]:
+    """Names of files with placeholders, by name; of names that become equal, all but the first get a number: `x (2).md`."""
+    lines = [line for name in sorted(names) for line in (name, name.removesuffix(PurePosixPath(name).suffix))]
+    ends = list(accumulate(len(line) + 2 for line in lines))
+    spans = redactor.find("\n\n".join(lines))  # one search: most folders have no such name
+    found = {lines[bisect_right(ends, place) // 2 * 2] for start, end, _ in spans for place in (start, end - 1)}
+    shown: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in lines[::2]:
+        new = first = _redacted_name(name, redactor) if name in found else name
+        suffix = PurePosixPath(first).suffix
+        numbers = count(2)
+        while new in taken:
+            new = f"{first.removesuffix(suffix)} ({next(numbers)}){suffix}"
+        taken.add(new)
+        shown[name] = new
+    return shown
+
+
+def _redacted_name(name: str, redactor: Redactor) -> str:
+    """A path with placeholders; the folders and the suffix stay, unless a value includes their ends."""
+    suffix = PurePosixPath(name).suffix
+    parts = name.removesuffix(suffix).split("/")
+    return redacted("/".join(redacted(part, redactor) for part in parts) + suffix, redactor)
 
 
 def redacted_question(example: Example, redactor: Redactor) -> Example:

@@ -176,27 +176,12 @@ def filled(piece: str) -> str:
     return (piece * (SIZE // len(piece) + 1))[:SIZE]
 
 
-HOSTILE = ["a", "1", "1 2 3 4 ", "@", "a@a.a.", "::", "token ", "token=", "pw:", "password is ", "password='", "| password |"]
-HOSTILE += [
-    "://u:",
-    "eyJ",
-    "+49 30 ",
-    "-----BEGIN PRIVATE KEY-----",
-    "QUJD\n",
-    "abc1def2\n",
-    "curl -H '",
-    "kind: Secret\ndata:\n",
-]
-HOSTILE += [
-    "8.8.8.200 ",
-    "4111 1111 1111 1111 ",
-    "[redacted: ",
-    "GB33BUKB20201555555555 ",
-    "adafruit_key=",
-    "born on ",
-    "$2b$",
-    "?sig=",
-]
+HOSTILE = [
+    "a", "1", "1 2 3 4 ", "@", "a@a.a.", "::", "token ", "token=", "pw:", "password is ", "password='", "| password |",
+    "://u:", "eyJ", "+49 30 ", "-----BEGIN PRIVATE KEY-----", "QUJD\n", "abc1def2\n", "curl -H '",
+    "kind: Secret\ndata:\n", "8.8.8.200 ", "4111 1111 1111 1111 ", "[redacted: ", "GB33BUKB20201555555555 ",
+    "adafruit_key=", "born on ", "$2b$", "?sig=",
+]  # fmt: skip
 
 
 def test_speed() -> None:
@@ -208,11 +193,11 @@ def test_speed() -> None:
         data = text.encode()
         find_secrets(text)
         works = {rule.name: partial(_listed, rule.places, data) for rule in shape_rules().candidates(data)}
-        works |= {kind.name: partial(_listed, kind.candidates, text) for kind in kinds()}
+        works |= {kind.name: partial(_listed, kind.candidates, data) for kind in kinds()}
         times = {name: milliseconds(work) for name, work in works.items()}
         times["by name"] = milliseconds(partial(_listed, named_values().finds, data))
         slowest = max(times, key=lambda each: times[each])
         whole = milliseconds(partial(find_secrets, text)), milliseconds(partial(redactor.find, text))
         table.row(title, *(f"{each:.1f}" for each in whole), slowest, f"{times[slowest]:.1f}")
-        assert times[slowest] <= 100 if slowest == "by name" else 50, title
+        assert times[slowest] <= 50, title
     table.show()

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import zstandard
-from support.choices import node
 from support.generated_secrets import Planted, planted_names, planted_shapes
+from support.sample_files import docx, pdf
 from support.small_server import small_app, talk
 from support.swept_trial import called
 
@@ -30,10 +30,13 @@ IN_HISTORY, IN_REFERENCE, IN_REQUEST, IN_VARIABLE = (
     "Var1ablePassw0rd!7",
 )
 IN_CONFIG = "sk-proj-C0nfigC0nfigC0nfigC0nfig77"
-IN_FORMATS = ("C0lumnPassw0rd7", "PageP4ssw0rd77", "Fr0ntMatter77")
+IN_FORMATS = ("C0lumnPassw0rd7", "PageP4ssw0rd77", "Fr0ntMatter77", "PdfP4ssw0rd77", "D0cxPassw0rd77")
+IN_NAMES = ("N4mePassw0rd77", "F0lderPassw0rd7", "SkippedN4me77", "T4blePassw0rd77")
+HASHING = ("embedder=hashing", "embedder.dimensions=64")
 REDACTOR = "loader.redactor=secrets_and_personal"
 WRITTEN = ("store", "mlartifacts", "mlflow.db", "reports", "bundle", "bundle.tar.zst", "sessions.db", "log.txt", "said.txt")
-"""What is searched, in the folder of the test; the manifest and the page of `rag inspect` belong here as well."""
+WRITTEN += ("manifest.html", "inspect.html", "inspect-bundle.html", "served.txt")
+"""What is searched, in the folder of the test."""
 
 QUESTIONS = {
     "Which team owns the billing service?": "Team Heron owns the billing service.",
@@ -51,17 +54,20 @@ def write_corpus(folder: Path, secrets: list[Planted]) -> None:
     """A corpus in the formats that are read, with secrets in every file, and questions with secrets in their texts."""
     documents = folder / "golden" / "documents"
     documents.mkdir(parents=True)
-    suffixes = sorted({"md", "txt", "html", "csv", "json", "rst"} & node("loader", "folder")["parsers"].keys())
-    parts: dict[str, list[str]] = {suffix: [] for suffix in suffixes if suffix in ("md", "txt")}
+    parts: dict[str, list[str]] = {"md": [], "txt": []}
     for number, secret in enumerate(secrets):
         parts[sorted(parts)[number % len(parts)]].append(secret.text)
     for suffix, texts in parts.items():
         for number in range(0, len(texts), 20):
             (documents / f"notes{number}.{suffix}").write_text("\n\n".join(texts[number : number + 20]), "utf-8")
-    if "csv" in suffixes:
-        (documents / "users.csv").write_text("user,password\nbob,C0lumnPassw0rd7\n", "utf-8")
-    if "html" in suffixes:
-        (documents / "page.html").write_text("<h1>Access</h1><p>The password is PageP4ssw0rd77.</p>", "utf-8")
+    (documents / "users.csv").write_text("user,password\nbob,C0lumnPassw0rd7\n", "utf-8")
+    (documents / "page.html").write_text("<h1>Access</h1><p>The password is PageP4ssw0rd77.</p>", "utf-8")
+    (documents / "a.pdf").write_bytes(pdf("The password is PdfP4ssw0rd77.", PERSONAL[0]))
+    (documents / "a.docx").write_bytes(docx("The password is D0cxPassw0rd77.", PERSONAL[0]))
+    for name in ("password=N4mePassw0rd77.md", "password=F0lderPassw0rd7/a.txt", "password=SkippedN4me77.bin"):
+        (documents / name).parent.mkdir(exist_ok=True)
+        (documents / name).write_text("Some text.", "utf-8")
+    (documents / "metadata.csv").write_text("path,note\nteam.md,password: T4blePassw0rd77\n", "utf-8")
     own = "Team Heron owns the billing service.\n\nTeam Crane repairs the lift.\n\n" + "\n".join(
         f"Contact: {each}" for each in PERSONAL
     )
@@ -134,6 +140,11 @@ def served(folder: Path) -> None:
             session = answer.json()["session"]
         rated = {"answer": answer.json()["id"], "rating": 1, "comment": f"password: {IN_REQUEST}"}
         assert (await client.post("/feedback", json=rated)).status_code < 300
+        pages = [
+            await client.get(path) for path in ("/documents", "/documents/team.md", "/documents/a.pdf", "/", "/openapi.json")
+        ]
+        assert all(page.status_code == 200 for page in pages), pages
+        (folder / "served.txt").write_text("\n".join(page.text for page in pages), "utf-8")
         alone = await client.post("/ask", json={"question": f"Who repairs the lift? password: {IN_REQUEST}"})
         assert alone.status_code == 200, alone.text
         unknown = await client.post("/chat", json={"question": "x", "session": f"password: {IN_REQUEST}"})
@@ -148,7 +159,7 @@ def served(folder: Path) -> None:
 def write_experiment(folder: Path, name: str, *fixed: str) -> None:
     """An experiment with a lexical pipeline that reads earlier turns."""
     held = ["dataset.path=golden", "latency=0", "generator=extractive", REDACTOR, f"store={folder / 'store'}", *fixed]
-    held += ["index=[bm25s]", "fusion=single", "memory=buffer"]
+    held += ["index=[bm25s]", "fusion=single", "memory=buffer", *HASHING]
     text = f"question: Q?\ndataset: native\nsplit: all\ncontrols: false\nfixed: {json.dumps(held)}\naxes:\n  k: k=1,2\n"
     (folder / "experiments").mkdir(exist_ok=True)
     (folder / "experiments" / f"{name}.yaml").write_text(text, "utf-8")
@@ -160,10 +171,15 @@ def test_no_planted_value_is_written_anywhere(folder: Path) -> None:
     write_corpus(folder, secrets)
     write_experiment(folder, "small")
     write_experiment(folder, "configured", f"prompt.role='You have the key {IN_CONFIG}'")
-    said = [called(folder, "dataset", "check", "native", "dataset.path=golden", REDACTOR)]
-    for name in ("small", "configured"):
-        said += [called(folder, "sweep", name), called(folder, "report", name)]
+    data = ("dataset.path=golden", REDACTOR, f"store={folder / 'store'}")
+    said = [called(folder, "dataset", "check", "native", *data, *HASHING), called(folder, "ingest", "native", *data, "-v")]
+    said += [called(folder, "ingest", "native", *data, "--json", "--html", "manifest.html")]
+    said += [called(folder, "inspect", *data, *HASHING, "--html", "inspect.html")]
+    for name, *more in (("small", "--no-track"), ("configured",)):
+        said += [called(folder, "sweep", name, *more), called(folder, "report", name)]
+    said.append(called(folder, "track", "small"))
     said.append(called(folder, "export", "small", "--to", "bundle", "--archive"))
+    said.append(called(folder, "inspect", "bundle", "--html", "inspect-bundle.html"))
     with pytest.raises(AssertionError):
         called(folder, "export", "configured", "--to", "refused")
     assert not (folder / "refused").exists()
@@ -177,10 +193,11 @@ def test_no_planted_value_is_written_anywhere(folder: Path) -> None:
         "generator=extractive",
         "index=[bm25s]",
         "fusion=single",
+        *HASHING,
     )
     served(folder)
     (folder / "said.txt").write_text("\n".join(said), "utf-8")
     values = [secret.secret for secret in secrets if len(secret.secret) >= 8]
-    values += [*PERSONAL, IN_HISTORY, IN_REFERENCE, IN_REQUEST, IN_VARIABLE, IN_CONFIG, *IN_FORMATS]
+    values += [*PERSONAL, IN_HISTORY, IN_REFERENCE, IN_REQUEST, IN_VARIABLE, IN_CONFIG, *IN_FORMATS, *IN_NAMES]
     assert len(values) >= 280
     assert raw(folder, values) == []

@@ -92,22 +92,10 @@ def test_overlapping_finds_become_one_under_the_rule_of_the_lowest_rank() -> Non
 
 
 PIECES = [
-    "password",
-    "token=",
-    ": ",
-    "=",
-    '"',
-    "'",
-    "`",
-    "\n",
-    " ",
-    "|",
-    "hunter2",
-    "sk-proj-Ab1Cd2Ef3Gh4Ij5Kl6",
-    "[redacted: x]",
-]
-PIECES += ["]", "[redacted: ", "ghp_", "aB3dE5gH7jK9mN1pQ3sTaB3dE5gH7jK9mN1p", "://u:", "@h", "is ", "é", "--", "<", ">"]
-PIECES += ["-----BEGIN PRIVATE KEY-----"]
+    "password", "token=", ": ", "=", "\"", "'", "`", "\n", " ", "|", "hunter2", "sk-proj-Ab1Cd2Ef3Gh4Ij5Kl6",
+    "[redacted: x]", "]", "[redacted: ", "ghp_", "aB3dE5gH7jK9mN1pQ3sTaB3dE5gH7jK9mN1p", "://u:", "@h", "is ", "é", "--",
+    "<", ">", "-----BEGIN PRIVATE KEY-----",
+]  # fmt: skip
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,11 +1,14 @@
 """Redaction of documents and questions: placeholders, blocks, metadata, and places from before."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
+from support.choices import build
 
 from rag.core.records import Block, Example, Parsed, Query, Redaction, Turn
 from rag.core.secrets.places import PLACEHOLDER
-from rag.documents.redact import redact, redacted_question
+from rag.documents.redact import redact, redacted_names, redacted_question
 
 
 class Words:
@@ -18,6 +21,14 @@ class Words:
         """Each word, in reading order."""
         starts = sorted((text.find(word), word) for word in self.words if word in text)
         return [(start, start + len(word), word.lower()) for start, word in starts]
+
+
+class Everywhere(Words):
+    """Finds given words wherever they are."""
+
+    def find(self, text: str) -> list[tuple[int, int, str]]:
+        """All places, in reading order."""
+        return [(*found.span(), found[0].lower()) for found in re.finditer("|".join(self.words), text)]
 
 
 def test_a_block_keeps_its_text_and_metadata_have_no_value() -> None:
@@ -43,6 +54,16 @@ def test_all_texts_of_a_question_are_redacted() -> None:
     seen = redacted_question(Example(query, (), answers=("ALPHA",)), Words("ALPHA"))
     assert "ALPHA" not in repr(seen)
     assert seen.query.history[0].text == "my [redacted: alpha]"
+
+
+def test_names_keep_folders_and_suffixes_and_stay_apart() -> None:
+    names = ["x ALPHA.md", "ALPHA/a.md", "BETA.pdf", "b.md", "x [redacted: alpha].md", "ALPHA"]
+    assert redacted_names(names, build("redactor", "none")) == {name: name for name in names}
+    seen = redacted_names(names, Everywhere("ALPHA", "BETA"))
+    assert [seen[name] for name in names] == [
+        "x [redacted: alpha].md", "[redacted: alpha]/a.md", "[redacted: beta].pdf", "b.md", "x [redacted: alpha] (2).md",
+        "[redacted: alpha]",
+    ]  # fmt: skip
 
 
 @given(st.text("ab ", max_size=20), st.integers(0, 69), st.integers(0, 69))

@@ -17,22 +17,9 @@ from typing import Any, NamedTuple
 CONF = Path(__file__).parents[2] / "conf" / "redaction"
 PRINTABLE = string.ascii_letters + string.digits + "!#$%&+-./:=?@^_~"
 WORDS = [
-    "the",
-    "report",
-    "lists",
-    "every",
-    "service",
-    "of",
-    "our",
-    "team",
-    "and",
-    "its",
-    "owner",
-    "please",
-    "keep",
-    "it",
-    "safe",
-]
+    "the", "report", "lists", "every", "service", "of",
+    "our", "team", "and", "its", "owner", "please", "keep", "it", "safe",
+]  # fmt: skip
 
 
 class Planted(NamedTuple):
@@ -198,18 +185,10 @@ def _token(chance: random.Random) -> str:
     return "".join(chance.choices(alphabet, k=chance.randint(16, 48)))
 
 
-PASSWORD_NAMES = (
-    "password",
-    "PASSWORD",
-    "db_password",
-    "DB_PASS",
-    "adminPassword",
-    "Passwort",
-    "passwd",
-    "smtp.password",
-    "user-password",
-    "pwd",
-)
+PASSWORD_NAMES = [
+    "password", "PASSWORD", "db_password", "DB_PASS", "adminPassword",
+    "Passwort", "passwd", "smtp.password", "user-password", "pwd",
+]  # fmt: skip
 TOKEN_NAMES = ("api_key", "API_KEY", "apiKey", "client_secret", "access_token", "auth-token", "SECRET_KEY", "API key")
 TOKEN_NAMES += ("aws_secret_access_key", "private_token")
 

@@ -24,8 +24,8 @@ def plain_text() -> bytes:
     return f"\ufeff{PARAGRAPH}\r\n".encode()
 
 
-def pdf() -> bytes:
-    """Two pages with a header, a heading, a list, a ruled table and page numbers; created without a date."""
+def pdf(*more: str) -> bytes:
+    """Two pages with a header, a heading, a list, a ruled table and page numbers, and `more` paragraphs; without a date."""
     from reportlab.lib import colors
     from reportlab.lib.styles import getSampleStyleSheet
     from reportlab.pdfgen.canvas import Canvas
@@ -46,20 +46,22 @@ def pdf() -> bytes:
         PageBreak(),
         Paragraph("Sick leave", styles["Heading1"]),
         Paragraph("Call by nine. " * 20, styles["Normal"]),
+        *(Paragraph(text, styles["Normal"]) for text in more),
     ]
     document = SimpleDocTemplate(data, title="Staff handbook", author="A. Ames", invariant=1)
     document.build(story, onFirstPage=frame, onLaterPages=frame)
     return data.getvalue()
 
 
-def docx() -> bytes:
-    """A heading, a paragraph, a numbered list and a table."""
+def docx(*more: str) -> bytes:
+    """A heading, a paragraph, a numbered list and a table, and `more` paragraphs."""
     from docx import Document
 
     document, data = Document(), io.BytesIO()
     document.core_properties.title, document.core_properties.author = "Staff handbook", "A. Ames"
     document.add_heading("Leave", 1)
-    document.add_paragraph(PARAGRAPH)
+    for text in (PARAGRAPH, *more):
+        document.add_paragraph(text)
     for number in (1, 2):
         document.add_paragraph(f"item {number} of the list", style="List Number")
     table = document.add_table(2, 2)

@@ -15,6 +15,7 @@ from rag.documents.manifest import ManifestLine, skipped_files
 from rag.documents.metadata import TABLE, MetadataSources
 from rag.documents.noise import Dropped, without_noise
 from rag.documents.reading import Unreadable, read_files, unparsed
+from rag.documents.redact import redacted, redacted_names
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class FolderLoader:
     matter of Markdown, and from `metadata_table`, a CSV file in the folder; later ones overrule earlier ones.
 
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
-    system. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped` those that are no documents.
+    system. A value that `redactor` finds in it is a placeholder there, and in the manifest, and rules, gold and
+    `metadata_table` name the file so. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped`
+    those that are no documents.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("workers",)
@@ -112,8 +115,10 @@ class FolderLoader:
             below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
             raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
         files, skipped = self.metadata.apart(*listed(self.path, self.patterns))
-        found = Selection({}, [ManifestLine.unlisted(file) for file in skipped])
-        for name, path in sorted(files.items()):
+        shown = redacted_names({*files, *(file.name for file in skipped)}, self.redactor)
+        hidden = (replace(each, name=shown[each.name], detail=redacted(each.detail, self.redactor)) for each in skipped)
+        found = Selection({}, [ManifestLine.unlisted(file) for file in hidden])
+        for name, path in sorted((shown[name], path) for name, path in files.items()):
             try:
                 status = path.stat()
             except FileNotFoundError:

@@ -14,8 +14,8 @@ class KeepPolicy:
     def keeps(self, value: str) -> bool:
         """Whether a found value stays."""
         value = value.lower()
-        local, at, domain = value.rpartition("@")
-        if value in self.values:
-            return True
+        if value in self.values or "@" not in value:
+            return value in self.values
+        local, _, domain = value.rpartition("@")
         is_ours = any(domain == ours or domain.endswith(f".{ours}") for ours in self.domains)
-        return bool(at) and (local.partition("+")[0] in self.roles or is_ours)
+        return is_ours or local.partition("+")[0] in self.roles

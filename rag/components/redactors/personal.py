@@ -1,17 +1,20 @@
 """Secrets, and personal data by pattern."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 
 from rag.components.redactors.keep_policy import KeepPolicy
 from rag.components.redactors.personal_checks import PhonePlan, passes
 from rag.components.redactors.personal_kinds import Kind, kind_names, kinds, kinds_file
 from rag.core.errors import ConfigError, closest
-from rag.core.secrets.finder import find_secrets
+from rag.core.secrets.finder import in_characters, secret_finds
 from rag.core.secrets.places import Find, stable
 from rag.core.secrets.shapes import rules_digest
 
 RANK = 5
+JOINED_LEFT, JOINED_RIGHT = re.compile(rb"(?:[0-9A-Za-z][-/]|[0-9])\Z"), re.compile(rb"-[0-9]")
+"""Ends of a longer name or number, such as a UUID or a DOI, next to digits."""
 
 
 class PersonalRedactor:
@@ -49,15 +52,19 @@ class PersonalRedactor:
         return [find[:3] for find in stable(text, self._finds)]
 
     def _finds(self, text: str) -> Iterator[Find]:
-        yield from find_secrets(text)
+        yield from secret_finds(text)
+        yield from in_characters(text, self._personal)
+
+    def _personal(self, data: bytes) -> Iterator[Find]:
         for rank, kind in enumerate(kinds(), RANK):
             if kind.name in self.kinds:
-                for start, end in kind.candidates(text):
-                    if self._is(kind, text, start, end) and not self.policy.keeps(text[start:end]):
+                for start, end in kind.candidates(data):
+                    value = data[start:end].decode("utf-8", "ignore")
+                    if self._is(kind, value, data, start, end) and not self.policy.keeps(value):
                         yield Find(start, end, kind.name, rank)
 
-    def _is(self, kind: Kind, text: str, start: int, end: int) -> bool:
-        value = text[start:end]
+    def _is(self, kind: Kind, value: str, data: bytes, start: int, end: int) -> bool:
         if kind.check == "phone":
-            return self.phones.has(value, lambda: kind.near_word(text, start))
-        return (not kind.words or kind.near_word(text, start)) and passes(kind.check, value)
+            is_alone = not (JOINED_LEFT.search(data[max(0, start - 2) : start]) or JOINED_RIGHT.match(data[end : end + 2]))
+            return self.phones.has(value, is_alone, lambda: kind.near_word(data, start))
+        return passes(kind.check, value) and (not kind.words or kind.near_word(data, start))

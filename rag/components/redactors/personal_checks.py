@@ -14,6 +14,9 @@ NOT_PHONE = re.compile(
 )
 """Spans of years, dates, decimal numbers, and quotients."""
 
+BRACKETS = re.compile(r"(?:\d\) ?)?[^()]*(?:\([\d ]{1,6}\)[^()]*)?")
+"""One pair of brackets around digits: an area code, or a prefix that is left out abroad."""
+
 NO_SEPARATORS = str.maketrans("", "", "+ ./()-")
 LAST_SMALL_OCTET = 31
 """Dotted numbers with no part above it are rather versions and sections than addresses."""
@@ -91,16 +94,19 @@ class PhonePlan:
         self.regions, self.keep_services = tuple(regions), keep_services
         self.form = lru_cache(maxsize=8192)(self._form)
 
-    def has(self, value: str, near_word: Callable[[], bool]) -> bool:
-        """Whether a text is a telephone number; without a word for one near it, only in the forms that numbers have."""
+    def has(self, value: str, is_alone: bool, near_word: Callable[[], bool]) -> bool:
+        """Whether a text is a telephone number: alone and in a form that numbers have, or near a word for one."""
         found = self.form(value)
-        return found if isinstance(found, bool) else near_word() if found == "grouped" else near_word() and self._known(value)
+        if isinstance(found, bool) and (is_alone or not found):
+            return found
+        return near_word() and (found != "plain" or self._known(value))
 
     def _form(self, value: str) -> bool | str:
         """Whether the form decides; else `grouped` or `plain`, which need a word near them."""
         number = EXTENSION.split(value, 1)[0]
+        number = number[number.startswith("(") and ")" not in number :]  # a bracket around more than the number
         digits = number.translate(NO_SEPARATORS)
-        if len(set(digits)) < 3 or not 7 <= len(digits.lstrip("0")) <= 15:
+        if len(set(digits)) < 3 or not 7 <= len(digits.lstrip("0")) <= 15 or not BRACKETS.fullmatch(number):
             return False
         if number.startswith(("+", "00")) and (known := self._international(digits.removeprefix("00"))) is not None:
             return known

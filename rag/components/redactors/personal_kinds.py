@@ -1,6 +1,5 @@
 """Kinds of personal data that patterns can find."""
 
-import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import re2
 from rag.core.files import shipped
 
 NEAR = 60
-"""Characters before a value in which a word must stand."""
+"""Bytes before a value in which a word must stand."""
 
 
 @lru_cache(maxsize=1)
@@ -33,21 +32,21 @@ class Kind:
 
     @cached_property
     def pattern(self) -> Any:
-        """The compiled pattern."""
-        return re2.compile(self.regex)
+        """The compiled pattern, for bytes."""
+        return re2.compile(self.regex.encode())
 
     @cached_property
-    def _words(self) -> re.Pattern[str]:
-        return re.compile(r"\b(?:" + "|".join(map(re.escape, self.words)) + ")", re.IGNORECASE)
+    def _words(self) -> Any:
+        return re2.compile((r"(?i)\b(?:" + "|".join(map(re2.escape, self.words)) + ")").encode())
 
-    def candidates(self, text: str) -> Iterator[tuple[int, int]]:
-        """The matches of the pattern."""
-        if self.hint in text:
-            yield from (match.span() for match in self.pattern.finditer(text))
+    def candidates(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """The places of the pattern in a text in UTF-8."""
+        if self.hint.encode() in data:
+            yield from (match.span() for match in self.pattern.finditer(data))
 
-    def near_word(self, text: str, start: int) -> bool:
+    def near_word(self, data: bytes, start: int) -> bool:
         """Whether one of the words is near a value that begins at `start`."""
-        return bool(self.words) and self._words.search(text, max(0, start - NEAR), start) is not None
+        return bool(self.words) and self._words.search(data[max(0, start - NEAR) : start]) is not None
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rag.components.redactors.keep_policy import KeepPolicy
 from rag.core.errors import ConfigError, MissingExtraError
-from rag.core.secrets.finder import find_secrets
+from rag.core.secrets.finder import secret_finds
 from rag.core.secrets.places import Find, stable
 from rag.core.secrets.shapes import rules_digest
 
@@ -46,7 +46,7 @@ class PresidioRedactor:
         return [find[:3] for find in stable(text, self._finds)]
 
     def _finds(self, text: str) -> Iterator[Find]:
-        yield from find_secrets(text)
+        yield from secret_finds(text)
         found = self._analyzer.analyze(text, self.language, entities=self.entities, score_threshold=self.threshold)
         for result in found:
             if not self.policy.keeps(text[result.start : result.end]):

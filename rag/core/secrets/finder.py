@@ -16,13 +16,14 @@ PART, LONGEST = re.compile(r"[\w+/=.~-]+"), 60
 WORD = re.compile(r"[A-Za-z]?[a-z]{0,13}[.,]?|[\d.,-]+")
 """A part that is rather a word or a number than a part of a value."""
 
-PREFIX, MIXED = re.compile(r"[A-Za-z]{2,}[-_]"), re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d")
-"""The beginning of many keys; letters with digits."""
+MIXED = r"\d.*[A-Za-z]|[A-Za-z].*\d"
+MARKED, PREFIXED = re.compile(MIXED), re.compile(r"[A-Za-z]{2,}[-_]|" + MIXED)
+"""Letters with digits; the same, or the beginning of many keys."""
 
 
 def find_secrets(text: str, but: Collection[str] = ()) -> list[Find]:
     """The secrets of a text in reading order, without overlaps; rules named in `but` are not applied."""
-    return stable(text, lambda current: _finds(current, but))
+    return stable(text, lambda current: secret_finds(current, but))
 
 
 def in_characters(text: str, find: Callable[[bytes], Iterable[Find]]) -> list[Find]:
@@ -37,7 +38,8 @@ def in_characters(text: str, find: Callable[[bytes], Iterable[Find]]) -> list[Fi
     return [each._replace(start=places[each.start], end=places[each.end]) for each in found]
 
 
-def _finds(text: str, but: Collection[str]) -> Iterator[Find]:
+def secret_finds(text: str, but: Collection[str] = ()) -> Iterator[Find]:
+    """The finds of one pass over a text, in no order; some may overlap."""
     yield from (find for find in in_characters(text, _by_form_and_name) if find.rule not in but)
     breaks = [match.span() for match in BROKEN.finditer(text) if _cuts(text, *match.span())]
     if breaks:
@@ -46,10 +48,10 @@ def _finds(text: str, but: Collection[str]) -> Iterator[Find]:
 
 def _cuts(text: str, start: int, end: int) -> bool:
     """Whether the sides of an end of line look like parts of a value: neither is a word, and one has a prefix or digits."""
-    left, right = text[max(0, start - LONGEST) : start].split(), PART.match(text, end, end + LONGEST)
-    if not left or not right or WORD.fullmatch(left[-1]) or WORD.fullmatch(right[0]):
+    left, right = text[max(0, start - LONGEST) : start].split()[-1], PART.match(text, end, end + LONGEST)
+    if right is None or not (PREFIXED.search(left) or MARKED.search(right[0])):
         return False
-    return PREFIX.search(left[-1]) is not None or any(MIXED.search(part) for part in (left[-1], right[0]))
+    return not WORD.fullmatch(left) and not WORD.fullmatch(right[0])
 
 
 def _by_form_and_name(data: bytes) -> Iterator[Find]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import re2
@@ -43,13 +43,13 @@ HEADS = (
 )
 """Beginnings of forms: a flag, an element, and all others."""
 
-GROUPS = (3, 2, 1)
-"""The groups with the name, the most frequent form first."""
-
-MEMORY, SKIPPED = 64 << 20, 60
-"""Bytes for the states of the search; characters of a value in which no other name is searched for."""
+MEMORY, SKIPPED, GAP, SHORTEST = 64 << 20, 60, 3, 4
+"""Bytes for the states of the search; in bytes: values in which no other name is searched for, quotes and spaces between the
+name of a value and the next name, values."""
 
 OPERATORS = ("assignment", "attribute", "cell", "argument", "sentence", "element", "flag")
+LOOSE, NOTHING = ("argument", "sentence", "cell"), (None, None, None)
+"""Forms in which a quoted text need not be the value."""
 IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z_]*(?:(?:\.|->|::|[_-])[A-Za-z_]+)*[?!]?")
 REFERENCE = re.compile(r"(?:self|this|cls|os|config|settings|env|process|args|opts?|options|req|request|ctx|params?)\.[\w.]+")
 PLAIN = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|v?\d+(?:\.\d+)+|\d[\d.,]{0,10}[a-z%]{0,3}|\S+@\S+\.[a-z]+", re.IGNORECASE)
@@ -123,8 +123,12 @@ class NamedValues:
         after: int | None = 0
         while after is not None:
             place, after = after, None
-            for head in self._heads.finditer(data, place):
-                start, end = next(span for span in map(head.span, GROUPS) if span[0] >= 0)
+            for head, later in pairwise(chain(self._heads.finditer(data, place), (None,))):
+                if later and 0 < later.start() - head.end() <= GAP and data[later.end() - 1] in b":=|":
+                    continue  # the value begins with the name of another value
+                start, end = head.span(3)
+                if start < 0:
+                    start, end = max(head.span(1), head.span(2))
                 following = FOLLOWING.match(data, end)
                 if following and (candidate := _candidate(data, start, end, following)):
                     yield candidate
@@ -178,11 +182,14 @@ def _random(value: str) -> bool:
 def _candidate(data: bytes, name_start: int, name_end: int, following: re.Match[bytes]) -> Candidate | None:
     """The value that follows a name; None for an expression of a program, and for forms that do not close."""
     kind = following.lastgroup or ""
-    form = next(each for each in OPERATORS if following[each] is not None)
     start, end = following.span(kind)
+    if end - start < SHORTEST:
+        return None
     name, between = data[name_start:name_end], data[name_end:start]
     if kind not in ("line", "bare"):
-        return Candidate(start, end, name, form not in ("argument", "sentence", "cell") and b"\n" not in between)
+        is_close = following.group(*LOOSE) == NOTHING and b"\n" not in between
+        return Candidate(start, end, name, is_close)
+    form = next(each for each in OPERATORS if following[each] is not None)
     value = _trimmed(data[start:end], kind)
     after = data[start + len(value) : start + len(value) + 20]
     if after[:1] in (b"(", b"[", b"{") or CODE.fullmatch(value) or form == "argument":

@@ -27,20 +27,15 @@ class Find(NamedTuple):
 
 def merged(finds: Iterable[Find]) -> list[Find]:
     """Finds in reading order; those that overlap become one, under the rule of the lowest rank, and then of the longest."""
-    result: list[list[Find]] = []
-    end = -1
+    result: list[Find] = []
     for find in sorted(finds):
-        if find.start < end:
-            result[-1].append(find)
+        if result and find.start < result[-1].end:
+            last = result[-1]
+            named = min(last, find, key=lambda each: (each.rank, each.start - each.end))
+            result[-1] = Find(last.start, max(last.end, find.end), named.rule, named.rank)
         else:
-            result.append([find])
-        end = max(end, find.end)
-    return [_union(group) for group in result]
-
-
-def _union(group: Sequence[Find]) -> Find:
-    named = min(group, key=lambda find: (find.rank, find.start - find.end))
-    return named._replace(start=group[0].start, end=max(find.end for find in group))
+            result.append(find)
+    return result
 
 
 def replaced(text: str, finds: Sequence[tuple[int, int, str]]) -> str:
@@ -67,15 +62,15 @@ def stable(text: str, find: Callable[[str], Iterable[Find]]) -> list[Find]:
 def _outside(text: str, finds: Iterable[Find]) -> Iterator[Find]:
     """The parts of finds that are outside of placeholders."""
     closed = [match.span() for match in PLACEHOLDER.finditer(text)] if "[redacted: " in text else []
+    ends = [last for _, last in closed]
     for find in finds:
-        start = find.start
-        for first, last in closed:
-            if first < find.end and start < last:
-                if first - start >= SHORTEST:
-                    yield find._replace(start=start, end=first)
-                start = last
+        start, place = find.start, bisect_right(ends, find.start)
+        while place < len(closed) and closed[place][0] < find.end:
+            if closed[place][0] - start >= SHORTEST:
+                yield find._replace(start=start, end=closed[place][0])
+            start, place = closed[place][1], place + 1
         if start == find.start or find.end - start >= SHORTEST:
-            yield find._replace(start=start)
+            yield find._replace(start=start) if start != find.start else find
 
 
 def _moved_back(found: Sequence[Find], more: Iterable[Find]) -> Iterator[Find]:
