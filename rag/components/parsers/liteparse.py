@@ -23,10 +23,12 @@ SETTINGS: dict[str, Any] = {
     "keep_headers_footers": True,
     "preserve_very_small_text": True,
 }
-TORN = 0.15
-"""Share of the letters of a page in torn lines from which its blocks are not used."""
-MIXED = 0.5
-"""Share of the letters of a table in cells that mix words of several lines, from which the blocks of its page are not used."""
+TORN, MIXED = 0.15, 0.5
+"""Shares of the letters of a page in torn lines, or of a table in mixed cells, from which a page is compared with PDFium's."""
+ASIDE, PROSE, FILLED = 0.85, 0.3, 0.28
+"""A page in two columns: shares of its letters on either side of its middle, and in lines of at least this share of its width."""
+REORDERED = 0.08
+"""Share of the words of a page in another order than PDFium's from which the blocks of the page are not used."""
 LINES = ("heading", "paragraph", "list_item")
 """Kinds of LiteParse's blocks that may be a header or footer."""
 
@@ -72,9 +74,9 @@ class _Blocks:
     def __init__(self, page: Any) -> None:
         self.outlines = Page(page.page_num, page.width, page.height, [])
         self._blocks: list[Any] = [block for block in page.blocks if _texts(block)]
-        texts = [lost_text.letters("".join(_texts(block))) for block in self._blocks]
-        self._texts, self._tables = texts, [_texts(block) for block in self._blocks if block.kind == "table"]
-        self.is_torn = not texts or self._is_torn(page.text.split("\n"), [item.text for item in page.text_items])
+        self._texts = texts = [lost_text.letters("".join(_texts(block))) for block in self._blocks]
+        tables = [_texts(block) for block in self._blocks if block.kind == "table"]
+        self.is_torn = not texts or _is_doubtful(page, texts, tables)
         boxes = [_points(block.bbox) for block in self._blocks]
         for piece in lost_text.pieces(page.text, page.height, texts):
             place = lost_text.position(piece, boxes)
@@ -89,19 +91,11 @@ class _Blocks:
         return not self.outlines.lines
 
     def replace_if_torn(self, file: pdfium_pages.PdfiumFile) -> None:
-        """Take the lines of PDFium where LiteParse separates the words of lines that are lines for PDFium too."""
+        """Take the lines of PDFium if the blocks have its words in another order."""
         if self.is_torn:
             page = file.page(self.outlines.number)
-            lines = [line.text for line in page.lines]
-            self.is_torn = self._is_torn(lines, lines)
+            self.is_torn = lost_text.reordered([line.text for line in page.lines], self._texts) > REORDERED
             self.outlines = page if self.is_torn else self.outlines
-
-    def _is_torn(self, lines: Sequence[str], content: Sequence[str]) -> bool:
-        """True if the blocks separate the words of `lines`, or cells of a table mix words of several places in `content`."""
-        if lost_text.torn(lines, self._texts) > TORN:
-            return True
-        whole = " ".join(content)
-        return any(lost_text.mixed(cells, whole) > MIXED for cells in self._tables)
 
     def write(self, text: MarkdownText, outer: set[int]) -> None:
         """Append the blocks; those whose indexes are in `outer` are marginalia."""
@@ -118,6 +112,22 @@ class _Blocks:
 
     def _share(self, box: Any) -> tuple[Box, ...]:
         return self.outlines.share(*_points(box)) if box else ()
+
+
+def _is_doubtful(page: Any, texts: Sequence[str], tables: Sequence[Sequence[str]]) -> bool:
+    """True for a page in two columns, or if the blocks separate the words of a line, or cells mix those of several places."""
+    if _has_columns(page) or lost_text.torn(page.text.split("\n"), texts) > TORN:
+        return True
+    whole = " ".join(item.text for item in page.text_items)
+    return any(lost_text.mixed(cells, whole) > MIXED for cells in tables)
+
+
+def _has_columns(page: Any) -> bool:
+    """True for a page with lines that fill one half of it, and hardly any across its middle."""
+    middle, total = page.width / 2, sum(len(item.text) for item in page.text_items)
+    halves = [item for item in page.text_items if item.x >= middle or item.x + item.width <= middle]
+    filling = sum(len(item.text) for item in halves if item.width >= FILLED * page.width)
+    return sum(len(item.text) for item in halves) > ASIDE * total and filling > PROSE * total
 
 
 def _kind_and_text(block: Any) -> tuple[str, str]:

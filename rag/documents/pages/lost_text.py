@@ -35,6 +35,13 @@ def torn(lines: Sequence[str], kept: Sequence[str]) -> float:
     return lost / max(total, 1)
 
 
+def reordered(lines: Sequence[str], kept: Sequence[str]) -> float:
+    """The share of three words in a row of a page, line by line, that no block has in a row; `kept` as for `torn`."""
+    words, whole = [word for line in lines for word in map(letters, line.split()) if word], "|".join(kept)
+    runs = ["".join(run) for run in zip(words, words[1:], words[2:], strict=False)]
+    return sum(run not in whole for run in runs) / max(len(runs), 1)
+
+
 def mixed(cells: Sequence[str], content: str) -> float:
     """The share of the letters of a table in cells whose words do not follow one another in the `content` of its page."""
     kept, whole = [letters(cell) for cell in cells], letters(content) if any(" " in cell for cell in cells) else ""
