@@ -26,7 +26,7 @@ SETTINGS: dict[str, Any] = {
 TORN, MIXED = 0.15, 0.5
 """Shares of the letters of a page in torn lines, or of a table in mixed cells, from which a page is compared with PDFium's."""
 ASIDE, PROSE, FILLED = 0.85, 0.3, 0.28
-"""A page in two columns: shares of its letters on either side of its middle, and in lines of at least this share of its width."""
+"""A page in two columns: shares of its letters aside of its middle, and in lines of at least this share of its width."""
 REORDERED = 0.08
 """Share of the words of a page in another order than PDFium's from which the blocks of the page are not used."""
 LINES = ("heading", "paragraph", "list_item")
