@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from rag.core.records import Box, Parsed
+from rag.documents.markdown_text import Cell, MarkdownText
 from rag.documents.pages import lost_text, pdfium_pages
 from rag.documents.pages.layout import Layout
 from rag.documents.pages.lines import Line, Page, clean
 from rag.documents.pages.marginalia import marginalia
-from rag.documents.pages.markdown_text import MarkdownText
 from rag.documents.pages.pdf_files import HEADER, properties, reading, scanned
 
 BATCH = 250
@@ -106,7 +106,9 @@ class _Blocks:
                 text.add("marginalia" if index in outer else "text", clean(line.text), page.number, box)
             elif block.kind == "table":
                 rows = [block.header] * bool(block.header) + (block.rows or [])
-                text.add_table([[(clean(cell.text), self._share(cell.bbox)) for cell in row] for row in rows], page.number, box)
+                text.add_table(
+                    [[Cell(clean(cell.text), self._share(cell.bbox)) for cell in row] for row in rows], page.number, box
+                )
             else:
                 text.add(*_kind_and_text(block), page.number, box)
 

@@ -115,8 +115,8 @@ def test_words_divided_at_line_ends() -> None:
 
 
 def test_lines_that_look_like_markdown_are_text() -> None:
-    content = parsed("pdfium", drawn([[(40, 100, "# of rivers"), (40, 300, "| a bar")]]))
-    assert content.text == "\\# of rivers\n\n\\| a bar"
+    content = parsed("pdfium", drawn([[(40, 100, "# of rivers"), (40, 300, "``` a fence")]]))
+    assert content.text == "\\# of rivers\n\n\\``` a fence"
 
 
 def table_cells(content: Parsed) -> list[tuple[str, Block]]:
