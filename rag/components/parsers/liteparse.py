@@ -9,7 +9,7 @@ from rag.documents.pages import lost_text, pdfium_pages
 from rag.documents.pages.layout import Layout
 from rag.documents.pages.lines import Line, Page, clean
 from rag.documents.pages.marginalia import marginalia
-from rag.documents.pages.pdf_files import HEADER, properties, reading, scanned
+from rag.documents.pages.pdf_files import HEADER, properties, scanned
 
 BATCH = 250
 """Pages that LiteParse reads at once: headings are found by the fonts of a batch, and memory grows with it."""
@@ -47,7 +47,7 @@ class LiteparseParser:
 
     def parse(self, data: bytes, name: str) -> Parsed:
         """The text with blocks; DataError for a file that is damaged, encrypted or too long."""
-        with reading(data, name), pdfium_pages.opened(data, self._most_pages, name) as file:
+        with pdfium_pages.opened(data, self._most_pages, name) as file:
             from liteparse import LiteParse
 
             # LiteParse converts what is no PDF by other programs: the bytes begin with the header.
@@ -65,7 +65,7 @@ class LiteparseParser:
                 else:
                     page.write(text, outer[page.outlines.number])
                 images += [page.outlines.number] if page.is_empty and file.has_image(page.outlines.number) else []
-            return Parsed(text.text, tuple(text.blocks), properties(file.stated()), len(pages), scanned(images))
+            return text.parsed(properties(file.stated()), len(pages), scanned(images))
 
 
 class _Blocks:

@@ -38,8 +38,8 @@ class PypdfParser:
                 lines = [clean(line).strip() for line in page.extract_text().split("\n")]
                 pages.append(Page(number, 0, 0, [_line(text, place) for place, text in enumerate(filter(None, lines))]))
                 images += [number] if not pages[-1].lines and len(page.images) else []
-            text, stated = running(pages), {str(key).lstrip("/"): str(value) for key, value in (file.metadata or {}).items()}
-            return Parsed(text.text, tuple(text.blocks), properties(stated), len(pages), scanned(images))
+            stated = {str(key).lstrip("/"): str(value) for key, value in (file.metadata or {}).items()}
+            return running(pages).parsed(properties(stated), len(pages), scanned(images))
 
 
 def _line(text: str, place: int) -> Line:

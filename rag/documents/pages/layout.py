@@ -52,12 +52,10 @@ class Layout:
 
     def write(self, text: MarkdownText, page: Page, outer: Collection[int]) -> None:
         """Append the blocks of a page: headings, paragraphs, items, footnotes; `outer` are the indexes of its marginalia."""
-        edge = [page.lines[index] for index in sorted(outer)]
-        body = [line for index, line in enumerate(page.lines) if index not in outer]
-        highest = min((line.middle for line in body), default=0.0)
-        _add_marginalia(text, page, [line for line in edge if line.middle <= highest])
+        above, body, below = _parted(page, outer)
+        _add_marginalia(text, page, above)
         self._write_body(text, page, body)
-        _add_marginalia(text, page, [line for line in edge if line.middle > highest])
+        _add_marginalia(text, page, below)
 
     def _write_body(self, text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:
         groups = list(_groups(lines))
@@ -89,17 +87,23 @@ def running(pages: Sequence[Page]) -> MarkdownText:
     text, outer = MarkdownText(), marginalia(pages)
     hyphens = Hyphens(line.text for page in pages for line in page.lines)
     for page in pages:
-        edge = sorted(outer[page.number])
-        body = [line for index, line in enumerate(page.lines) if index not in outer[page.number]]
-        first = body[0].top if body else 0
-        _add_marginalia(text, page, [page.lines[index] for index in edge if index < first])
+        above, body, below = _parted(page, outer[page.number])
+        _add_marginalia(text, page, above)
         text.add("text", _joined(body, hyphens) if body else "", page.number)
-        _add_marginalia(text, page, [page.lines[index] for index in edge if index >= first])
+        _add_marginalia(text, page, below)
     return text
 
 
+def _parted(page: Page, outer: Collection[int]) -> tuple[list[Line], list[Line], list[Line]]:
+    """The marginalia above the body of a page, from the top down, the lines of its body, and the marginalia below it."""
+    body = [line for index, line in enumerate(page.lines) if index not in outer]
+    edge = sorted((page.lines[index] for index in outer), key=lambda line: line.middle)
+    highest = min((line.middle for line in body), default=0.0)
+    return [line for line in edge if line.middle <= highest], body, [line for line in edge if line.middle > highest]
+
+
 def _add_marginalia(text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:
-    for line in sorted(lines, key=lambda line: line.middle):
+    for line in lines:
         text.add("marginalia", line.text, page.number, page.box([line]))
 
 
@@ -135,7 +139,7 @@ def _begins(group: Sequence[Line], line: Line, usual: float) -> bool:
     last, size = group[-1], max(line.size, 1.0)
     if line.middle < last.top or line.top - last.bottom > min(usual, 0.5 * size) + 0.35 * size:
         return True
-    if line.left > last.right + size or line.right < min(other.left for other in group) - size:
+    if line.left > last.right + size or all(line.right < other.left - size for other in group):
         return True
     if abs(line.size - last.size) > 0.1 * size and len(line.text) > 3:
         return True

@@ -9,7 +9,7 @@ from typing import Any
 
 from rag.documents.pages.columns import in_reading_order
 from rag.documents.pages.lines import Line, Page, clean, in_rows
-from rag.documents.pages.pdf_files import check_pages
+from rag.documents.pages.pdf_files import check_pages, reading
 
 STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
 WORD = re.compile(r"\S+")
@@ -28,15 +28,13 @@ DRAWN = (3, 13, 20)
 
 @contextmanager
 def opened(data: bytes, most_pages: int, name: str) -> Iterator["PdfiumFile"]:
-    """An open file; DataError if it has more pages than `most_pages`."""
-    import pypdfium2
+    """An open file; DataError if it is damaged, encrypted, or has more pages than `most_pages`."""
+    with reading(data, name):
+        import pypdfium2
 
-    document = pypdfium2.PdfDocument(data)
-    try:
-        check_pages(len(document), most_pages, name)
-        yield PdfiumFile(document)
-    finally:
-        document.close()
+        with pypdfium2.PdfDocument(data) as document:
+            check_pages(len(document), most_pages, name)
+            yield PdfiumFile(document)
 
 
 class PdfiumFile:
