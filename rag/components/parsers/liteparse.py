@@ -1,6 +1,5 @@
 """PDF files by LiteParse: headings, lists and tables with their cells; text that it leaves out of its blocks is added."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from rag.core.records import Box, Parsed
@@ -24,7 +23,7 @@ SETTINGS: dict[str, Any] = {
     "preserve_very_small_text": True,
 }
 TORN, MIXED = 0.15, 0.5
-"""Shares of the letters of a page in torn lines, or of a table in mixed cells, from which a page is compared with PDFium's."""
+"""Shares of the letters of a page in torn lines, or of a table in mixed cells: from these a page is compared with PDFium's."""
 ASIDE, PROSE, FILLED = 0.85, 0.3, 0.28
 """A page in two columns: shares of its letters aside of its middle, and in lines of at least this share of its width."""
 REORDERED = 0.08
@@ -60,11 +59,12 @@ class LiteparseParser:
             outer = marginalia([page.outlines for page in pages])
             layout = Layout([page.outlines for page in pages if page.is_torn])
             for page in pages:
+                number = page.outlines.number
                 if page.is_torn:
-                    layout.write(text, page.outlines, outer[page.outlines.number])
+                    layout.write(text, page.outlines, outer[number])
                 else:
-                    page.write(text, outer[page.outlines.number])
-                images += [page.outlines.number] if page.is_empty and file.has_image(page.outlines.number) else []
+                    page.write(text, outer[number])
+                images += [number] if not page.outlines.lines and file.has_image(number) else []
             return text.parsed(properties(file.stated()), len(pages), scanned(images))
 
 
@@ -75,20 +75,22 @@ class _Blocks:
         self.outlines = Page(page.page_num, page.width, page.height, [])
         self._blocks: list[Any] = [block for block in page.blocks if _texts(block)]
         self._texts = texts = [lost_text.letters("".join(_texts(block))) for block in self._blocks]
-        tables = [_texts(block) for block in self._blocks if block.kind == "table"]
-        self.is_torn = not texts or _is_doubtful(page, texts, tables)
+        self.is_torn = not texts or _has_columns(page) or self._is_doubtful(page)
         boxes = [_points(block.bbox) for block in self._blocks]
         for piece in lost_text.pieces(page.text, page.height, texts):
-            place = lost_text.position(piece, boxes)
+            end = len(boxes) if piece.top > 0 else 0
+            place = next((index for index, box in enumerate(boxes) if box[1] >= piece.top), end)
             self._blocks.insert(place, piece)
-            boxes.insert(place, (piece.left, piece.top, piece.right, piece.bottom))
+            boxes.insert(place, (0, piece.top, 0, piece.top))
         for block, (left, top, right, bottom) in zip(self._blocks, boxes, strict=True):
             self.outlines.lines.append(Line(_line_text(block), left, top, right, bottom, 1))
 
-    @property
-    def is_empty(self) -> bool:
-        """True for a page without text."""
-        return not self.outlines.lines
+    def _is_doubtful(self, page: Any) -> bool:
+        """True if the blocks separate the words of a line, or cells of a table mix words of several places."""
+        if lost_text.torn(page.text.split("\n"), self._texts) > TORN:
+            return True
+        content = " ".join(item.text for item in page.text_items)
+        return any(lost_text.mixed(_texts(table), content) > MIXED for table in self._blocks if table.kind == "table")
 
     def replace_if_torn(self, file: pdfium_pages.PdfiumFile) -> None:
         """Take the lines of PDFium if the blocks have its words in another order."""
@@ -101,7 +103,7 @@ class _Blocks:
         """Append the blocks; those whose indexes are in `outer` are marginalia."""
         page = self.outlines
         for index, (block, line) in enumerate(zip(self._blocks, page.lines, strict=True)):
-            box = () if isinstance(block, Line) and block.left == block.right else page.box([line])
+            box = () if isinstance(block, Line) else page.box([line])
             if isinstance(block, Line) or index in outer:
                 text.add("marginalia" if index in outer else "text", clean(line.text), page.number, box)
             elif block.kind == "table":
@@ -114,14 +116,6 @@ class _Blocks:
 
     def _share(self, box: Any) -> tuple[Box, ...]:
         return self.outlines.share(*_points(box)) if box else ()
-
-
-def _is_doubtful(page: Any, texts: Sequence[str], tables: Sequence[Sequence[str]]) -> bool:
-    """True for a page in two columns, or if the blocks separate the words of a line, or cells mix those of several places."""
-    if _has_columns(page) or lost_text.torn(page.text.split("\n"), texts) > TORN:
-        return True
-    whole = " ".join(item.text for item in page.text_items)
-    return any(lost_text.mixed(cells, whole) > MIXED for cells in tables)
 
 
 def _has_columns(page: Any) -> bool:

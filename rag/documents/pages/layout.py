@@ -156,8 +156,10 @@ def _item(line: Line) -> re.Match[str] | None:
 
 def _joined(group: Sequence[Line], hyphens: Hyphens) -> str:
     """Lines that fill their block run on; after a short line, and between rows of a table, the text keeps the line end."""
-    left, right = min(line.left for line in group), max(line.right for line in group)
     texts = [group[0].text.strip()]
+    if len(group) == 1:
+        return texts[0]
+    left, right = min(line.left for line in group), max(line.right for line in group)
     for before, after in pairwise(group):
         is_full = before.right >= right - 0.15 * (right - left) and before.pieces == 1 and after.pieces == 1
         if (last := texts[-1]).endswith("-"):
