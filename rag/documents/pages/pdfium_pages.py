@@ -3,8 +3,7 @@
 import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import closing, contextmanager
 from typing import Any
 
 from rag.documents.pages.columns import in_reading_order
@@ -53,33 +52,22 @@ class PdfiumFile:
 
     def page(self, number: int) -> Page:
         """A page (from 1) with its lines in reading order; pieces of a row are one line."""
-        page = self._flat(number - 1)
-        text_page = page.get_textpage()
-        try:
+        with closing(self._flat(number - 1)) as page, closing(page.get_textpage()) as text_page:
             width, height = page.get_size()
             return Page(number, width, height, in_rows(in_reading_order(TextPage(page, text_page).lines(), width)))
-        finally:
-            text_page.close()
-            page.close()
 
     def has_image(self, number: int) -> bool:
         """True if a page (from 1) holds an image, at any depth."""
         import pypdfium2.raw as raw
 
-        page = self.document[number - 1]
-        try:
+        with closing(self.document[number - 1]) as page:
             return any(True for _ in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=5))
-        finally:
-            page.close()
 
     def image(self, number: int, resolution: int) -> Any:
         """A page (from 1) as an array of shape (height, width, 3), blue before red; at most 2,000 pixels high or wide."""
-        page = self.document[number - 1]
-        try:
+        with closing(self.document[number - 1]) as page:
             scale = min(resolution / 72, 2000 / max(*page.get_size(), 1))
             return page.render(scale=scale, rev_byteorder=False).to_numpy()[:, :, :3].copy()
-        finally:
-            page.close()
 
     def _flat(self, index: int) -> Any:
         """A page; the values of form fields and other text that annotations show become part of it, in memory."""
@@ -170,10 +158,7 @@ class TextPage:
             content = content[:-1] + "-"
         left, top, right, bottom = first
         size = bottom - top
-        if last[0] < left or last[1] != top or last[3] != bottom:
-            left, top, right, bottom = min(left, last[0]), min(top, last[1]), max(right, last[2]), max(bottom, last[3])
-        else:
-            right = last[2]
+        left, top, right, bottom = min(left, last[0]), min(top, last[1]), max(right, last[2]), max(bottom, last[3])
         is_bold = len(content) < LONG and self._is_bold(start)
         pieces = 1 + (right - left > len(content) * size * WIDE)
         return Line(clean(content), left, top, right, bottom, size, is_bold, pieces)
@@ -183,7 +168,7 @@ class TextPage:
 
     def _is_bold(self, index: int) -> bool:
         self._raw.FPDFText_GetFontInfo(self._handle, self._char(index), self._name, len(self._name), self._flags)
-        return _is_bold(self._name.value)
+        return bool(BOLD.search(self._name.value))
 
     def _char(self, index: int) -> int:
         if self._is_direct:
@@ -223,8 +208,3 @@ def _is_even(first: Place, last: Place) -> bool:
     if first[1] < (last[1] + last[3]) / 2 < first[3]:
         return first[0] <= last[0]
     return abs(first[0] - last[0]) < first[2] - first[0]
-
-
-@lru_cache(1024)
-def _is_bold(font: bytes) -> bool:
-    return bool(BOLD.search(font))
