@@ -137,20 +137,17 @@ class TextPage:
         sample = across[:: len(across) // 4]
         return not any(self._has_character(self._width / 2, _middle(place)) for place in sample)
 
-    def _pieces(self, text: str, start: int, end: int) -> Iterator[Line]:
+    def _pieces(self, text: str, start: int, end: int) -> list[Line]:
         """The words of a line, joined where they are close and at one height."""
-        begin, before = (0, NOWHERE), (0, NOWHERE)
+        found: list[Stretch] = []
         for word in WORD.finditer(text, start, end):
             left, right = self._place(word.start()), self._place(word.end() - 1)
-            size = left[3] - left[1]
-            is_next = -size < left[0] - before[1][2] < size and left[1] < _middle(before[1]) < left[3]
-            if not is_next:
-                if before[0]:
-                    yield self._line(text, begin[0], before[0], begin[1], before[1])
-                begin = (word.start(), left)
-            before = (word.end(), right)
-        if before[0]:
-            yield self._line(text, begin[0], before[0], begin[1], before[1])
+            size, last = left[3] - left[1], found[-1] if found else None
+            if last and -size < left[0] - last[3][2] < size and left[1] < _middle(last[3]) < left[3]:
+                found[-1] = (last[0], word.end(), last[2], right)
+            else:
+                found.append((word.start(), word.end(), left, right))
+        return [self._line(text, *stretch) for stretch in found]
 
     def _line(self, text: str, start: int, end: int, first: "Place", last: "Place") -> Line:
         content = text[start:end]
@@ -185,7 +182,6 @@ class TextPage:
 Place = tuple[float, float, float, float]
 Stretch = tuple[int, int, Place, Place]
 """Start and end of a line in the text of its page, and the places of its first and last character."""
-NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
 
 def _turn(rotation: int, page: Place) -> Callable[[float, float, float, float], Place]:
