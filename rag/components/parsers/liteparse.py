@@ -108,14 +108,12 @@ class _Blocks:
                 text.add("marginalia" if index in outer else "text", clean(line.text), page.number, box)
             elif block.kind == "table":
                 rows = [block.header] * bool(block.header) + (block.rows or [])
-                text.add_table(
-                    [[Cell(clean(cell.text), self._share(cell.bbox)) for cell in row] for row in rows], page.number, box
-                )
+                text.add_table([[self._cell(cell) for cell in row] for row in rows], page.number, box)
             else:
                 text.add(*_kind_and_text(block), page.number, box)
 
-    def _share(self, box: Any) -> tuple[Box, ...]:
-        return self.outlines.share(*_points(box)) if box else ()
+    def _cell(self, cell: Any) -> Cell:
+        return Cell(clean(cell.text), self.outlines.share(*_points(cell.bbox)) if cell.bbox else ())
 
 
 def _has_columns(page: Any) -> bool:

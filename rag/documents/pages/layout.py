@@ -74,23 +74,18 @@ class Layout:
                 text.add("text", content, page.number, box, score)
 
 
-def laid_out(pages: Sequence[Page]) -> MarkdownText:
+class RunningText(Layout):
+    """The layout of a document whose lines have no places: one block for each page, and its marginalia."""
+
+    def _write_body(self, text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:
+        text.add("text", _joined(lines, self._hyphens) if lines else "", page.number)
+
+
+def laid_out(pages: Sequence[Page], layout: type[Layout] = Layout) -> MarkdownText:
     """The text of pages whose lines are in reading order."""
-    text, layout, outer = MarkdownText(), Layout(pages), marginalia(pages)
+    text, writer, outer = MarkdownText(), layout(pages), marginalia(pages)
     for page in pages:
-        layout.write(text, page, outer[page.number])
-    return text
-
-
-def running(pages: Sequence[Page]) -> MarkdownText:
-    """The text of pages whose lines have no places: one block for each page, and its marginalia."""
-    text, outer = MarkdownText(), marginalia(pages)
-    hyphens = Hyphens(line.text for page in pages for line in page.lines)
-    for page in pages:
-        above, body, below = _parted(page, outer[page.number])
-        _add_marginalia(text, page, above)
-        text.add("text", _joined(body, hyphens) if body else "", page.number)
-        _add_marginalia(text, page, below)
+        writer.write(text, page, outer[page.number])
     return text
 
 
