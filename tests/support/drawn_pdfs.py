@@ -6,7 +6,7 @@ from collections.abc import Sequence
 Drawn = tuple[float, float, str] | tuple[float, float, str, float] | tuple[float, float, str, float, str]
 """Left and top in points from the top left of the page, text, size (10), font (Helvetica)."""
 HEIGHT, WIDTH = 800, 600
-WORDS = (
+WORDS = [
     "the",
     "panel",
     "met",
@@ -22,7 +22,7 @@ WORDS = (
     "clear",
     "for",
     "years",
-)
+]
 
 
 def drawn(pages: Sequence[Sequence[Drawn]], password: str = "", turned: int = 0) -> bytes:

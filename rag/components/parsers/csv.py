@@ -5,9 +5,9 @@ import io
 from typing import ClassVar
 
 from rag.components.parsers.encodings import decoded
-from rag.components.parsers.markdown_text import MarkdownText
 from rag.components.parsers.refusals import refusal, too_large
 from rag.core.records import Parsed
+from rag.documents.markdown_text import MarkdownText
 
 SAMPLE = 8192
 """Characters from which the separator is found."""
@@ -36,7 +36,7 @@ class CsvParser:
                     raise too_large(name, f"{cells:,} cells and more", self.max_cells, "cells")
                 rows += [row] if any(row) else []
             table = MarkdownText()
-            table.table(rows)
+            table.add_table(rows)
             return table.parsed({}, notes=[note])
 
 

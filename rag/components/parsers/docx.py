@@ -4,15 +4,17 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, ClassVar
 
 from rag.components.parsers.docx_styles import VAL, Numbering, Style, Styles, W, number_of, value
 from rag.components.parsers.docx_text import PAGE, Inline, style_name
-from rag.components.parsers.markdown_text import MarkdownText, one_line
 from rag.components.parsers.office_properties import properties
 from rag.components.parsers.refusals import refusal
 from rag.components.parsers.zip_limits import checked_zip, transitional
-from rag.core.records import Block, Parsed
+from rag.core.records import Parsed
+from rag.documents.markdown_text import MarkdownText, one_line
 
 FURNITURE = ("header", "footer")
 WRAPPERS = tuple(W + name for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"))
@@ -63,7 +65,7 @@ class _Reader:
         furniture = [relation.target_part for relation in relations if relation.reltype.rpartition("/")[2] in FURNITURE]
         texts = [one_line(" ".join(self._words(part.element))) for part in furniture]
         for text in dict.fromkeys(text for text in texts if re.search(r"[^\W\d_]", text)):
-            self.text.paragraph(text, kind="marginalia")
+            self.text.add("marginalia", text)
         self.left_out["comments"] = len(list(self._children_of("comments")))
         notes = [f"{what} left out: {count}" for what, count in sorted(self.left_out.items()) if count]
         return self.text.parsed(properties(self.document.core_properties), pages, notes)
@@ -77,10 +79,6 @@ class _Reader:
     def _children_of(self, kind: str) -> Iterator[Any]:
         root = self._root(kind)
         return iter(()) if root is None else (node for node in root if node.get(W + "type", "normal") == "normal")
-
-    @property
-    def _place(self) -> Block:
-        return Block("", 0, 0, self.page)
 
     def _blocks(self, container: Any) -> None:
         for node in _content(container):
@@ -108,7 +106,7 @@ class _Reader:
         label, text = self._label(node, style), inline.text
         if level is not None and text.strip():
             self._turn(text[: len(text) - len(text.lstrip())])
-            self.text.heading(level + self.shift, f"{label[0] if label else ''} {text}", self._place)
+            self.text.heading(level + self.shift, f"{label[0] if label else ''} {text}", self.page)
             self._turn(text.strip())
         elif label and text.strip():
             mark = label[0] if label[0].rstrip(".").isdecimal() and label[0].endswith(".") else f"- {label[0]}".strip()
@@ -116,7 +114,7 @@ class _Reader:
             self._pieces("list", f"{text[: len(text) - len(text.lstrip())]}{'    ' * min(label[1], 8)}{mark} {item}")
         elif style.is_code:
             self._turn(text)
-            self.text.code(text.replace(PAGE, ""), place=self._place)
+            self.text.code(text.replace(PAGE, ""), page=self.page)
         else:
             self._pieces("text", text)
         self._appended(inline)
@@ -129,21 +127,17 @@ class _Reader:
         joint = None
         for number, piece in enumerate(text.split(PAGE)):
             self._turn(PAGE if number else "")
-            before = len(self.text.blocks)
-            if kind == "list":
-                self.text.add("list", piece.rstrip(), self._place, joint)
-            else:
-                self.text.paragraph(piece, self._place, joint=joint)
-            joint = " " if len(self.text.blocks) > before else joint
+            self.text.add(kind, piece, self.page, joint=joint)
+            joint = " " if piece.strip() else joint
 
     def _appended(self, inline: Inline) -> None:
         """The footnotes, pictures and text boxes of a paragraph."""
         for words in inline.pictures:
-            if one_line(words):
-                self.text.add("figure", f"![{one_line(words)}]()", self._place)
+            if words := one_line(words):
+                self.text.add("figure", f"![{words}]()", self.page)
         for kind, name in inline.notes:
             if (note := self.notes[kind].pop(name, None)) is not None:
-                self.text.paragraph(one_line(" ".join(self._words(note))), self._place, kind="footnote")
+                self.text.add("footnote", one_line(" ".join(self._words(note))), self.page)
         for box in inline.boxes:
             self._blocks(box)
 
@@ -163,7 +157,9 @@ class _Reader:
             pages.append(self.page + first)
             self._turn(joined)
             cells.append(line)
-        self.text.table(cells, self._place, pages)
+        for number, (page, part) in enumerate(groupby(zip(pages, cells, strict=True), itemgetter(0))):
+            rows_of_page = [line for _, line in part]
+            self.text.add_table(rows_of_page, page, width=max(map(len, cells)), is_continued=number > 0)
         for inline in after:
             self._appended(inline)
 

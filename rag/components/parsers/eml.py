@@ -6,10 +6,10 @@ from email.parser import BytesParser
 from typing import ClassVar
 
 from rag.components.parsers.html_blocks import HtmlBlocks, tree_of
-from rag.components.parsers.markdown_text import MarkdownText, cleaned, one_line
 from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.errors import DataError
 from rag.core.records import Parsed
+from rag.documents.markdown_text import MarkdownText, cleaned, one_line
 
 SHOWN = ("From", "To", "Cc", "Date")
 
@@ -37,14 +37,14 @@ def _content(message: EmailMessage) -> Parsed:
     text, subject = MarkdownText(), one_line(str(message["Subject"] or ""))
     shown = {header: one_line(str(message[header])) for header in SHOWN if message[header]}
     text.heading(1, subject)
-    text.paragraph("\n".join(f"{header}: {words}" for header, words in shown.items()))
+    text.add("text", "\n".join(f"{header}: {words}" for header, words in shown.items()))
     body = message.get_body(("plain", "html"))
     words = body.get_content() if body is not None else ""
     if body is not None and body.get_content_type() == "text/html":
         HtmlBlocks(text=text).read(tree_of(cleaned(words)).find("body"))
     else:
         for paragraph in cleaned(words).split("\n\n"):
-            text.paragraph(paragraph)
+            text.add("text", paragraph)
     names = [one_line(part.get_filename() or part.get_content_type()) for part in message.iter_attachments()]
     stamp = getattr(message["Date"], "datetime", None)
     metadata = {

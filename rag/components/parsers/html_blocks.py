@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rag.components.parsers.markdown_text import NOWHERE, Cell, MarkdownText, one_line
-from rag.core.records import Block
+from rag.documents.markdown_text import Cell, MarkdownText, Row, one_line
 
 HEADING = re.compile(r"h([1-6])")
 LISTS, ITEMS = ("ul", "ol", "dl", "menu", "list"), ("li", "item", "dt", "dd")
@@ -63,7 +62,7 @@ class HtmlBlocks:
 
     def _flush(self) -> None:
         lines = (one_line(line) for line in "".join(self._words).split("\n"))
-        self.text.paragraph("\n".join(filter(None, lines)))
+        self.text.add("text", "\n".join(filter(None, lines)))
         self._words = []
 
     def _add(self, text: str | None) -> None:
@@ -120,15 +119,15 @@ class HtmlBlocks:
             self._read(table)  # A table for the layout of a page.
             return
         for caption in table.iterchildren("caption"):
-            self.text.paragraph(one_line(shown_text(caption)))
-        self.text.table(table_grid(table))
+            self.text.add("text", one_line(shown_text(caption)))
+        self.text.add_table(table_grid(table))
 
 
-def table_grid(table: Any, place_of: Callable[[Any, int, int], Block] = lambda *_: NOWHERE) -> list[list[Cell | str | None]]:
-    """The rows of a table; None where a cell covers more than one place. `place_of` gets the cell, its row and its column."""
+def table_grid(table: Any, content: Callable[[Any], Cell | str] = shown_text) -> list[Row]:
+    """The rows of a table with the content of every element; None where a cell covers more than one place."""
     rows = [[cell for cell in row if cell.tag in CELLS] for row in table.iter(*ROWS)]
     covered: set[tuple[int, int]] = set()
-    grid: list[list[Cell | str | None]] = []
+    grid: list[Row] = []
     for number, row in enumerate(rows):
         line: list[Cell | str | None] = []
         for cell in row:
@@ -136,7 +135,7 @@ def table_grid(table: Any, place_of: Callable[[Any, int, int], Block] = lambda *
                 line.append(None)
             width, height = _span(cell, "colspan"), min(_span(cell, "rowspan"), len(rows) - number)
             covered.update((number + down, len(line) + right) for down in range(1, height) for right in range(width))
-            line += [Cell(shown_text(cell), place_of(cell, number, len(line))), *[None] * (width - 1)]
+            line += [content(cell), *[None] * (width - 1)]
         grid.append(line)
     return grid
 

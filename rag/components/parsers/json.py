@@ -3,7 +3,7 @@
 import json
 from typing import Any, ClassVar
 
-from rag.components.parsers.parsed_json import content_of, is_parsed
+from rag.components.parsers.parsed_json import content_of, parsed_document
 from rag.components.parsers.records_text import RecordsText
 from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.records import Parsed
@@ -32,8 +32,8 @@ class JsonParser:
         else:
             value = _read(text, name)
         with refusal(name, "JSON"):
-            if is_parsed(value):
-                return content_of(value, name)
+            if document := parsed_document(value):
+                return content_of(document, name)
             records = RecordsText(name, self.max_values)
             records.add(value)
             return records.text.parsed({})

@@ -1,15 +1,14 @@
 """PDF files by LiteParse: headings, lists and tables with their cells; text that it leaves out of its blocks is added."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from rag.core.records import Box, Parsed
+from rag.documents.markdown_text import Cell, MarkdownText
 from rag.documents.pages import lost_text, pdfium_pages
 from rag.documents.pages.layout import Layout
 from rag.documents.pages.lines import Line, Page, clean
 from rag.documents.pages.marginalia import marginalia
-from rag.documents.pages.markdown_text import MarkdownText
-from rag.documents.pages.pdf_files import HEADER, properties, reading, scanned
+from rag.documents.pages.pdf_files import HEADER, properties, scanned
 
 BATCH = 250
 """Pages that LiteParse reads at once: headings are found by the fonts of a batch, and memory grows with it."""
@@ -23,10 +22,12 @@ SETTINGS: dict[str, Any] = {
     "keep_headers_footers": True,
     "preserve_very_small_text": True,
 }
-TORN = 0.15
-"""Share of the letters of a page in torn lines from which its blocks are not used."""
-MIXED = 0.5
-"""Share of the letters of a table in cells that mix words of several lines, from which the blocks of its page are not used."""
+TORN, MIXED = 0.15, 0.5
+"""Shares of the letters of a page in torn lines, or of a table in mixed cells: from these a page is compared with PDFium's."""
+ASIDE, PROSE, FILLED = 0.85, 0.3, 0.28
+"""A page in two columns: shares of its letters aside of its middle, and in lines of at least this share of its width."""
+REORDERED = 0.08
+"""Share of the words of a page in another order than PDFium's from which the blocks of the page are not used."""
 LINES = ("heading", "paragraph", "list_item")
 """Kinds of LiteParse's blocks that may be a header or footer."""
 
@@ -45,7 +46,7 @@ class LiteparseParser:
 
     def parse(self, data: bytes, name: str) -> Parsed:
         """The text with blocks; DataError for a file that is damaged, encrypted or too long."""
-        with reading(data, name), pdfium_pages.opened(data, self._most_pages, name) as file:
+        with pdfium_pages.opened(data, self._most_pages, name) as file:
             from liteparse import LiteParse
 
             # LiteParse converts what is no PDF by other programs: the bytes begin with the header.
@@ -58,12 +59,13 @@ class LiteparseParser:
             outer = marginalia([page.outlines for page in pages])
             layout = Layout([page.outlines for page in pages if page.is_torn])
             for page in pages:
+                number = page.outlines.number
                 if page.is_torn:
-                    layout.write(text, page.outlines, outer[page.outlines.number])
+                    layout.write(text, page.outlines, outer[number])
                 else:
-                    page.write(text, outer[page.outlines.number])
-                images += [page.outlines.number] if page.is_empty and file.has_image(page.outlines.number) else []
-            return Parsed(text.text, tuple(text.blocks), properties(file.stated()), len(pages), scanned(images))
+                    page.write(text, outer[number])
+                images += [number] if not page.outlines.lines and file.has_image(number) else []
+            return text.parsed(properties(file.stated()), len(pages), scanned(images))
 
 
 class _Blocks:
@@ -72,52 +74,54 @@ class _Blocks:
     def __init__(self, page: Any) -> None:
         self.outlines = Page(page.page_num, page.width, page.height, [])
         self._blocks: list[Any] = [block for block in page.blocks if _texts(block)]
-        texts = [lost_text.letters("".join(_texts(block))) for block in self._blocks]
-        self._texts, self._tables = texts, [_texts(block) for block in self._blocks if block.kind == "table"]
-        self.is_torn = not texts or self._is_torn(page.text.split("\n"), [item.text for item in page.text_items])
+        self._texts = texts = [lost_text.letters("".join(_texts(block))) for block in self._blocks]
+        self.is_torn = not texts or _has_columns(page) or self._is_doubtful(page)
         boxes = [_points(block.bbox) for block in self._blocks]
         for piece in lost_text.pieces(page.text, page.height, texts):
-            place = lost_text.position(piece, boxes)
+            end = len(boxes) if piece.top > 0 else 0
+            place = next((index for index, box in enumerate(boxes) if box[1] >= piece.top), end)
             self._blocks.insert(place, piece)
-            boxes.insert(place, (piece.left, piece.top, piece.right, piece.bottom))
+            boxes.insert(place, (0, piece.top, 0, piece.top))
         for block, (left, top, right, bottom) in zip(self._blocks, boxes, strict=True):
             self.outlines.lines.append(Line(_line_text(block), left, top, right, bottom, 1))
 
-    @property
-    def is_empty(self) -> bool:
-        """True for a page without text."""
-        return not self.outlines.lines
+    def _is_doubtful(self, page: Any) -> bool:
+        """True if the blocks separate the words of a line, or cells of a table mix words of several places."""
+        if lost_text.torn(page.text.split("\n"), self._texts) > TORN:
+            return True
+        content = " ".join(item.text for item in page.text_items)
+        return any(lost_text.mixed(_texts(table), content) > MIXED for table in self._blocks if table.kind == "table")
 
     def replace_if_torn(self, file: pdfium_pages.PdfiumFile) -> None:
-        """Take the lines of PDFium where LiteParse separates the words of lines that are lines for PDFium too."""
+        """Take the lines of PDFium if the blocks have its words in another order."""
         if self.is_torn:
             page = file.page(self.outlines.number)
-            lines = [line.text for line in page.lines]
-            self.is_torn = self._is_torn(lines, lines)
+            self.is_torn = lost_text.reordered([line.text for line in page.lines], self._texts) > REORDERED
             self.outlines = page if self.is_torn else self.outlines
-
-    def _is_torn(self, lines: Sequence[str], content: Sequence[str]) -> bool:
-        """True if the blocks separate the words of `lines`, or cells of a table mix words of several places in `content`."""
-        if lost_text.torn(lines, self._texts) > TORN:
-            return True
-        whole = " ".join(content)
-        return any(lost_text.mixed(cells, whole) > MIXED for cells in self._tables)
 
     def write(self, text: MarkdownText, outer: set[int]) -> None:
         """Append the blocks; those whose indexes are in `outer` are marginalia."""
         page = self.outlines
         for index, (block, line) in enumerate(zip(self._blocks, page.lines, strict=True)):
-            box = () if isinstance(block, Line) and block.left == block.right else page.box([line])
+            box = () if isinstance(block, Line) else page.box([line])
             if isinstance(block, Line) or index in outer:
                 text.add("marginalia" if index in outer else "text", clean(line.text), page.number, box)
             elif block.kind == "table":
                 rows = [block.header] * bool(block.header) + (block.rows or [])
-                text.add_table([[(clean(cell.text), self._share(cell.bbox)) for cell in row] for row in rows], page.number, box)
+                text.add_table([[self._cell(cell) for cell in row] for row in rows], page.number, box)
             else:
                 text.add(*_kind_and_text(block), page.number, box)
 
-    def _share(self, box: Any) -> tuple[Box, ...]:
-        return self.outlines.share(*_points(box)) if box else ()
+    def _cell(self, cell: Any) -> Cell:
+        return Cell(clean(cell.text), self.outlines.share(*_points(cell.bbox)) if cell.bbox else ())
+
+
+def _has_columns(page: Any) -> bool:
+    """True for a page with lines that fill one half of it, and hardly any across its middle."""
+    middle, total = page.width / 2, sum(len(item.text) for item in page.text_items)
+    halves = [item for item in page.text_items if item.x >= middle or item.x + item.width <= middle]
+    filling = sum(len(item.text) for item in halves if item.width >= FILLED * page.width)
+    return sum(len(item.text) for item in halves) > ASIDE * total and filling > PROSE * total
 
 
 def _kind_and_text(block: Any) -> tuple[str, str]:

@@ -3,11 +3,11 @@
 import json
 from typing import Any, ClassVar
 
-from rag.components.parsers.markdown_text import MarkdownText
 from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.errors import DataError
 from rag.core.records import Parsed
 from rag.documents.files import decode
+from rag.documents.markdown_text import MarkdownText
 
 
 class NotebookParser:
@@ -36,7 +36,7 @@ class NotebookParser:
                         cut += len(output) > self.max_output
                         text.code(output[: self.max_output])
                 else:
-                    text.add("text", _joined(cell.get("source", "")))
+                    text.add("text", _joined(cell.get("source", "")), is_markdown=True)
             return text.parsed({}, notes=[f"{cut} outputs cut to {self.max_output:,} characters"] if cut else [])
 
 

@@ -1,13 +1,12 @@
 """PDF files by PDFium: all text in reading order, with headings, lists, footnotes and marginalia by font and place."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from rag.core.records import Parsed
-from rag.documents.pages import pdfium_pages
 from rag.documents.pages.layout import laid_out
 from rag.documents.pages.lines import Page
-from rag.documents.pages.pdf_files import properties, reading, scanned
+from rag.documents.pages.pdf_files import properties, scanned
+from rag.documents.pages.pdfium_pages import PdfiumFile, opened
 
 
 class PdfiumParser:
@@ -24,15 +23,12 @@ class PdfiumParser:
 
     def parse(self, data: bytes, name: str) -> Parsed:
         """The text with blocks; DataError for a file that is damaged, encrypted or too long."""
-        with reading(data, name), pdfium_pages.opened(data, self._most_pages, name) as file:
+        with opened(data, self._most_pages, name) as file:
             pages = list(file.pages())
             images = [page.number for page in pages if not page.lines and file.has_image(page.number)]
-            return parsed(file, pages, images)
+            notes = self._recognise(file, pages, images)
+            return laid_out(pages).parsed(properties(file.stated()), len(pages), notes)
 
-
-def parsed(file: pdfium_pages.PdfiumFile, pages: Sequence[Page], images: Sequence[int]) -> Parsed:
-    """The content of a file; `images` are pages without text. The first heading is the title if the file states none."""
-    text = laid_out(pages)
-    title = next((text.text[block.start : block.end].lstrip("# ") for block in text.blocks if block.kind == "heading"), "")
-    metadata = ({"title": title} if title else {}) | properties(file.stated())
-    return Parsed(text.text, tuple(text.blocks), metadata, len(pages), scanned(images))
+    def _recognise(self, file: PdfiumFile, pages: list[Page], images: list[int]) -> tuple[str, ...]:
+        """Notes about the pages `images`, which have no text."""
+        return scanned(images)

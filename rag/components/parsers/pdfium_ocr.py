@@ -1,45 +1,54 @@
 """PDF files by PDFium, and scanned pages by OCR: the extra `ocr`."""
 
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar
+from typing import Any
 
-from rag.components.parsers.pdfium import parsed
-from rag.core.records import Parsed
-from rag.documents.pages import pdfium_pages, scans
-from rag.documents.pages.lines import Page
-from rag.documents.pages.pdf_files import reading
+from rag.components.parsers.pdfium import PdfiumParser
+from rag.core.errors import MissingExtraError
+from rag.documents.pages.columns import in_reading_order
+from rag.documents.pages.lines import Line, Page, clean, in_rows
+from rag.documents.pages.pdf_files import scanned
+from rag.documents.pages.pdfium_pages import PdfiumFile
 
 
-class PdfiumOcrParser:
+class PdfiumOcrParser(PdfiumParser):
     """Reads PDF files as PdfiumParser, and recognises the text of pages that are scanned images, by RapidOCR on the CPU.
 
     `most_scanned` is the number of pages that are recognised in a file, the others are noted: a full page takes about five
-    seconds of CPU. `resolution` is that of the image of a page, in pixels per inch: memory grows with its square.
+    seconds of CPU. `resolution` is that of the image of a page, in pixels per inch: memory grows with its square. A scanned
+    page without the extra is a MissingExtraError.
     """
 
-    suffixes: ClassVar[tuple[str, ...]] = ("pdf",)
-    in_process: ClassVar[bool] = False
-
     def __init__(self, most_pages: int = 2000, most_scanned: int = 4, resolution: int = 110) -> None:
-        self._most_pages, self._most_scanned, self._resolution = most_pages, most_scanned, resolution
+        super().__init__(most_pages)
+        self._most_scanned, self._resolution = most_scanned, resolution
+
+    def _recognise(self, file: PdfiumFile, pages: list[Page], images: list[int]) -> tuple[str, ...]:
+        """Put the lines of scanned pages into `pages`; notes about what was read and what was not."""
+        for number in images[: self._most_scanned]:
+            self._read(file.image(number, self._resolution), pages[number - 1])
+        read = f"{min(len(images), self._most_scanned)} of {len(images)} scanned pages were read by OCR"
+        return (read, *scanned(images[self._most_scanned :])) if images else ()
 
     @cached_property
-    def _engine(self) -> scans.Engine:
-        return scans.load_engine()
+    def _engine(self) -> Callable[[Any], Any]:
+        """An image → `boxes` (corners x, y in pixels), `txts` and `scores` of its lines. Its models are in its package."""
+        try:
+            from rapidocr import RapidOCR
+        except ImportError as error:
+            raise MissingExtraError("loader.parsers.pdf", "rapidocr", "ocr") from error
+        threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
+        engine: Callable[[Any], Any] = RapidOCR(params={"Global.log_level": "error"} | threads)
+        return engine
 
-    def parse(self, data: bytes, name: str) -> Parsed:
-        """The text with blocks; DataError as PdfiumParser, MissingExtraError for a scanned page without the extra."""
-        with reading(data, name), pdfium_pages.opened(data, self._most_pages, name) as file:
-            pages = list(file.pages())
-            images = [page.number for page in pages if not page.lines and file.has_image(page.number)]
-            for number in images[: self._most_scanned]:
-                pages[number - 1] = self._recognised(file, pages[number - 1])
-            content = parsed(file, pages, images[self._most_scanned :])
-            if not images:
-                return content
-            read = f"{min(len(images), self._most_scanned)} of {len(images)} scanned pages were read by OCR"
-            return replace(content, notes=(read, *content.notes))
-
-    def _recognised(self, file: pdfium_pages.PdfiumFile, page: Page) -> Page:
-        return scans.recognised(self._engine, file.image(page.number, self._resolution), page)
+    def _read(self, image: Any, page: Page) -> None:
+        found, lines = self._engine(image), []
+        if found.boxes is None or not found.txts:
+            return
+        across, down = page.width / image.shape[1], page.height / image.shape[0]
+        for corners, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
+            xs, ys = [float(x) * across for x, _ in corners], [float(y) * down for _, y in corners]
+            size = max(ys) - min(ys)
+            lines.append(Line(clean(text), min(xs), min(ys), max(xs), max(ys), size, score=round(float(score), 3)))
+        page.lines = in_rows(in_reading_order(lines, page.width))

@@ -4,11 +4,11 @@ import io
 from typing import Any, ClassVar
 
 from rag.components.parsers.docx_math import M, latex
-from rag.components.parsers.markdown_text import MarkdownText, one_line
 from rag.components.parsers.office_properties import properties
 from rag.components.parsers.refusals import refusal
 from rag.components.parsers.zip_limits import checked_zip, transitional
-from rag.core.records import Block, Parsed
+from rag.core.records import Parsed
+from rag.documents.markdown_text import MarkdownText, one_line
 
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -36,14 +36,13 @@ class PptxParser:
             deck = Presentation(io.BytesIO(transitional(archive, data)))
             text, slides = MarkdownText(), list(deck.slides)
             for number, slide in enumerate(slides, 1):
-                place = Block("", 0, 0, number)
                 for copy in list(slide.element.iter(FALLBACK)):
                     copy.getparent().remove(copy)
                 shapes = slide.element.iter(P + "sp", P + "graphicFrame", P + "pic")
                 for shape in sorted(shapes, key=lambda node: _role(node) not in TITLES):
-                    _add(text, shape, place)
+                    _add(text, shape, number)
                 if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-                    text.paragraph(slide.notes_slide.notes_text_frame.text, place, kind="footnote")
+                    text.add("footnote", slide.notes_slide.notes_text_frame.text, number)
             frames = [frame for slide in slides for frame in slide.element.iter(P + "graphicFrame")]
             drawn = sum(frame.find(f".//{A}tbl") is None for frame in frames)
             notes = [f"charts and diagrams left out: {drawn}"] if drawn else []
@@ -64,21 +63,21 @@ def _text(node: Any) -> str:
     return one_line("".join(pieces))
 
 
-def _add(text: MarkdownText, shape: Any, place: Block) -> None:
+def _add(text: MarkdownText, shape: Any, page: int) -> None:
     role, lines = _role(shape), list[tuple[int, str]]()
     for line in shape.iterfind(f"{P}txBody/{A}p"):
         properties = line.find(A + "pPr")
         lines += [(int(properties.get("lvl", "0")) if properties is not None else 0, words)] if (words := _text(line)) else []
     if (table := shape.find(f".//{A}tbl")) is not None:
-        text.table([[_cell(cell) for cell in row.iterfind(A + "tc")] for row in table.iterfind(A + "tr")], place)
+        text.add_table([[_cell(cell) for cell in row.iterfind(A + "tc")] for row in table.iterfind(A + "tr")], page)
     elif role in TITLES:
-        text.heading(1, " ".join(line for _, line in lines), place)
+        text.heading(1, " ".join(line for _, line in lines), page)
     elif role in MARGINALIA or len(lines) == 1:
-        text.paragraph(" ".join(line for _, line in lines), place, "marginalia" if role in MARGINALIA else "text")
+        text.add("marginalia" if role in MARGINALIA else "text", " ".join(line for _, line in lines), page)
     elif lines:
-        text.add("list", "\n".join(f"{'    ' * min(level, 8)}- {line}" for level, line in lines), place)
+        text.add("list", "\n".join(f"{'    ' * min(level, 8)}- {line}" for level, line in lines), page)
     elif (words := one_line(shape.xpath("string(.//p:cNvPr/@descr)"))) and shape.tag == P + "pic":
-        text.add("figure", f"![{words}]()", place)
+        text.add("figure", f"![{words}]()", page)
 
 
 def _cell(cell: Any) -> str | None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from rag.core.records import Parsed
-from rag.documents.pages.layout import running
+from rag.documents.pages.layout import RunningText, laid_out
 from rag.documents.pages.lines import Line, Page, clean
 from rag.documents.pages.pdf_files import check_pages, properties, reading, scanned
 
@@ -36,15 +36,12 @@ class PypdfParser:
             pages, images = [], []
             for number, page in enumerate(file.pages, 1):
                 lines = [clean(line).strip() for line in page.extract_text().split("\n")]
-                pages.append(Page(number, 0, 0, [_line(text, place) for place, text in enumerate(filter(None, lines))]))
+                # Places in the order of the page, and the number of characters as width.
+                placed = [Line(text, 0, at, len(text), at + 1, 1) for at, text in enumerate(filter(None, lines))]
+                pages.append(Page(number, 0, 0, placed))
                 images += [number] if not pages[-1].lines and len(page.images) else []
-            text, stated = running(pages), {str(key).lstrip("/"): str(value) for key, value in (file.metadata or {}).items()}
-            return Parsed(text.text, tuple(text.blocks), properties(stated), len(pages), scanned(images))
-
-
-def _line(text: str, place: int) -> Line:
-    """A line at a place in the order of its page, with the number of its characters as its width."""
-    return Line(text, 0, place, len(text), place + 1, 1)
+            stated = {str(key).lstrip("/"): str(value) for key, value in (file.metadata or {}).items()}
+            return laid_out(pages, RunningText).parsed(properties(stated), len(pages), scanned(images))
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 from datetime import date
 from typing import Any
 
-from rag.components.parsers.markdown_text import MarkdownText, one_line
 from rag.core.errors import DataError
+from rag.documents.markdown_text import MarkdownText, one_line
 
 TITLES = ("title", "name", "heading", "subject", "headline")
 """Keys of a title, the best first."""
@@ -56,7 +56,7 @@ class RecordsText:
     def _scalar(self, text: str, path: str) -> None:
         key = path.rpartition(".")[2]
         if key.lower() in TEXTS or len(text) > LONG or "\n" in text:
-            self.text.paragraph(text if key.lower() in TEXTS or not path else f"{path}:\n{text}")
+            self.text.add("text", text if key.lower() in TEXTS or not path else f"{path}:\n{text}")
         elif text:
             self.text.add("list", f"- {path}: {text}" if path else f"- {text}")
 

@@ -6,10 +6,10 @@ from datetime import date, datetime, time, timedelta
 from typing import ClassVar
 from zipfile import ZipFile
 
-from rag.components.parsers.markdown_text import MarkdownText
 from rag.components.parsers.refusals import refusal, too_large
 from rag.components.parsers.zip_limits import checked_zip
-from rag.core.records import Block, Parsed
+from rag.core.records import Parsed
+from rag.documents.markdown_text import MarkdownText
 
 CELL = re.compile(rb"""\sr\s*=\s*["']([A-Z]{1,3})(\d{1,7})["']""")
 
@@ -38,8 +38,8 @@ class XlsxParser:
             for number, title in enumerate(book.sheet_names, 1):
                 sheet = book.get_sheet_by_name(title)
                 rows = [[shown(value) for value in row] for row in sheet.to_python(skip_empty_area=True)]
-                text.heading(1, title, Block("", 0, 0, number))
-                text.table([row for row in rows if any(row)], Block("", 0, 0, number))
+                text.heading(1, title, number)
+                text.add_table([row for row in rows if any(row)], number)
             return text.parsed({}, len(book.sheet_names))
 
     def _check(self, archive: ZipFile, name: str) -> None:

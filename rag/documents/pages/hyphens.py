@@ -1,13 +1,12 @@
 """Words that a line end divides."""
 
 import re
-import string
 from collections.abc import Iterable
 
 DIVIDED = re.compile(r"[^\W\d_]+-$")
 FIRST = re.compile(r"[^\W\d_]+")
 ACROSS = re.compile(r"\S+-\n\S+")
-MARKS = str.maketrans(dict.fromkeys(string.punctuation.replace("-", "") + "“”‘’…", " "))
+WORD = re.compile(r"[\w-]+")
 LONGEST = 40
 """Characters of the longest part of a word before a line end."""
 
@@ -34,8 +33,7 @@ class Hyphens:
     def _keeps(self, start: str, rest: str) -> bool:
         """True if the document has the compound, or both parts as words of their own but not the whole."""
         if not self._words:
-            whole = ACROSS.sub(" ", "\n".join(self._lines))
-            self._words = frozenset(whole.casefold().translate(MARKS).split())
+            self._words = frozenset(WORD.findall(ACROSS.sub(" ", "\n".join(self._lines)).casefold()))
         if f"{start}{rest}" in self._words:
             return False
         return f"{start}-{rest}" in self._words or {start, rest} <= self._words

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rag.documents.markdown_text import MarkdownText
 from rag.documents.pages.hyphens import Hyphens
 from rag.documents.pages.lines import Line, Page
 from rag.documents.pages.marginalia import marginalia
-from rag.documents.pages.markdown_text import MarkdownText
 
 BULLET = re.compile(r"[•◦▪●○■□∙‣⁃►➢✓·\uf0b7\uf0a7]\s*|[–*-]\s+")
 NUMBERED = re.compile(r"\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)]\s+(?=\S)")
@@ -52,12 +52,10 @@ class Layout:
 
     def write(self, text: MarkdownText, page: Page, outer: Collection[int]) -> None:
         """Append the blocks of a page: headings, paragraphs, items, footnotes; `outer` are the indexes of its marginalia."""
-        edge = [page.lines[index] for index in sorted(outer)]
-        body = [line for index, line in enumerate(page.lines) if index not in outer]
-        highest = min((line.middle for line in body), default=0.0)
-        _add_marginalia(text, page, [line for line in edge if line.middle <= highest])
+        above, body, below = _parted(page, outer)
+        _add_marginalia(text, page, above)
         self._write_body(text, page, body)
-        _add_marginalia(text, page, [line for line in edge if line.middle > highest])
+        _add_marginalia(text, page, below)
 
     def _write_body(self, text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:
         groups = list(_groups(lines))
@@ -76,30 +74,31 @@ class Layout:
                 text.add("text", content, page.number, box, score)
 
 
-def laid_out(pages: Sequence[Page]) -> MarkdownText:
+class RunningText(Layout):
+    """The layout of a document whose lines have no places: one block for each page, and its marginalia."""
+
+    def _write_body(self, text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:
+        text.add("text", _joined(lines, self._hyphens) if lines else "", page.number)
+
+
+def laid_out(pages: Sequence[Page], layout: type[Layout] = Layout) -> MarkdownText:
     """The text of pages whose lines are in reading order."""
-    text, layout, outer = MarkdownText(), Layout(pages), marginalia(pages)
+    text, writer, outer = MarkdownText(), layout(pages), marginalia(pages)
     for page in pages:
-        layout.write(text, page, outer[page.number])
+        writer.write(text, page, outer[page.number])
     return text
 
 
-def running(pages: Sequence[Page]) -> MarkdownText:
-    """The text of pages whose lines have no places: one block for each page, and its marginalia."""
-    text, outer = MarkdownText(), marginalia(pages)
-    hyphens = Hyphens(line.text for page in pages for line in page.lines)
-    for page in pages:
-        edge = sorted(outer[page.number])
-        body = [line for index, line in enumerate(page.lines) if index not in outer[page.number]]
-        first = body[0].top if body else 0
-        _add_marginalia(text, page, [page.lines[index] for index in edge if index < first])
-        text.add("text", _joined(body, hyphens) if body else "", page.number)
-        _add_marginalia(text, page, [page.lines[index] for index in edge if index >= first])
-    return text
+def _parted(page: Page, outer: Collection[int]) -> tuple[list[Line], list[Line], list[Line]]:
+    """The marginalia above the body of a page, from the top down, the lines of its body, and the marginalia below it."""
+    body = [line for index, line in enumerate(page.lines) if index not in outer]
+    edge = sorted((page.lines[index] for index in outer), key=lambda line: line.middle)
+    highest = min((line.middle for line in body), default=0.0)
+    return [line for line in edge if line.middle <= highest], body, [line for line in edge if line.middle > highest]
 
 
 def _add_marginalia(text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:
-    for line in sorted(lines, key=lambda line: line.middle):
+    for line in lines:
         text.add("marginalia", line.text, page.number, page.box([line]))
 
 
@@ -135,7 +134,7 @@ def _begins(group: Sequence[Line], line: Line, usual: float) -> bool:
     last, size = group[-1], max(line.size, 1.0)
     if line.middle < last.top or line.top - last.bottom > min(usual, 0.5 * size) + 0.35 * size:
         return True
-    if line.left > last.right + size or line.right < min(other.left for other in group) - size:
+    if line.left > last.right + size or all(line.right < other.left - size for other in group):
         return True
     if abs(line.size - last.size) > 0.1 * size and len(line.text) > 3:
         return True
@@ -152,8 +151,10 @@ def _item(line: Line) -> re.Match[str] | None:
 
 def _joined(group: Sequence[Line], hyphens: Hyphens) -> str:
     """Lines that fill their block run on; after a short line, and between rows of a table, the text keeps the line end."""
-    left, right = min(line.left for line in group), max(line.right for line in group)
     texts = [group[0].text.strip()]
+    if len(group) == 1:
+        return texts[0]
+    left, right = min(line.left for line in group), max(line.right for line in group)
     for before, after in pairwise(group):
         is_full = before.right >= right - 0.15 * (right - left) and before.pieces == 1 and after.pieces == 1
         if (last := texts[-1]).endswith("-"):

@@ -1,5 +1,6 @@
 """Lines of text with their places on a page."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,12 +9,13 @@ from rag.core.records import Box
 LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 CONTROLS = {code: "\ufffd" for code in (*range(9), 11, *range(14, 32), *range(127, 160), *range(0xD800, 0xE000), 0xFFFE)}
 SPACES = dict.fromkeys((9, 10, 12, 13, 0x85, 0xA0, 0x2028, 0x2029), " ")
-CLEAN = LIGATURES | CONTROLS | SPACES | dict.fromkeys((0, 0xAD, 0x200B, 0xFEFF), "")
+REPLACED = LIGATURES | CONTROLS | SPACES | dict.fromkeys((0, 0xAD, 0x200B, 0xFEFF), "")
+UNCLEAN = re.compile(f"[{''.join(map(re.escape, map(chr, REPLACED)))}]")
 
 
 def clean(text: str) -> str:
     """The text of one line: ligatures as letters, white space as spaces, U+FFFD for a character without a meaning."""
-    return text if text.isascii() and text.isprintable() else text.translate(CLEAN)
+    return text.translate(REPLACED) if UNCLEAN.search(text) else text
 
 
 @dataclass(slots=True)
@@ -53,8 +55,8 @@ class Page:
         """The rectangle around some lines, as shares of the page."""
         if not lines:
             return ()
-        left, top = min(line.left for line in lines), min(line.top for line in lines)
-        return self.share(left, top, max(line.right for line in lines), max(line.bottom for line in lines))
+        lefts, tops, rights, bottoms = zip(*((line.left, line.top, line.right, line.bottom) for line in lines), strict=True)
+        return self.share(min(lefts), min(tops), max(rights), max(bottoms))
 
     def share(self, left: float, top: float, right: float, bottom: float) -> tuple[Box, ...]:
         """A rectangle in points as shares of the page; none for a page without a size."""

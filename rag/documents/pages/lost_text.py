@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from rag.core.records import Box
 from rag.documents.pages.lines import Line
 
 SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
@@ -35,38 +34,32 @@ def torn(lines: Sequence[str], kept: Sequence[str]) -> float:
     return lost / max(total, 1)
 
 
+def reordered(lines: Sequence[str], kept: Sequence[str]) -> float:
+    """The share of three words in a row of a page, line by line, that no block has in a row; `kept` as for `torn`."""
+    words, whole = [word for line in lines for word in map(letters, line.split()) if word], "|".join(kept)
+    runs = ["".join(words[at : at + 3]) for at in range(max(len(words) - 2, 1))]
+    return sum(run not in whole for run in runs) / len(runs)
+
+
 def mixed(cells: Sequence[str], content: str) -> float:
     """The share of the letters of a table in cells whose words do not follow one another in the `content` of its page."""
-    kept, whole = [letters(cell) for cell in cells], letters(content) if any(" " in cell for cell in cells) else ""
+    kept, whole = list(map(letters, cells)), letters(content)
     mixing = sum(len(short) for cell, short in zip(cells, kept, strict=True) if " " in cell and short not in whole)
     return mixing / max(sum(map(len, kept)), 1)
 
 
-def pieces(text: str, height: float, kept: Sequence[str]) -> list[Line]:
+def pieces(text: str, height: float, kept: Sequence[str]) -> Iterator[Line]:
     """The stretches of the `text` of a page that its blocks lack, at about their heights, without a width.
 
     A stretch counts as lost if all of its letters and digits are missing from the letters `kept` of the blocks, wherever these
     are: a reader may reorder a text, but not drop it. The last lines come first: page numbers are there.
     """
-    whole = "".join(kept)
+    whole, lines = "".join(kept), text.strip("\n").split("\n")
     missing = Counter(letters(text)) - Counter(whole)
-    found: list[Line] = []
-    for line in _stretches(text, height) if missing else ():
-        wanted = letters(line.text)
-        if wanted and (len(wanted) < SHORT or wanted not in whole) and (counted := Counter(wanted)) <= missing:
-            found.append(line)
-            missing -= counted
-    return found
-
-
-def position(piece: Line, boxes: Sequence[Box]) -> int:
-    """The index of the first block below a piece, or of the end."""
-    return next((index for index, box in enumerate(boxes) if box[1] >= piece.middle), len(boxes) if piece.top > 0 else 0)
-
-
-def _stretches(text: str, height: float) -> Iterator[Line]:
-    lines = text.strip("\n").split("\n")
-    for number, line in reversed(list(enumerate(lines))):
-        top = height * number / max(1, len(lines) - 1)
-        for part in dict.fromkeys((line.strip(), *GAP.split(line.strip()))):
-            yield Line(part, 0, top, 0, top, 1)
+    for number in reversed(range(len(lines))) if missing else ():
+        top, line = height * number / max(1, len(lines) - 1), lines[number].strip()
+        for part in dict.fromkeys((line, *GAP.split(line))):
+            wanted = letters(part)
+            if wanted and (len(wanted) < SHORT or wanted not in whole) and (counted := Counter(wanted)) <= missing:
+                missing -= counted
+                yield Line(part, 0, top, 0, top, 1)

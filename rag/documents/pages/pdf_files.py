@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from itertools import groupby
 
 from rag.core.errors import DataError, UserError
 from rag.core.records import Value
@@ -26,10 +27,8 @@ def reading(data: bytes, name: str) -> Iterator[None]:
         raise DataError(name, "is not a PDF: it has no header %PDF-", "give it the suffix of its format, or leave it out")
     try:
         yield
-    except UserError:
+    except (UserError, MemoryError):
         raise
-    except MemoryError as error:
-        raise DataError(name, "needs more memory than a parser may use", "split it, or leave it out") from error
     except Exception as error:  # libraries raise errors of all kinds for damaged files
         reason = (str(error) or type(error).__name__).splitlines()[0][:200]
         if "password" in reason.lower() or "decrypt" in reason.lower():
@@ -71,12 +70,7 @@ def scanned(pages: Sequence[int]) -> tuple[str, ...]:
     """A note about pages without text; several in one note."""
     if not pages:
         return ()
-    runs: list[list[int]] = []
-    for page in pages:
-        if runs and page == runs[-1][-1] + 1:
-            runs[-1].append(page)
-        else:
-            runs.append([page])
-    listed = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    runs = [[page for _, page in run] for _, run in groupby(enumerate(pages), lambda pair: pair[1] - pair[0])]
+    listed = ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
     verb = f"page {listed} is a scanned image" if len(pages) == 1 else f"pages {listed} are scanned images"
     return (f"{verb}: no text; install assay[ocr] and choose the parser pdfium_ocr",)

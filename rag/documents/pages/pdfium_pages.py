@@ -3,13 +3,12 @@
 import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import closing, contextmanager
 from typing import Any
 
 from rag.documents.pages.columns import in_reading_order
 from rag.documents.pages.lines import Line, Page, clean, in_rows
-from rag.documents.pages.pdf_files import check_pages
+from rag.documents.pages.pdf_files import check_pages, reading
 
 STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
 WORD = re.compile(r"\S+")
@@ -28,15 +27,13 @@ DRAWN = (3, 13, 20)
 
 @contextmanager
 def opened(data: bytes, most_pages: int, name: str) -> Iterator["PdfiumFile"]:
-    """An open file; DataError if it has more pages than `most_pages`."""
-    import pypdfium2
+    """An open file; DataError if it is damaged, encrypted, or has more pages than `most_pages`."""
+    with reading(data, name):
+        import pypdfium2
 
-    document = pypdfium2.PdfDocument(data)
-    try:
-        check_pages(len(document), most_pages, name)
-        yield PdfiumFile(document)
-    finally:
-        document.close()
+        with pypdfium2.PdfDocument(data) as document:
+            check_pages(len(document), most_pages, name)
+            yield PdfiumFile(document)
 
 
 class PdfiumFile:
@@ -55,33 +52,22 @@ class PdfiumFile:
 
     def page(self, number: int) -> Page:
         """A page (from 1) with its lines in reading order; pieces of a row are one line."""
-        page = self._flat(number - 1)
-        text_page = page.get_textpage()
-        try:
+        with closing(self._flat(number - 1)) as page, closing(page.get_textpage()) as text_page:
             width, height = page.get_size()
             return Page(number, width, height, in_rows(in_reading_order(TextPage(page, text_page).lines(), width)))
-        finally:
-            text_page.close()
-            page.close()
 
     def has_image(self, number: int) -> bool:
         """True if a page (from 1) holds an image, at any depth."""
         import pypdfium2.raw as raw
 
-        page = self.document[number - 1]
-        try:
+        with closing(self.document[number - 1]) as page:
             return any(True for _ in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=5))
-        finally:
-            page.close()
 
     def image(self, number: int, resolution: int) -> Any:
         """A page (from 1) as an array of shape (height, width, 3), blue before red; at most 2,000 pixels high or wide."""
-        page = self.document[number - 1]
-        try:
+        with closing(self.document[number - 1]) as page:
             scale = min(resolution / 72, 2000 / max(*page.get_size(), 1))
             return page.render(scale=scale, rev_byteorder=False).to_numpy()[:, :, :3].copy()
-        finally:
-            page.close()
 
     def _flat(self, index: int) -> Any:
         """A page; the values of form fields and other text that annotations show become part of it, in memory."""
@@ -151,20 +137,17 @@ class TextPage:
         sample = across[:: len(across) // 4]
         return not any(self._has_character(self._width / 2, _middle(place)) for place in sample)
 
-    def _pieces(self, text: str, start: int, end: int) -> Iterator[Line]:
+    def _pieces(self, text: str, start: int, end: int) -> list[Line]:
         """The words of a line, joined where they are close and at one height."""
-        begin, before = (0, NOWHERE), (0, NOWHERE)
+        found: list[Stretch] = []
         for word in WORD.finditer(text, start, end):
             left, right = self._place(word.start()), self._place(word.end() - 1)
-            size = left[3] - left[1]
-            is_next = -size < left[0] - before[1][2] < size and left[1] < _middle(before[1]) < left[3]
-            if not is_next:
-                if before[0]:
-                    yield self._line(text, begin[0], before[0], begin[1], before[1])
-                begin = (word.start(), left)
-            before = (word.end(), right)
-        if before[0]:
-            yield self._line(text, begin[0], before[0], begin[1], before[1])
+            size, last = left[3] - left[1], found[-1] if found else None
+            if last and -size < left[0] - last[3][2] < size and left[1] < _middle(last[3]) < left[3]:
+                found[-1] = (last[0], word.end(), last[2], right)
+            else:
+                found.append((word.start(), word.end(), left, right))
+        return [self._line(text, *stretch) for stretch in found]
 
     def _line(self, text: str, start: int, end: int, first: "Place", last: "Place") -> Line:
         content = text[start:end]
@@ -172,10 +155,7 @@ class TextPage:
             content = content[:-1] + "-"
         left, top, right, bottom = first
         size = bottom - top
-        if last[0] < left or last[1] != top or last[3] != bottom:
-            left, top, right, bottom = min(left, last[0]), min(top, last[1]), max(right, last[2]), max(bottom, last[3])
-        else:
-            right = last[2]
+        left, top, right, bottom = min(left, last[0]), min(top, last[1]), max(right, last[2]), max(bottom, last[3])
         is_bold = len(content) < LONG and self._is_bold(start)
         pieces = 1 + (right - left > len(content) * size * WIDE)
         return Line(clean(content), left, top, right, bottom, size, is_bold, pieces)
@@ -185,7 +165,7 @@ class TextPage:
 
     def _is_bold(self, index: int) -> bool:
         self._raw.FPDFText_GetFontInfo(self._handle, self._char(index), self._name, len(self._name), self._flags)
-        return _is_bold(self._name.value)
+        return bool(BOLD.search(self._name.value))
 
     def _char(self, index: int) -> int:
         if self._is_direct:
@@ -202,7 +182,6 @@ class TextPage:
 Place = tuple[float, float, float, float]
 Stretch = tuple[int, int, Place, Place]
 """Start and end of a line in the text of its page, and the places of its first and last character."""
-NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
 
 def _turn(rotation: int, page: Place) -> Callable[[float, float, float, float], Place]:
@@ -225,8 +204,3 @@ def _is_even(first: Place, last: Place) -> bool:
     if first[1] < (last[1] + last[3]) / 2 < first[3]:
         return first[0] <= last[0]
     return abs(first[0] - last[0]) < first[2] - first[0]
-
-
-@lru_cache(1024)
-def _is_bold(font: bytes) -> bool:
-    return bool(BOLD.search(font))

@@ -1,8 +1,6 @@
-"""Measures of the PDF parsers on public files: tables, cells, evidence, odd files, CPU against the libraries called bare."""
+"""Measures of the PDF parsers on public files: tables, cells, odd files, CPU against the libraries called bare."""
 
 import io
-import json
-import re
 import resource
 import sys
 import time
@@ -65,41 +63,6 @@ def test_cells_are_in_the_text(choice: str) -> None:
         kept, total = kept + sum(cell in text for cell in cells), total + len(cells)
     show(f"{choice}: {kept} of {total} cells in the text ({kept / total:.4f})")
     assert kept >= 0.99 * total
-
-
-def letters(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text.casefold())
-
-
-def share_in_pieces(quote: str, text: str, least: int = 12) -> tuple[float, int]:
-    """The share of a quote in pieces of `least` letters or more that occur in the text, and their number."""
-    start = kept = number = 0
-    while start < len(quote):
-        low, high = 0, len(quote) - start
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if quote[start : start + middle] in text else (low, middle - 1)
-        if low >= least or (low and start + low == len(quote)):
-            kept, number, start = kept + low, number + 1, start + low
-        else:
-            start += 1
-    return kept / len(quote), number
-
-
-@pytest.mark.parametrize("choice", PARSERS)
-def test_evidence_is_on_its_page(choice: str) -> None:
-    lines = [json.loads(line) for line in (REPORTS / "financebench_open_source.jsonl").read_text("utf-8").splitlines()]
-    evidence = [entry for line in lines for entry in line["evidence"]]
-    shares = []
-    for entry in evidence:
-        content = parsed(choice, REPORTS / "pdfs" / f"{entry['doc_name']}.pdf")
-        page = entry["evidence_page_num"] + 1
-        blocks = [block for block in content.blocks if block.page == page and block.kind != "cell"]
-        text = letters("".join(content.text[block.start : block.end] for block in blocks))
-        shares.append(share_in_pieces(letters(entry["evidence_text"]), text))
-    whole, most = sum(pieces == 1 and share == 1 for share, pieces in shares), sum(share >= 0.95 for share, _ in shares)
-    show(f"{choice}: {len(shares)} evidence texts, {whole} whole, {most} with 95 % of their letters, in pieces of 12")
-    assert most >= 0.99 * len(shares)
 
 
 @pytest.mark.parametrize("choice", PARSERS)

@@ -1,4 +1,4 @@
-"""JSON of document-parsing services in three forms: the same page of a price list, with its places."""
+"""JSON of document-parsing services in its present and its older form: the same page of a price list, with its places."""
 
 import json
 from typing import Any
@@ -75,43 +75,23 @@ def ade() -> dict[str, Any]:
     return {"chunks": chunks, "markdown": "", "splits": [], "grounding": known, "metadata": metadata}
 
 
-def tree() -> dict[str, Any]:
-    """Parse v2: pages with elements, and ranges of one Markdown text; pages count from 1."""
-    texts = [("text", "## Prices\n\nAll prices in dollars."), ("logo", "logo: Zoom"), ("figure", "A chart of prices")]
-    texts += [("table", TABLE.replace(' id="0-', ' class="')), ("marginalia", "- 1 -")]
-    markdown, nodes = "", []
-    for number, (kind, text) in enumerate(texts):
-        where = {"page": 1, "range": {"start": len(markdown), "end": len(markdown) + len(text)}}
-        node = {"type": kind, "id": f"{kind}-{number}", "grounding": {**where, "box": edges(BOX, "xmin ymin xmax ymax")}}
-        if kind == "table":
-            places = zip(CELLS.items(), ((0, 0), (1, 0), (1, 1)), strict=True)
-            node["children"] = [
-                {"id": name, "row": row, "col": column, "grounding": {**where, "box": edges(box, "xmin ymin xmax ymax")}}
-                for (name, box), (row, column) in places
-            ]
-        nodes.append(node)
-        markdown += text + "\n\n"
-    pages = [{"type": "page", "children": nodes, "status": "ok"}, {"type": "page", "status": "failed"}]
-    return {"markdown": markdown, "structure": {"type": "document", "children": pages}, "metadata": {"page_count": 2}}
-
-
 def parse(value: Any) -> Parsed:
     return JsonParser(max_values=1000).parse(json.dumps(value).encode(), "a.json")
 
 
-@pytest.mark.parametrize("form", [legacy, ade, tree, lambda: {"job_id": "j", "status": "completed", "data": ade()}])
+@pytest.mark.parametrize("form", [legacy, ade, lambda: {"job_id": "j", "status": "completed", "data": ade()}])
 def test_text_kinds_and_places(form: Any) -> None:
     content = parse(form())
     assert content.text == TEXT
     assert content.pages == 2
-    kinds = ["heading", "text", "logo", "figure", "table", "cell", "cell", "cell", "marginalia"]
-    assert [block.kind for block in content.blocks] == kinds
-    assert {block.page for block in content.blocks} == {1}
-    cells = [block for block in content.blocks if block.kind == "cell"]
-    assert [content.text[cell.start : cell.end] for cell in cells] == ["PRICES", "A\\|1", "$2"]
-    if form is not legacy:
-        assert [(cell.name, cell.boxes) for cell in cells] == [(name, (box,)) for name, box in CELLS.items()]
-    assert all(block.boxes == (BOX,) for block in content.blocks if block.kind != "cell")
+    blocks = [block for block in content.blocks if block.kind != "cell"]
+    assert [block.kind for block in blocks] == ["heading", "text", "logo", "figure", "table", "marginalia"]
+    assert all((block.page, block.boxes) == (1, (BOX,)) for block in blocks)
+    cells = [
+        (block.name, block.boxes, content.text[block.start : block.end]) for block in content.blocks if block.kind == "cell"
+    ]
+    texts = zip(CELLS.items(), ("PRICES", "A\\|1", "$2"), strict=True)
+    assert cells == ([] if form is legacy else [(name, (box,), text) for (name, box), text in texts])
 
 
 def test_confidence_and_pages_that_failed_are_kept() -> None:
