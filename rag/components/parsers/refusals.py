@@ -1,5 +1,6 @@
 """Errors for files that cannot be read: one clear line."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,9 @@ MAGIC |= {b"\xd0\xcf\x11\xe0": "an encrypted Office file, or one of before 2007"
 MAGIC |= dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "a picture") | dict.fromkeys((b"\x7fELF", b"MZ"), "a program")
 MAGIC |= dict.fromkeys((b"\x1f\x8b", b"Rar!", b"7z\xbc\xaf"), "an archive")
 """First bytes → kind of file."""
+
+ADDRESS = re.compile(r"'?<[^<>]* at 0x[0-9a-f]+>'?")
+"""A Python object in a message."""
 
 
 def kind_of(data: bytes) -> str:
@@ -31,7 +35,9 @@ def refusal(name: str, kind: str) -> Iterator[None]:
     except RecursionError as error:
         raise DataError(name, f"is nested too deeply for {kind}", "flatten the file, or leave it out") from error
     except Exception as error:
-        what = shortened(f"{type(error).__name__}: {error}", 120)
+        if type(error).__name__ == "XMLSyntaxError" and "unknown error" in str(error):
+            raise MemoryError from error  # libxml2 has no other message for this.
+        what = shortened(f"{type(error).__name__}: {ADDRESS.sub('the file', str(error))}", 120)
         raise DataError(name, f"is not readable as {kind} ({what})", "open and save it again, or leave it out") from error
 
 
