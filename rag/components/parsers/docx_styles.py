@@ -1,6 +1,7 @@
 """The styles and the numbering of a Word document."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import Any
@@ -75,8 +76,8 @@ class Numbering:
     Lists with one definition go on counting, unless a list says that it starts anew.
     """
 
-    def __init__(self, numbering: Any | None) -> None:
-        nodes = list(numbering) if numbering is not None else []
+    def __init__(self, parts: Iterable[Any]) -> None:
+        nodes = [node for part in parts for node in part]
         self._levels = {
             node.get(W + "abstractNumId"): {level.get(W + "ilvl"): level for level in node.iterfind(W + "lvl")}
             for node in nodes

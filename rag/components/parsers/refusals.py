@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rag.core.errors import DataError
+from rag.documents.files import decode
 from rag.documents.json_rows import shortened
 
 MAGIC = {b"%PDF-": "a PDF file", b"PK\x03\x04": "a ZIP archive, as Office files are", b"{\\rtf": "an RTF file"}
@@ -45,6 +46,12 @@ def refuse_other(data: bytes, name: str, kind: str) -> None:
     """DataError for a file of text that is a binary file by its first bytes."""
     if data and (found := kind_of(data)):
         raise DataError(name, f"is not {kind} but {found}", "give it the right suffix, or leave it out")
+
+
+def utf8(data: bytes, name: str, kind: str) -> str:
+    """The text of a file; DataError for a binary file and another encoding."""
+    refuse_other(data, name, kind)
+    return decode(data, name)
 
 
 def too_large(name: str, what: str, limit: int, unit: str) -> DataError:

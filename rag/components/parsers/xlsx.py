@@ -6,8 +6,8 @@ from datetime import date, datetime, time, timedelta
 from typing import ClassVar
 from zipfile import ZipFile
 
+from rag.components.parsers.office_files import checked_zip
 from rag.components.parsers.refusals import refusal, too_large
-from rag.components.parsers.zip_limits import checked_zip
 from rag.core.records import Parsed
 from rag.documents.markdown_text import MarkdownText
 
