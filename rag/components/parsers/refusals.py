@@ -14,7 +14,7 @@ MAGIC |= dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "a picture") | di
 MAGIC |= dict.fromkeys((b"\x1f\x8b", b"Rar!", b"7z\xbc\xaf"), "an archive")
 """First bytes → kind of file."""
 
-ADDRESS = re.compile(r"'?<[^<>]* at 0x[0-9a-f]+>'?")
+ADDRESS = re.compile(r"(?:file )?'?<[^<>]* at 0x[0-9a-f]+>'?")
 """A Python object in a message."""
 
 
