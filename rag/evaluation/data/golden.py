@@ -148,8 +148,7 @@ def load(loader: Loader, questions: Questions) -> Golden:
     documents, skipped = load_documents(loader), skipped_by(loader)
     reasons = {file.name: file.detail or file.reason for file in skipped}
     unread = frozenset(file.name for file in skipped if file.wanted)
-    dropped = {name: [(part.rule, part.text) for part in parts] for name, parts in getattr(loader, "dropped", {}).items()}
-    ordered = Documents(documents, reasons, dropped, unread)
+    ordered = Documents(documents, reasons, getattr(loader, "dropped", {}), unread)
     examples = _checked(questions, ordered)
     if redactor := getattr(loader, "redactor", None):
         examples = tuple(redacted_question(example, redactor) for example in examples)
