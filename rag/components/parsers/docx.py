@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, ClassVar
 
-from rag.components.parsers.docx_styles import VAL, Numbering, Style, Styles, W, number_of, value
+from rag.components.parsers.docx_styles import VAL, Numbering, Style, Styles, W, number_of, outline_level, value
 from rag.components.parsers.docx_text import PAGE, Inline, style_name
 from rag.components.parsers.office_files import office_file, properties
 from rag.core.records import Parsed
@@ -90,17 +90,18 @@ class _Reader:
 
     def _paragraph(self, node: Any) -> None:
         style, inline = self.styles.of(style_name(node)), self._inline(node)
-        outline = value(node, f"{W}pPr/{W}outlineLvl")
-        level = int(outline) + 1 if outline and int(outline) < 9 else style.level
+        level = outline_level(node) or style.level
         label, text = self._label(node, style), inline.text
-        if level is not None and text.strip():
-            self._turn(text[: len(text) - len(text.lstrip())])
-            self.text.heading(level + self.shift, f"{label[0] if label else ''} {text}", self.page)
-            self._turn(text.strip())
-        elif label and text.strip():
-            mark = label[0] if label[0].rstrip(".").isdecimal() and label[0].endswith(".") else f"- {label[0]}".strip()
-            item = text.strip().replace("\n", " ")
-            self._pieces("list", f"{text[: len(text) - len(text.lstrip())]}{'    ' * min(label[1], 8)}{mark} {item}")
+        words = text.strip()
+        before = text[: len(text) - len(text.lstrip())]
+        if level is not None and words:
+            self._turn(before)
+            self.text.heading(level + self.shift, f"{label[0] if label else ''} {words}", self.page)
+            self._turn(words)
+        elif label and words:
+            mark = label[0] if re.fullmatch(r"\d+\.", label[0]) else f"- {label[0]}".strip()
+            item = words.replace("\n", " ")
+            self._pieces("list", f"{before}{'    ' * min(label[1], 8)}{mark} {item}")
         elif style.is_code:
             self._turn(text)
             self.text.code(text.replace(PAGE, ""), page=self.page)

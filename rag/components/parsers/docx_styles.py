@@ -42,6 +42,12 @@ def number_of(properties: Any, default: tuple[str, int] | None) -> tuple[str, in
     return None if number == "0" else (number, int(level) if level else (default[1] if default else 0))
 
 
+def outline_level(node: Any) -> int | None:
+    """The level of a heading, from 1, that the properties of a paragraph or style state."""
+    outline = value(node, f"{W}pPr/{W}outlineLvl")
+    return int(outline) + 1 if outline and int(outline) < 9 else None
+
+
 class Styles:
     """The paragraph styles of a document, with what they inherit."""
 
@@ -61,13 +67,10 @@ class Styles:
             return Style()
         below = self._resolved(value(node, W + "basedOn"), depth + 1)
         title = (value(node, W + "name") or "").lower()
-        outline = value(node, f"{W}pPr/{W}outlineLvl")
         heading = HEADING.fullmatch(title)
         level = int(heading[1]) if heading else 0 if title == "title" else below.level
-        if level is None and outline and int(outline) < 9:
-            level = int(outline) + 1
         number = number_of(node.find(W + "pPr"), below.number)
-        return Style(level, below.is_code or title in CODE, number)
+        return Style(outline_level(node) if level is None else level, below.is_code or title in CODE, number)
 
 
 class Numbering:
