@@ -148,7 +148,7 @@ def _cells(row: Row, page: int, start: int) -> Iterator[Block]:
 
 
 def _row_text(row: Row, width: int) -> str:
-    texts = list(row) if {*map(type, row)} == {str} else [cell.text if isinstance(cell, Cell) else cell or "" for cell in row]
+    texts = [cell if type(cell) is str else cell.text if isinstance(cell, Cell) else "" for cell in row]
     texts += [""] * (width - len(row))
     line = f"| {' | '.join(texts)} |"
     if line.isprintable() and "  " not in line and line.count("|") == width + 1:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 from rag.core.errors import DataError
 from rag.documents.files import decode
-from rag.documents.json_rows import shortened
 
 MAGIC = {b"%PDF-": "a PDF file", b"PK\x03\x04": "a ZIP archive, as Office files are", b"{\\rtf": "an RTF file"}
 MAGIC |= {b"\xd0\xcf\x11\xe0": "an encrypted Office file, or one of before 2007"}
@@ -16,6 +15,8 @@ MAGIC |= dict.fromkeys((b"\x1f\x8b", b"Rar!", b"7z\xbc\xaf"), "an archive")
 
 ADDRESS = re.compile(r"(?:file )?'?<[^<>]* at 0x[0-9a-f]+>'?")
 """A Python object in a message."""
+LONGEST = 1000
+"""Characters of a message. The parent of the process that parses shows fewer, without secrets."""
 
 
 def kind_of(data: bytes) -> str:
@@ -38,7 +39,7 @@ def refusal(name: str, kind: str) -> Iterator[None]:
     except Exception as error:
         if type(error).__name__ == "XMLSyntaxError" and "unknown error" in str(error):
             raise MemoryError from error  # libxml2 has no other message for this.
-        what = shortened(f"{type(error).__name__}: {ADDRESS.sub('the file', str(error))}", 120)
+        what = ADDRESS.sub("the file", " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST])
         raise DataError(name, f"is not readable as {kind} ({what})", "open and save it again, or leave it out") from error
 
 

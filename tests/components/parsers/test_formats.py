@@ -17,8 +17,10 @@ from support.choices import build
 from support.sample_files import archive, docx, xlsx
 
 from rag.components.parsers.xlsx import shown
+from rag.components.redactors.none import NoRedactor
 from rag.core.errors import DataError
 from rag.core.records import Parsed
+from rag.documents.reading import Unreadable, read_files
 
 
 def parse(choice: str, data: bytes | str, name: str = "") -> Parsed:
@@ -106,9 +108,11 @@ def test_refusals_are_one_clear_line(choice: str, text: str, what: str) -> None:
     assert "\n" not in refused.value.what
 
 
-def test_a_refusal_names_no_object_of_python() -> None:
-    with pytest.raises(DataError, match="ValueError: the file is not a PowerPoint file"):
-        parse("pptx", docx())
+def test_a_refusal_is_the_same_in_a_process_with_limits(tmp_path: Path) -> None:
+    (tmp_path / "a.pptx").write_bytes(docx())
+    (file,) = read_files({"a.pptx": tmp_path / "a.pptx"}, {"pptx": build("parser", "pptx")}, NoRedactor(), 1)
+    assert isinstance(file.content, Unreadable)
+    assert file.content.detail.startswith("is not readable as a presentation (ValueError: the file is not a PowerPoint file")
 
 
 def test_notebooks_show_code_and_texts_of_outputs() -> None:
