@@ -8,12 +8,13 @@ from operator import itemgetter
 from typing import Any, ClassVar
 
 from rag.components.parsers.docx_styles import VAL, Numbering, Style, Styles, W, number_of, outline_level, value
-from rag.components.parsers.docx_text import PAGE, Inline, style_name
+from rag.components.parsers.docx_text import PAGE, Inline
 from rag.components.parsers.office_files import office_file, properties
 from rag.core.records import Parsed
 from rag.documents.markdown_text import MarkdownText, one_line
 
 WRAPPERS = tuple(W + name for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"))
+STYLE = f"{W}pPr/{W}pStyle"
 PARAGRAPH, TABLE, ROW, CELL = (W + name for name in ("p", "tbl", "tr", "tc"))
 
 
@@ -89,7 +90,7 @@ class _Reader:
         return None if number is None else (self.numbering.label(number), number[1])
 
     def _paragraph(self, node: Any) -> None:
-        style, inline = self.styles.of(style_name(node)), self._inline(node)
+        style, inline = self.styles.of(value(node, STYLE)), self._inline(node)
         level = outline_level(node) or style.level
         label, text = self._label(node, style), inline.text
         words = text.strip()
@@ -157,7 +158,7 @@ class _Reader:
         """The texts of the paragraphs in a cell or a note, with the labels of lists; tables in it as their cells."""
         for node in _content(container):
             if node.tag == PARAGRAPH:
-                inline, label = self._inline(node), self._label(node, self.styles.of(style_name(node)))
+                inline, label = self._inline(node), self._label(node, self.styles.of(value(node, STYLE)))
                 mark = f"{label[0] or '-'} " if label and inline.text.strip() else ""
                 yield mark + inline.text
                 for box in inline.boxes:
