@@ -34,9 +34,9 @@ class Block:
     """The characters [start, end) of a text and their place on a page.
 
     `kind` is one of `rag.core.records.BLOCKS`; a `cell` lies within its `table`, and is there only where the file gives its
-    place. `page` counts from 1, 0 for formats without pages; a block that goes on over a page break is two blocks. `boxes` are
-    its rectangles on that page, `score` is the confidence of the parser from 0 to 1, None if it has none, and `name` the id
-    that the file gives it.
+    place or its id. `page` counts from 1, 0 for formats without pages; a block that goes on over a page break is two blocks.
+    `boxes` are its rectangles on that page, `score` is the confidence of the parser from 0 to 1, None if it has none, and
+    `name` the id that the file gives it.
     """
 
     kind: str

@@ -104,23 +104,17 @@ class MarkdownText:
             return
         width = max(width, *map(len, rows))
         self._begin("table", "\n" if is_continued else None)
-        start, cells = self._length, list[Block]()
-        for number, row in enumerate(rows):
-            self._write("\n" if number else "")
-            cells += self._cells(row, page) if Cell in map(type, row) else ()
-            self._write(_row_text(row, width))
-            if number == 0 and not is_continued:
-                self._write(f"\n|{' --- |' * width}")
+        start, cells, lines = self._length, list[Block](), list[str]()
+        end = start
+        for row in rows:
+            lines.append(_row_text(row, width))
+            if Cell in map(type, row):
+                cells += _cells(row, page, end)
+            if len(lines) == 1 and not is_continued:
+                lines[0] += f"\n|{' --- |' * width}"
+            end += len(lines[-1]) + 1
+        self._write("\n".join(lines))
         self.blocks += [Block("table", start, self._length, page, boxes, score, name), *cells]
-
-    def _cells(self, row: Row, page: int) -> Iterator[Block]:
-        """The blocks of the cells of a row that begins at the end of the text."""
-        start = self._length + 2
-        for cell in row:
-            end = start + len(_cell_text(cell))
-            if isinstance(cell, Cell) and end > start and (cell.boxes or cell.name):
-                yield Block("cell", start, end, page, cell.boxes, cell.score, cell.name)
-            start = end + 3
 
     def _begin(self, kind: str, joint: str | None = None) -> None:
         if self.blocks:
@@ -143,8 +137,19 @@ class MarkdownText:
         return Parsed(text, tuple(self.blocks), known, pages, tuple(note for note in map(one_line, notes) if note))
 
 
+def _cells(row: Row, page: int, start: int) -> Iterator[Block]:
+    """The blocks of the cells of a row that begins at `start`."""
+    start += 2
+    for cell in row:
+        end = start + len(_cell_text(cell))
+        if isinstance(cell, Cell) and end > start and (cell.boxes or cell.name):
+            yield Block("cell", start, end, page, cell.boxes, cell.score, cell.name)
+        start = end + 3
+
+
 def _row_text(row: Row, width: int) -> str:
-    texts = [cell.text if isinstance(cell, Cell) else cell or "" for cell in row] + [""] * (width - len(row))
+    texts = [cell if type(cell) is str else cell.text if isinstance(cell, Cell) else "" for cell in row]
+    texts += [""] * (width - len(row))
     line = f"| {' | '.join(texts)} |"
     if line.isprintable() and "  " not in line and line.count("|") == width + 1:
         return line  # No cell needs a change.

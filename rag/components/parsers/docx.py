@@ -1,6 +1,5 @@
 """Word documents (Office Open XML) → Markdown."""
 
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -8,16 +7,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, ClassVar
 
-from rag.components.parsers.docx_styles import VAL, Numbering, Style, Styles, W, number_of, value
-from rag.components.parsers.docx_text import PAGE, Inline, style_name
-from rag.components.parsers.office_properties import properties
-from rag.components.parsers.refusals import refusal
-from rag.components.parsers.zip_limits import checked_zip, transitional
+from rag.components.parsers.docx_styles import VAL, Numbering, Style, Styles, W, number_of, outline_level, value
+from rag.components.parsers.docx_text import PAGE, Inline
+from rag.components.parsers.office_files import office_file, properties
 from rag.core.records import Parsed
 from rag.documents.markdown_text import MarkdownText, one_line
 
-FURNITURE = ("header", "footer")
 WRAPPERS = tuple(W + name for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"))
+STYLE = f"{W}pPr/{W}pStyle"
 PARAGRAPH, TABLE, ROW, CELL = (W + name for name in ("p", "tbl", "tr", "tc"))
 
 
@@ -36,22 +33,15 @@ class DocxParser:
         """The document; DataError for another, an encrypted or a damaged file."""
         from docx import Document
 
-        archive = checked_zip(data, name, "a Word document")
-        with refusal(name, "a Word document"):
-            document = Document(io.BytesIO(transitional(archive, data)))
-            return _Reader(document).read()
+        with office_file(data, name, "a Word document") as file:
+            return _Reader(Document(file)).read()
 
 
 class _Reader:
     def __init__(self, document: Any) -> None:
         self.document, self.text, self.left_out = document, MarkdownText(), Counter[str]()
-        parts = {relation.reltype.rpartition("/")[2]: relation for relation in document.part.rels.values()}
-        self.parts = {kind: relation.target_part for kind, relation in parts.items() if not relation.is_external}
-        self.styles = Styles(document.styles.element)
-        self.numbering = Numbering(self._root("numbering"))
-        self.notes = {
-            kind: {note.get(W + "id"): note for note in self._children_of(kind)} for kind in ("footnotes", "endnotes")
-        }
+        self.styles, self.numbering = Styles(document.styles.element), Numbering(self._parts("numbering"))
+        self.notes = {kind: {note.get(W + "id"): note for note in self._notes(kind)} for kind in ("footnotes", "endnotes")}
         body = document.element.body
         self.page = 1 if next(body.iter(W + "lastRenderedPageBreak"), None) is not None else 0
         used = {node.get(VAL) for node in body.iter(W + "pStyle")}
@@ -61,24 +51,24 @@ class _Reader:
         """The document with its body first, then headers and footers."""
         self._blocks(self.document.element.body)
         pages = self.page
-        relations = [relation for relation in self.document.part.rels.values() if not relation.is_external]
-        furniture = [relation.target_part for relation in relations if relation.reltype.rpartition("/")[2] in FURNITURE]
-        texts = [one_line(" ".join(self._words(part.element))) for part in furniture]
+        texts = [one_line(" ".join(self._words(part))) for part in self._parts("header", "footer")]
         for text in dict.fromkeys(text for text in texts if re.search(r"[^\W\d_]", text)):
             self.text.add("marginalia", text)
-        self.left_out["comments"] = len(list(self._children_of("comments")))
+        self.left_out["comments"] = len(self._notes("comments"))
         notes = [f"{what} left out: {count}" for what, count in sorted(self.left_out.items()) if count]
         return self.text.parsed(properties(self.document.core_properties), pages, notes)
 
-    def _root(self, kind: str) -> Any | None:
+    def _parts(self, *kinds: str) -> Iterator[Any]:
+        """The roots of the parts of some kinds."""
         from docx.oxml.parser import parse_xml
 
-        part = self.parts.get(kind)
-        return parse_xml(part.blob) if part is not None else None
+        for relation in self.document.part.rels.values():
+            if relation.reltype.rpartition("/")[2] in kinds and not relation.is_external:
+                yield parse_xml(relation.target_part.blob)
 
-    def _children_of(self, kind: str) -> Iterator[Any]:
-        root = self._root(kind)
-        return iter(()) if root is None else (node for node in root if node.get(W + "type", "normal") == "normal")
+    def _notes(self, kind: str) -> list[Any]:
+        """The notes of a part, without the lines that separate them from the text."""
+        return [note for part in self._parts(kind) for note in part if note.get(W + "type", "normal") == "normal"]
 
     def _blocks(self, container: Any) -> None:
         for node in _content(container):
@@ -100,18 +90,19 @@ class _Reader:
         return None if number is None else (self.numbering.label(number), number[1])
 
     def _paragraph(self, node: Any) -> None:
-        style, inline = self.styles.of(style_name(node)), self._inline(node)
-        outline = value(node, f"{W}pPr/{W}outlineLvl")
-        level = int(outline) + 1 if outline and int(outline) < 9 else style.level
+        style, inline = self.styles.of(value(node, STYLE)), self._inline(node)
+        level = outline_level(node) or style.level
         label, text = self._label(node, style), inline.text
-        if level is not None and text.strip():
-            self._turn(text[: len(text) - len(text.lstrip())])
-            self.text.heading(level + self.shift, f"{label[0] if label else ''} {text}", self.page)
-            self._turn(text.strip())
-        elif label and text.strip():
-            mark = label[0] if label[0].rstrip(".").isdecimal() and label[0].endswith(".") else f"- {label[0]}".strip()
-            item = text.strip().replace("\n", " ")
-            self._pieces("list", f"{text[: len(text) - len(text.lstrip())]}{'    ' * min(label[1], 8)}{mark} {item}")
+        words = text.strip()
+        before = text[: len(text) - len(text.lstrip())]
+        if level is not None and words:
+            self._turn(before)
+            self.text.heading(level + self.shift, f"{label[0] if label else ''} {words}", self.page)
+            self._turn(words)
+        elif label and words:
+            mark = label[0] if re.fullmatch(r"\d+\.", label[0]) else f"- {label[0]}".strip()
+            item = words.replace("\n", " ")
+            self._pieces("list", f"{before}{'    ' * min(label[1], 8)}{mark} {item}")
         elif style.is_code:
             self._turn(text)
             self.text.code(text.replace(PAGE, ""), page=self.page)
@@ -167,7 +158,7 @@ class _Reader:
         """The texts of the paragraphs in a cell or a note, with the labels of lists; tables in it as their cells."""
         for node in _content(container):
             if node.tag == PARAGRAPH:
-                inline, label = self._inline(node), self._label(node, self.styles.of(style_name(node)))
+                inline, label = self._inline(node), self._label(node, self.styles.of(value(node, STYLE)))
                 mark = f"{label[0] or '-'} " if label and inline.text.strip() else ""
                 yield mark + inline.text
                 for box in inline.boxes:

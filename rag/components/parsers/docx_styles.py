@@ -1,6 +1,7 @@
 """The styles and the numbering of a Word document."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import Any
@@ -41,6 +42,12 @@ def number_of(properties: Any, default: tuple[str, int] | None) -> tuple[str, in
     return None if number == "0" else (number, int(level) if level else (default[1] if default else 0))
 
 
+def outline_level(node: Any) -> int | None:
+    """The level of a heading, from 1, that the properties of a paragraph or style state."""
+    outline = value(node, f"{W}pPr/{W}outlineLvl")
+    return int(outline) + 1 if outline and int(outline) < 9 else None
+
+
 class Styles:
     """The paragraph styles of a document, with what they inherit."""
 
@@ -60,13 +67,10 @@ class Styles:
             return Style()
         below = self._resolved(value(node, W + "basedOn"), depth + 1)
         title = (value(node, W + "name") or "").lower()
-        outline = value(node, f"{W}pPr/{W}outlineLvl")
         heading = HEADING.fullmatch(title)
         level = int(heading[1]) if heading else 0 if title == "title" else below.level
-        if level is None and outline and int(outline) < 9:
-            level = int(outline) + 1
         number = number_of(node.find(W + "pPr"), below.number)
-        return Style(level, below.is_code or title in CODE, number)
+        return Style(outline_level(node) if level is None else level, below.is_code or title in CODE, number)
 
 
 class Numbering:
@@ -75,49 +79,39 @@ class Numbering:
     Lists with one definition go on counting, unless a list says that it starts anew.
     """
 
-    def __init__(self, numbering: Any | None) -> None:
-        kinds = (
-            {} if numbering is None else {node.get(W + "abstractNumId"): node for node in numbering.iterfind(W + "abstractNum")}
-        )
-        self._lists = {} if numbering is None else {node.get(W + "numId"): node for node in numbering.iterfind(W + "num")}
+    def __init__(self, parts: Iterable[Any]) -> None:
+        nodes = [node for part in parts for node in part]
         self._levels = {
-            kind: {level.get(W + "ilvl"): level for level in node.iterfind(W + "lvl")} for kind, node in kinds.items()
+            node.get(W + "abstractNumId"): {level.get(W + "ilvl"): level for level in node.iterfind(W + "lvl")}
+            for node in nodes
+            if node.tag == W + "abstractNum"
+        }
+        lists = {node.get(W + "numId"): node for node in nodes if node.tag == W + "num"}
+        self._kinds = {name: value(node, W + "abstractNumId") for name, node in lists.items()}
+        self._restarts = {
+            (name, override.get(W + "ilvl")): value(override, W + "startOverride")
+            for name, node in lists.items()
+            for override in node.iterfind(W + "lvlOverride")
         }
         self._counts: dict[str | None, dict[int, int]] = {}
-        self._begun: set[tuple[str, int]] = set()
 
     def label(self, number: tuple[str, int]) -> str:
         """The label of the next item of a list at a level, such as `2.` or `(a)`; empty for a bullet."""
         name, level = number
-        kind = value(self._lists.get(name), W + "abstractNumId")
+        kind = self._kinds.get(name)
         levels = self._levels.get(kind, {})
-        own = levels.get(str(level))
-        if own is None:
+        if (own := levels.get(str(level))) is None:
             return ""
-        counts = self._counts.setdefault(kind, {})
-        restart = self._restart(name, level)
-        if restart is not None:
-            counts[level] = restart
-        else:
-            counts[level] = counts[level] + 1 if level in counts else self._start(levels, level)
-        for deeper in [other for other in counts if other > level]:
-            del counts[deeper]
+        counts = {above: count for above, count in self._counts.get(kind, {}).items() if above <= level}
+        restart = self._restarts.pop((name, str(level)), None)
+        counts[level] = int(restart) if restart else counts[level] + 1 if level in counts else self._start(levels, level)
+        self._counts[kind] = counts
         if value(own, W + "numFmt") in ("bullet", "none", None):
             return ""
         for upper in range(level):
             counts.setdefault(upper, self._start(levels, upper))
         text = value(own, W + "lvlText") or ""
         return re.sub(r"%([1-9])", lambda match: self._shown(levels, counts, int(match[1]) - 1), text).strip()
-
-    def _restart(self, name: str, level: int) -> int | None:
-        """The first number of a list that starts anew, at its first item."""
-        if (name, level) in self._begun:
-            return None
-        self._begun.add((name, level))
-        for override in self._lists[name].iterfind(W + "lvlOverride"):
-            if override.get(W + "ilvl") == str(level) and (start := value(override, W + "startOverride")):
-                return int(start)
-        return None
 
     @staticmethod
     def _start(levels: dict[str, Any], level: int) -> int:

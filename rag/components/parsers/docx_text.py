@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rag.components.parsers.docx_math import M, latex
-from rag.components.parsers.docx_styles import VAL, W, value
+from rag.components.parsers.docx_styles import VAL, W
 
 PAGE = "\f"
 """The sign of a page break in the text of a paragraph."""
@@ -81,8 +81,3 @@ def _letter(node: Any) -> str | None:
         state = box.find(CHECKBOX + "checked")
         return "[x]" if state is not None and state.get(CHECKBOX + "val") in ("1", "true") else "[ ]"
     return LETTERS.get(kind)
-
-
-def style_name(paragraph: Any) -> str | None:
-    """The id of the style of a paragraph, or None."""
-    return value(paragraph, f"{W}pPr/{W}pStyle")

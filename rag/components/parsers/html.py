@@ -1,7 +1,6 @@
 """Web pages → Markdown: the article, without menus and other boilerplate (trafilatura)."""
 
 import re
-from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -92,14 +91,7 @@ def _prose(body: Any) -> int:
 
 
 def _stated(tree: Any) -> dict[str, Value | None]:
-    """The metadata in the head of a page."""
-
-    def first(path: str) -> Iterator[str]:
-        yield from (one_line(str(found)) for found in tree.xpath(path))
-
+    """The metadata in the head of a page; a missing one is empty."""
     named = "//meta[translate(@name, 'ADEHORTU', 'adehortu') = '{}']/@content"
-    return {
-        "title": next(first("//head/title/text()"), None),
-        "author": next(first(named.format("author")), None),
-        "date": next(first(named.format("date")), None),
-    }
+    paths = {"title": "//head/title", "author": named.format("author"), "date": named.format("date")}
+    return {name: one_line(tree.xpath(f"string({path})")) for name, path in paths.items()}

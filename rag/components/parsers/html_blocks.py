@@ -19,11 +19,15 @@ WIDEST = 1000
 
 
 def tree_of(text: str) -> Any:
-    """The elements of a page; nothing that it names is fetched."""
+    """The elements of a page; nothing that it names is fetched. RecursionError where libxml2 left out what is nested deeply."""
+    from lxml.etree import ErrorTypes
     from lxml.html import HTMLParser, document_fromstring
 
     parser = HTMLParser(remove_comments=True, remove_pis=True, no_network=True, huge_tree=True)
-    return document_fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text) or "<p></p>", parser=parser)
+    tree = document_fromstring(re.sub(r"\A\s*<\?xml[^>]*\?>", "", text) or "<p></p>", parser=parser)
+    if parser.error_log.filter_types([ErrorTypes.ERR_RESOURCE_LIMIT]):
+        raise RecursionError
+    return tree
 
 
 def shown_text(node: Any) -> str:

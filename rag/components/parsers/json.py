@@ -4,10 +4,9 @@ import json
 from typing import Any, ClassVar
 
 from rag.components.parsers.parsed_json import content_of, parsed_document
-from rag.components.parsers.records_text import RecordsText
-from rag.components.parsers.refusals import refusal, refuse_other
+from rag.components.parsers.records_text import written
+from rag.components.parsers.refusals import refusal, utf8
 from rag.core.records import Parsed
-from rag.documents.files import decode
 
 
 class JsonParser:
@@ -25,8 +24,7 @@ class JsonParser:
 
     def parse(self, data: bytes, name: str) -> Parsed:
         """The values; DataError for text that is not JSON, with the line of JSON lines."""
-        refuse_other(data, name, "JSON")
-        text = decode(data, name)
+        text = utf8(data, name, "JSON")
         if name.lower().endswith(".jsonl"):
             value: Any = [_read(line, f"{name}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
         else:
@@ -34,9 +32,7 @@ class JsonParser:
         with refusal(name, "JSON"):
             if document := parsed_document(value):
                 return content_of(document, name)
-            records = RecordsText(name, self.max_values)
-            records.add(value)
-            return records.text.parsed({})
+            return written([value], name, self.max_values)
 
 
 def _read(text: str, where: str) -> Any:

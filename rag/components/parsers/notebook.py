@@ -3,10 +3,9 @@
 import json
 from typing import Any, ClassVar
 
-from rag.components.parsers.refusals import refusal, refuse_other
+from rag.components.parsers.refusals import refusal, utf8
 from rag.core.errors import DataError
 from rag.core.records import Parsed
-from rag.documents.files import decode
 from rag.documents.markdown_text import MarkdownText
 
 
@@ -21,8 +20,7 @@ class NotebookParser:
 
     def parse(self, data: bytes, name: str) -> Parsed:
         """The cells; DataError for another file."""
-        refuse_other(data, name, "a notebook")
-        source = decode(data, name)
+        source = utf8(data, name, "a notebook")
         with refusal(name, "a notebook"):
             book = json.loads(source)
             if not isinstance(book, dict) or not isinstance(book.get("cells"), list):

@@ -1,12 +1,9 @@
 """Presentations (Office Open XML) → Markdown, a page for every slide."""
 
-import io
 from typing import Any, ClassVar
 
 from rag.components.parsers.docx_math import M, latex
-from rag.components.parsers.office_properties import properties
-from rag.components.parsers.refusals import refusal
-from rag.components.parsers.zip_limits import checked_zip, transitional
+from rag.components.parsers.office_files import office_file, properties
 from rag.core.records import Parsed
 from rag.documents.markdown_text import MarkdownText, one_line
 
@@ -31,9 +28,8 @@ class PptxParser:
         """All slides; DataError for another, an encrypted or a damaged file."""
         from pptx import Presentation
 
-        archive = checked_zip(data, name, "a presentation")
-        with refusal(name, "a presentation"):
-            deck = Presentation(io.BytesIO(transitional(archive, data)))
+        with office_file(data, name, "a presentation") as file:
+            deck = Presentation(file)
             text, slides = MarkdownText(), list(deck.slides)
             for number, slide in enumerate(slides, 1):
                 for copy in list(slide.element.iter(FALLBACK)):

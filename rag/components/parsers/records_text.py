@@ -1,9 +1,11 @@
 """Values of JSON or YAML → Markdown that a person can read."""
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
 from rag.core.errors import DataError
+from rag.core.records import Parsed
 from rag.documents.markdown_text import MarkdownText, one_line
 
 TITLES = ("title", "name", "heading", "subject", "headline")
@@ -16,13 +18,19 @@ DEPTH = 50
 """The deepest nesting."""
 
 
-class RecordsText:
-    """Writes objects: titles as headings, long texts as paragraphs, all other values as items `path.to.key: value`.
+def written(values: Iterable[Any], name: str, max_values: int) -> Parsed:
+    """The values of the file `name`: titles as headings, long texts as paragraphs, others as items `path.to.key: value`.
 
     An object in a list is a section. DataError for more than `max_values` values (aliases of YAML count every time) and for
     deep nesting.
     """
+    records = _RecordsText(name, max_values)
+    for value in values:
+        records.add(value)
+    return records.text.parsed({})
 
+
+class _RecordsText:
     def __init__(self, name: str, max_values: int) -> None:
         self.text = MarkdownText()
         self._name, self._left, self._most = name, max_values, max_values

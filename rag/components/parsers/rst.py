@@ -4,9 +4,8 @@ import re
 from typing import Any, ClassVar
 
 from rag.components.parsers.html_blocks import HtmlBlocks, tree_of
-from rag.components.parsers.refusals import refusal, refuse_other
+from rag.components.parsers.refusals import refusal, utf8
 from rag.core.records import Parsed
-from rag.documents.files import decode
 
 OFF = ("file_insertion_enabled", "raw_enabled", "embed_stylesheet", "section_self_link", "toc_backlinks", "footnote_backlinks")
 SETTINGS: dict[str, Any] = dict.fromkeys(OFF, False) | dict.fromkeys(("halt_level", "report_level"), 5)
@@ -31,8 +30,7 @@ class RstParser:
         """The document; DataError for bytes that are not UTF-8."""
         from docutils.core import publish_parts
 
-        refuse_other(data, name, "reStructuredText")
-        source = decode(data, name)
+        source = utf8(data, name, "reStructuredText")
         with refusal(name, "reStructuredText"):
             _accept(source)
             parts = publish_parts(source, source_path=name, writer="html5", settings_overrides=SETTINGS)

@@ -6,8 +6,8 @@ from datetime import date, datetime, time, timedelta
 from typing import ClassVar
 from zipfile import ZipFile
 
+from rag.components.parsers.office_files import checked_zip
 from rag.components.parsers.refusals import refusal, too_large
-from rag.components.parsers.zip_limits import checked_zip
 from rag.core.records import Parsed
 from rag.documents.markdown_text import MarkdownText
 
@@ -46,10 +46,9 @@ class XlsxParser:
         """DataError for too many places from the first to the last cell of the sheets: calamine keeps all of them in memory."""
         places = 0
         for part in filter(lambda part: part.endswith(".xml"), archive.namelist()):
-            sheet = archive.read(part)
-            columns = {_column(match[1]) for match in CELL.finditer(sheet)}
-            rows = {int(match[2]) for match in CELL.finditer(sheet)}
-            places += (max(columns) - min(columns) + 1) * (max(rows) - min(rows) + 1) if columns else 0
+            if found := CELL.findall(archive.read(part)):
+                columns, rows = ({*map(_column, {name for name, _ in found})}, {*map(int, {row for _, row in found})})
+                places += (max(columns) - min(columns) + 1) * (max(rows) - min(rows) + 1)
         if places > self.max_cells:
             raise too_large(name, f"{places:,} places for cells", self.max_cells, "cells")
 

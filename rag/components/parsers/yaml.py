@@ -2,11 +2,10 @@
 
 from typing import Any, ClassVar
 
-from rag.components.parsers.records_text import DEPTH, RecordsText
-from rag.components.parsers.refusals import refusal, refuse_other
+from rag.components.parsers.records_text import DEPTH, written
+from rag.components.parsers.refusals import refusal, utf8
 from rag.core.errors import DataError
 from rag.core.records import Parsed
-from rag.documents.files import decode
 
 
 class YamlParser:
@@ -20,13 +19,9 @@ class YamlParser:
 
     def parse(self, data: bytes, name: str) -> Parsed:
         """The values of all documents in the file; DataError for text that is not YAML, and for deep nesting."""
-        refuse_other(data, name, "YAML")
-        text = decode(data, name)
-        records = RecordsText(name, self.max_values)
+        text = utf8(data, name, "YAML")
         with refusal(name, "YAML"):
-            for value in _documents(text, name):
-                records.add(value)
-            return records.text.parsed({})
+            return written(_documents(text, name), name, self.max_values)
 
 
 def _documents(text: str, name: str) -> list[Any]:

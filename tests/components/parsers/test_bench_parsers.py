@@ -9,14 +9,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
+from email import message_from_bytes, policy
 from typing import Any
 from zipfile import ZipFile
 
+import docx
 import pytest
+import yaml
 from bench.measuring import DATA, Report
+from docutils.core import publish_parts
+from pptx import Presentation
+from python_calamine import CalamineWorkbook
 from support.choices import build
 from support.sample_files import PARAGRAPH, SAMPLES, archive
+from trafilatura import extract
 
+from rag.components.parsers.rst import SETTINGS
 from rag.core.records import Parsed
 
 DOCX, HTML = DATA / "docx-docling", DATA / "html-articles-181"
@@ -130,8 +138,6 @@ def without_title(content: Parsed) -> str:
 
 @pytest.mark.skipif(not HTML.is_dir(), reason=f"no {HTML}")
 def test_articles_of_web_pages() -> None:
-    from trafilatura import extract
-
     truth = json.loads((HTML / "ground-truth.json").read_text("utf-8"))
     pages = {name: gzip.decompress((HTML / "html" / f"{name}.html.gz").read_bytes()) for name in truth}
     report, scores = Report("html-articles-181", ["text", "precision", "recall", "F1"]), {}
@@ -153,33 +159,8 @@ def test_articles_of_web_pages() -> None:
     assert min(scores.values()) >= 0.95
 
 
-def bare_docx(data: bytes) -> object:
-    from docx import Document
-
-    document = Document(io.BytesIO(data))
-    cells = [[[cell.text for cell in row.cells] for row in table.rows] for table in document.tables]
-    return [paragraph.text for paragraph in document.paragraphs], cells
-
-
-def bare_html(data: bytes) -> object:
-    from trafilatura import extract
-
-    return extract(
-        data, fast=True, output_format="markdown", include_formatting=True, with_metadata=True, include_comments=False
-    )
-
-
-def bare_pptx(data: bytes) -> object:
-    from pptx import Presentation
-
-    slides = Presentation(io.BytesIO(data)).slides
-    return [[shape.text_frame.text if shape.has_text_frame else "" for shape in slide.shapes] for slide in slides]
-
-
 def slides() -> bytes:
     """40 slides with a list each."""
-    from pptx import Presentation
-
     deck, data = Presentation(), io.BytesIO()
     for number in range(40):
         slide = deck.slides.add_slide(deck.slide_layouts[1])
@@ -212,37 +193,6 @@ LARGER = {
 """Larger files of formats without a public set."""
 
 
-def bare_csv(data: bytes) -> object:
-    return ["|".join(row) for row in csv.reader(io.StringIO(data.decode(), newline=""))]
-
-
-def bare_rst(data: bytes) -> object:
-    from docutils.core import publish_parts
-
-    from rag.components.parsers.rst import SETTINGS
-
-    return publish_parts(data.decode(), writer="html5", settings_overrides=SETTINGS)["html_body"]
-
-
-def bare_xlsx(data: bytes) -> object:
-    from python_calamine import CalamineWorkbook
-
-    book = CalamineWorkbook.from_filelike(io.BytesIO(data))
-    return [["|".join(map(str, row)) for row in book.get_sheet_by_name(name).to_python()] for name in book.sheet_names]
-
-
-def bare_yaml(data: bytes) -> object:
-    import yaml
-
-    return list(yaml.load_all(data, Loader=yaml.CSafeLoader))
-
-
-def bare_eml(data: bytes) -> object:
-    from email import message_from_bytes, policy
-
-    return message_from_bytes(data, policy=policy.default).get_body(("plain",)).get_content()
-
-
 def seconds(run: Callable[[bytes], object], files: Sequence[bytes]) -> float:
     times = []
     for _ in range(3):
@@ -253,15 +203,36 @@ def seconds(run: Callable[[bytes], object], files: Sequence[bytes]) -> float:
     return min(times)
 
 
-BARE = {
+def bare_docx(data: bytes) -> object:
+    document = docx.Document(io.BytesIO(data))
+    cells = [[[cell.text for cell in row.cells] for row in table.rows] for table in document.tables]
+    return [paragraph.text for paragraph in document.paragraphs], cells
+
+
+def bare_html(data: bytes) -> object:
+    settings: dict[str, Any] = {"output_format": "markdown", "include_formatting": True, "with_metadata": True}
+    return extract(data, fast=True, include_comments=False, **settings)
+
+
+def bare_pptx(data: bytes) -> object:
+    pages = Presentation(io.BytesIO(data)).slides
+    return [[shape.text_frame.text if shape.has_text_frame else "" for shape in page.shapes] for page in pages]
+
+
+def bare_xlsx(data: bytes) -> object:
+    book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+    return [["|".join(map(str, row)) for row in book.get_sheet_by_name(name).to_python()] for name in book.sheet_names]
+
+
+BARE: dict[str, Callable[[bytes], object]] = {
     "docx": bare_docx,
     "html": bare_html,
     "pptx": bare_pptx,
-    "rst": bare_rst,
+    "rst": lambda data: publish_parts(data.decode(), writer="html5", settings_overrides=SETTINGS)["html_body"],
     "xlsx": bare_xlsx,
-    "yaml": bare_yaml,
-    "eml": bare_eml,
-    "csv": bare_csv,
+    "yaml": lambda data: list(yaml.load_all(data, Loader=yaml.CSafeLoader)),
+    "eml": lambda data: message_from_bytes(data, policy=policy.default).get_body(("plain",)).get_content(),
+    "csv": lambda data: ["|".join(row) for row in csv.reader(io.StringIO(data.decode(), newline=""))],
 }
 
 

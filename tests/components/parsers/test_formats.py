@@ -3,20 +3,24 @@
 import io
 import json
 from copy import deepcopy
+from datetime import date, datetime, time
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from pptx import Presentation
 from pptx.oxml import parse_xml
 from pptx.util import Inches
 from support.choices import build
-from support.sample_files import xlsx
+from support.sample_files import archive, docx, xlsx
 
 from rag.components.parsers.xlsx import shown
+from rag.components.redactors.none import NoRedactor
 from rag.core.errors import DataError
 from rag.core.records import Parsed
+from rag.documents.reading import Unreadable, read_files
 
 
 def parse(choice: str, data: bytes | str, name: str = "") -> Parsed:
@@ -33,24 +37,13 @@ def test_csv_separators_and_encodings(codec: str, separator: str) -> None:
     assert content.notes == (("read as cp1252: the bytes are not UTF-8",) if codec == "cp1252" else ())
 
 
-def test_cells_of_a_table_are_on_one_line() -> None:
-    content = parse("csv", 'a,b\n"line\nfeed",|\n,last\n  x , y')
-    assert content.text == "| a | b |\n| --- | --- |\n| line feed | \\| |\n|  | last |\n| x | y |"
-
-
 def test_values_of_spreadsheets() -> None:
-    from datetime import date, datetime, time
-
     values = [3.0, 2.5, True, "x", date(2026, 1, 5), datetime(2026, 1, 5, 9, 30), time(9, 30), 1e20]
     expected = ["3", "2.5", "TRUE", "x", "2026-01-05", "2026-01-05T09:30:00", "09:30:00", "1e+20"]
     assert [shown(value) for value in values] == expected
 
 
 def test_a_sheet_with_a_cell_far_away_is_refused_before_it_is_read() -> None:
-    from zipfile import ZipFile
-
-    from support.sample_files import archive
-
     with ZipFile(io.BytesIO(xlsx())) as source:
         parts = {name: source.read(name) for name in source.namelist()}
     name = "xl/worksheets/sheet1.xml"
@@ -59,20 +52,25 @@ def test_a_sheet_with_a_cell_far_away_is_refused_before_it_is_read() -> None:
         parse("xlsx", archive(parts))
 
 
-def test_json_records_and_lines() -> None:
-    value = {
-        "meta": {"from": {"city": "Bath"}},
-        "items": [{"name": "One", "text": "# A\n\nB"}, {"id": 7, "tags": ["x", 1, None]}],
-    }
-    expected = "- meta.from.city: Bath\n\n## One\n\n\\# A\n\nB\n\n## items[1]\n\n- id: 7\n- tags: x, 1"
-    assert parse("json", json.dumps(value)).text == expected
-    assert parse("json", '{"a": 1}\n{"a": true}', "a.jsonl").text == "## [0]\n\n- a: 1\n\n## [1]\n\n- a: true"
-    with pytest.raises(DataError, match=r"a\.jsonl:2.*is not readable as JSON"):
-        parse("json", '{"a": 1}\n{"a": }', "a.jsonl")
+RECORDS = {
+    "meta": {"from": {"city": "Bath"}},
+    "items": [{"name": "One", "text": "# A\n\nB"}, {"id": 7, "tags": ["x", 1, None]}],
+}
+SHOWN = "- meta.from.city: Bath\n\n## One\n\n\\# A\n\nB\n\n## items[1]\n\n- id: 7\n- tags: x, 1"
 
 
-def test_json_texts_have_no_half_surrogates_and_no_zero_bytes() -> None:
-    assert parse("json", r'{"a": "x\ud800\u0000y", "b": NaN}').text == "- a: xy\n- b: NaN"
+@pytest.mark.parametrize(
+    ("name", "data", "text"),
+    [
+        ("a.csv", 'a,b\n"line\nfeed",|\n,x', "| a | b |\n| --- | --- |\n| line feed | \\| |\n|  | x |"),
+        ("a.json", json.dumps(RECORDS), SHOWN),
+        ("a.json", r'{"a": "x\ud800\u0000y", "b": NaN}', "- a: xy\n- b: NaN"),
+        ("a.jsonl", '{"a": 1}\n{"a": true}', "## [0]\n\n- a: 1\n\n## [1]\n\n- a: true"),
+        ("a.yaml", "from: 2026-01-05\n---\n- {name: One, n: 1}", "- from: 2026-01-05\n\n## One\n\n- n: 1"),
+    ],
+)
+def test_tables_and_records_in_closed_form(name: str, data: str, text: str) -> None:
+    assert parse(name[2:].replace("jsonl", "json"), data, name).text == text
 
 
 @pytest.mark.parametrize(
@@ -98,6 +96,7 @@ def test_json_texts_have_no_half_surrogates_and_no_zero_bytes() -> None:
         ),
         ("eml", "no headers at all", "is not an e-mail"),
         ("notebook", "[]", "is not a notebook"),
+        ("json", "{} {}", "is not readable as JSON"),
         ("csv", "%PDF-1.7", "is not CSV but a PDF file"),
         ("docx", "%PDF-1.7", "is not a Word document but a PDF file"),
         ("pptx", "\ufffd", "is not a presentation, or damaged"),
@@ -109,8 +108,11 @@ def test_refusals_are_one_clear_line(choice: str, text: str, what: str) -> None:
     assert "\n" not in refused.value.what
 
 
-def test_yaml_documents_and_dates() -> None:
-    assert parse("yaml", "from: 2026-01-05\n---\n- {name: One, n: 1}").text == "- from: 2026-01-05\n\n## One\n\n- n: 1"
+def test_a_refusal_is_the_same_in_a_process_with_limits(tmp_path: Path) -> None:
+    (tmp_path / "a.pptx").write_bytes(docx())
+    (file,) = read_files({"a.pptx": tmp_path / "a.pptx"}, {"pptx": build("parser", "pptx")}, NoRedactor(), 1)
+    assert isinstance(file.content, Unreadable)
+    assert file.content.detail.startswith("is not readable as a presentation (ValueError: the file is not a PowerPoint file")
 
 
 def test_notebooks_show_code_and_texts_of_outputs() -> None:

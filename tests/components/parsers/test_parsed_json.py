@@ -1,4 +1,4 @@
-"""JSON of document-parsing services in its present and its older form: the same page of a price list, with its places."""
+"""JSON of document-parsing services the page of a price list, with its places."""
 
 import json
 from typing import Any
@@ -29,33 +29,11 @@ A chart of prices
 - 1 -"""
 
 
-def legacy() -> dict[str, Any]:
-    """agentic-doc: `chunk_type`, `text`, several groundings with short names of edges."""
-
-    def chunk(name: str, kind: str, text: str) -> dict[str, Any]:
-        grounding = {"page": 0, "box": dict(zip("ltrb", BOX, strict=True)), "image_path": None}
-        return {"chunk_id": name, "chunk_type": kind, "text": text, "grounding": [grounding, {**grounding, "page": 1}]}
-
-    chunks = [
-        chunk("a", "title", "Prices"),
-        chunk("b", "text", "All prices in dollars. <!-- text, from page 0 (l=0.1,t=0.2,r=0.5,b=0.25), with ID b -->"),
-        chunk("c", "logo", "logo: Zoom"),
-        chunk("d", "figure", "A chart of prices"),
-        chunk("e", "table", TABLE),
-        chunk("f", "page_number", "- 1 -"),
-    ]
-    return {"markdown": "", "chunks": chunks, "start_page_idx": 0, "doc_type": "pdf", "metadata": {"page_count": 2}}
-
-
-def edges(box: tuple[float, ...], names: str) -> dict[str, float]:
-    return dict(zip(names.split(), box, strict=True))
-
-
 def ade() -> dict[str, Any]:
     """ADE Parse: `type`, `markdown` with anchors, one grounding, and a global dictionary of groundings."""
 
     def where(box: tuple[float, ...], kind: str) -> dict[str, Any]:
-        return {"box": edges(box, "left top right bottom"), "page": 0, "type": kind}
+        return {"box": dict(zip(("left", "top", "right", "bottom"), box, strict=True)), "page": 0, "type": kind}
 
     texts = [
         ("a", "text", "## Prices\n\nAll prices in dollars."),
@@ -79,7 +57,7 @@ def parse(value: Any) -> Parsed:
     return JsonParser(max_values=1000).parse(json.dumps(value).encode(), "a.json")
 
 
-@pytest.mark.parametrize("form", [legacy, ade, lambda: {"job_id": "j", "status": "completed", "data": ade()}])
+@pytest.mark.parametrize("form", [ade, lambda: {"job_id": "j", "status": "completed", "data": ade()}])
 def test_text_kinds_and_places(form: Any) -> None:
     content = parse(form())
     assert content.text == TEXT
@@ -91,7 +69,7 @@ def test_text_kinds_and_places(form: Any) -> None:
         (block.name, block.boxes, content.text[block.start : block.end]) for block in content.blocks if block.kind == "cell"
     ]
     texts = zip(CELLS.items(), ("PRICES", "A\\|1", "$2"), strict=True)
-    assert cells == ([] if form is legacy else [(name, (box,), text) for (name, box), text in texts])
+    assert cells == [(name, (box,), text) for (name, box), text in texts]
 
 
 def test_confidence_and_pages_that_failed_are_kept() -> None:

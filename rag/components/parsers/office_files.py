@@ -1,11 +1,16 @@
-"""Limits for ZIP archives, before anything in them is read."""
+"""Office files (Office Open XML): limits of their archives before anything is read, and their properties."""
 
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC
+from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
-from rag.components.parsers.refusals import kind_of, too_large
+from rag.components.parsers.refusals import kind_of, refusal, too_large
 from rag.core.errors import DataError
+from rag.core.records import Value
 
 ENTRIES = 10_000
 """The most files in an archive."""
@@ -15,6 +20,27 @@ RATIO, SMALL = 200, 8 << 20
 """The most bytes unpacked from a byte of the archive, and the size from which this counts."""
 STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)")
 """The namespaces of Office Open XML in its strict form (ISO/IEC 29500)."""
+
+
+NAMES = ("title", "author", "subject", "keywords", "category", "language", "last_modified_by", "version")
+
+
+@contextmanager
+def office_file(data: bytes, name: str, kind: str) -> Iterator[io.BytesIO]:
+    """The file in its transitional form, and DataError for a fault of the block as `refusal` makes it."""
+    archive = checked_zip(data, name, kind)
+    with refusal(name, kind):
+        yield io.BytesIO(transitional(archive, data))
+
+
+def properties(core: Any) -> dict[str, Value | None]:
+    """The properties of a document of python-docx or python-pptx (Dublin Core); dates in ISO 8601, UTC."""
+    known: dict[str, Value | None] = {name: getattr(core, name) for name in NAMES}
+    for name in ("created", "modified"):
+        with suppress(ValueError):
+            stamp = getattr(core, name)
+            known[name] = stamp.replace(tzinfo=UTC).isoformat() if stamp else None
+    return known
 
 
 def checked_zip(data: bytes, name: str, kind: str) -> ZipFile:
