@@ -6,12 +6,15 @@ from functools import lru_cache
 from itertools import pairwise
 
 from rag.core.records import Document, Fate, Redaction
+from rag.core.roles import Redactor
 from rag.documents.quote_pieces import SHARE, Cover, candidates, covers
 from rag.documents.reduced_text import EDGE, HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences
 
 CONTEXT = 8
-"""Characters next to a value by which a quote is laid over it."""
+"""The letters and digits of a quote that must be next to the placeholder of a value in it."""
+AROUND = 200
+"""Characters around a quote that a redactor is given with it."""
 MISSING = "the quote is not in the text"
 
 Dropped = Sequence[tuple[str, str]]
@@ -42,8 +45,12 @@ def _with_holes(text: str, redactions: tuple[Redaction, ...]) -> str:
     return "".join([*pieces, text[last:]])
 
 
-def laid_over(document: Document, quoted: Quoted) -> tuple[int, int] | None:
-    """The place, in the text before redaction, where a quote touches a value and fits all other characters."""
+def laid_over(document: Document, quoted: Quoted, redactor: Redactor | None) -> tuple[int, int] | None:
+    """The place, in the text before redaction, where a quote touches a value and fits all other characters.
+
+    CONTEXT of these are letters and digits; or the redactor finds all values in the quote at that place, as it did in the file.
+    The length of a value alone is no evidence: another one may be as long.
+    """
     text, quote, redactions = _with_holes(document.text, document.redactions), quoted.text, document.redactions
     if quoted.place and _fits(text, quote, quoted.place[0]) and len(quote) == quoted.place[1] - quoted.place[0]:
         return quoted.place
@@ -56,9 +63,25 @@ def laid_over(document: Document, quoted: Quoted) -> tuple[int, int] | None:
         if each.length == len(quote):
             starts.add(start)
         for place in sorted(starts):
-            if place < end and place + len(quote) > start and _fits(text, quote, place):
+            touches = place < end and place + len(quote) > start and _fits(text, quote, place)
+            if touches and (_shared(text, quote, place) >= CONTEXT or _finds(redactor, text, quote, place)):
                 return place, place + len(quote)
     return None
+
+
+def _shared(text: str, quote: str, place: int) -> int:
+    """The letters and digits of a quote that are known at its place."""
+    return sum(map(str.isalnum, text[place : place + len(quote)]))
+
+
+def _finds(redactor: Redactor | None, text: str, quote: str, place: int) -> bool:
+    """Whether a redactor finds all values in a quote if it is at a place of the text."""
+    if redactor is None:
+        return False
+    low, end = max(place - AROUND, 0), place + len(quote)
+    found = redactor.find(f"{text[low:place]}{quote}{text[end : end + AROUND]}")
+    places = {low + at for first, last, _ in found for at in range(first, last)}
+    return all(at in places for at in range(place, end) if text[at] == HOLE)
 
 
 def _after_context(quote: str, context: str) -> list[int]:
@@ -79,9 +102,14 @@ def _fits(text: str, quote: str, place: int) -> bool:
     return len(part) == len(quote) and HOLE in part and all(a in (HOLE, b) for a, b in zip(part, quote, strict=True))
 
 
-def cause_of(document: Document, quoted: Quoted, text: Reduced, dropped: Dropped) -> tuple[Fate, str]:
-    """What lost a quote, and the rules: a redaction or noise if the quote would be in the text without them."""
-    if place := laid_over(document, quoted):
+def cause_of(
+    document: Document, quoted: Quoted, text: Reduced, dropped: Dropped, place: tuple[int, int] | None
+) -> tuple[Fate, str]:
+    """What lost a quote, and the rules: a redaction or noise if the quote would be in the text without them.
+
+    `place` is that of `laid_over`.
+    """
+    if place:
         starts = [(before_redaction(document.redactions, each.start), each) for each in document.redactions]
         touched = (each.rule for start, each in starts if start < place[1] and start + each.length > place[0])
         return "redaction", ", ".join(dict.fromkeys(touched))

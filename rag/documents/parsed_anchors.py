@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from rag.core.errors import DataError
 from rag.core.pages import page_at
 from rag.core.records import Anchor, Document, Fate, Redaction, Span
+from rag.core.roles import Redactor
 from rag.documents.lost_quotes import Dropped, Quoted, before_redaction, cause_of, laid_over, redacted_in
 from rag.documents.quote_pieces import LENGTHY, Cover, covers, tiled
 from rag.documents.reduced_text import HOLE, Reduced, reduced
@@ -34,8 +35,10 @@ def is_parsed(document: Document, dropped: Dropped = ()) -> bool:
     return not document.text.strip() and PurePosixPath(document.doc_id).suffix.lower() not in ("", ".md", ".txt")
 
 
-def resolve(document: Document, quoted: Quoted, where: str, dropped: Dropped = ()) -> Anchor:
-    """Anchor a quote in a parsed document; DataError for an empty quote."""
+def resolve(
+    document: Document, quoted: Quoted, where: str, dropped: Dropped = (), redactor: Redactor | None = None
+) -> Anchor:
+    """Anchor a quote in a document that a loader parsed, with what it dropped, and redacted; DataError for an empty quote."""
     if not quoted.text:
         raise DataError(where, "the quote is empty", "quote the words that hold the evidence")
     if found := _exact(document, quoted):
@@ -51,9 +54,9 @@ def resolve(document: Document, quoted: Quoted, where: str, dropped: Dropped = (
         return _anchor(document, quoted, "exact" if same else "pieced", [same] if same else spans)
     if places:
         return lost(document.doc_id, quoted, "parser", SEVERAL)
-    fate, rule = cause_of(document, quoted, masked, dropped)
-    found = laid_over(document, quoted) if fate == "redaction" and not document.blocks else None
-    return lost(document.doc_id, quoted, fate, rule, Span(document.doc_id, *found) if found else None)
+    value = laid_over(document, quoted, redactor)
+    original = Span(document.doc_id, *value) if value and not document.blocks else None
+    return lost(document.doc_id, quoted, *cause_of(document, quoted, masked, dropped, value), original)
 
 
 def _anchor(document: Document, quoted: Quoted, fate: Fate, places: Sequence[tuple[int, int]]) -> Anchor:

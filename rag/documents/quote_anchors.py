@@ -7,6 +7,7 @@ from difflib import SequenceMatcher, get_close_matches
 
 from rag.core.errors import DataError
 from rag.core.records import Anchor, Document, Span
+from rag.core.roles import Redactor
 from rag.core.text.sentences import blocks, sentences
 from rag.documents.json_rows import shortened
 from rag.documents.lost_quotes import Dropped, Quoted
@@ -19,7 +20,7 @@ WORD = re.compile(r"\w+")
 class Documents(dict[str, Document]):
     """The documents of a corpus by doc_id, the reason for every file that was not read, and what was dropped as noise.
 
-    `unread` are the files that their parsers could not read.
+    `unread` are the files that their parsers could not read; `redactor` put placeholders into the texts.
     """
 
     def __init__(
@@ -28,9 +29,10 @@ class Documents(dict[str, Document]):
         skipped: Mapping[str, str],
         dropped: Mapping[str, Dropped] | None = None,
         unread: Collection[str] = (),
+        redactor: Redactor | None = None,
     ) -> None:
         super().__init__({document.doc_id: document for document in documents})
-        self.skipped, self.dropped, self.unread = skipped, dropped or {}, unread
+        self.skipped, self.dropped, self.unread, self.redactor = skipped, dropped or {}, unread, redactor
 
 
 def find_document(doc_id: str, documents: Mapping[str, Document], where: str) -> Document:
@@ -81,7 +83,7 @@ def place_of(doc_id: str, quoted: Quoted, where: str, documents: Mapping[str, Do
         return lost(doc_id, quoted, "parser", f"not read: {known.skipped[doc_id]}")
     document, dropped = find_document(doc_id, documents, where), known.dropped.get(doc_id, ())
     if is_parsed(document, dropped):
-        return resolve(document, quoted, where, dropped)
+        return resolve(document, quoted, where, dropped, known.redactor)
     return anchor(document, quoted.text, quoted.place, where, documents)
 
 

@@ -149,9 +149,9 @@ def load(loader: Loader, questions: Questions) -> Golden:
     reasons = {file.name: file.detail or file.reason for file in skipped}
     unread = frozenset(file.name for file in skipped if file.wanted)
     dropped = {name: [(part.rule, part.text) for part in parts] for name, parts in getattr(loader, "dropped", {}).items()}
-    ordered = Documents(documents, reasons, dropped, unread)
-    examples = _checked(questions, ordered)
-    if redactor := getattr(loader, "redactor", None):
+    redactor = getattr(loader, "redactor", None)
+    examples = _checked(questions, Documents(documents, reasons, dropped, unread, redactor))
+    if redactor:
         examples = tuple(redacted_question(example, redactor) for example in examples)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
     clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)
