@@ -12,7 +12,7 @@ from rag.documents.reduced_text import EDGE, HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences
 
 CONTEXT = 8
-"""The letters and digits of a quote that must be next to the placeholder of a value in it."""
+"""The letters and digits of a quote that must be next to the placeholder of a value in it, or in a dropped text."""
 AROUND = 200
 """Characters around a quote that a redactor is given with it."""
 MISSING = "the quote is not in the text"
@@ -109,18 +109,17 @@ def cause_of(
 
     `place` is that of `laid_over`.
     """
+    quote, noise = reduced(quoted.text), [(rule, reduced(part)) for rule, part in dropped]
+    if rule := next((rule for rule, part in noise if covers(quote, part)), ""):
+        return "noise", rule
     if place:
         starts = [(before_redaction(document.redactions, each.start), each) for each in document.redactions]
         touched = (each.rule for start, each in starts if start < place[1] and start + each.length > place[0])
         return "redaction", ", ".join(dict.fromkeys(touched))
-    noise = [(rule, reduced(part)) for rule, part in dropped]
-    quote = reduced(quoted.text)
     holes = {each.start: each for each in document.redactions}
     for at in (at for at, place in enumerate(text.places) if text.text[at] == HOLE and place in holes) if holes else ():
         if rules := _around(quote.text, text, at, holes):
             return "redaction", ", ".join(dict.fromkeys(rules))
-    if rule := next((rule for rule, part in noise if covers(quote, part)), ""):
-        return "noise", rule
     for cover in candidates(quote, text) if document.redactions or noise else ():
         gaps = _Gaps(document, quote, text, noise)
         if rules := gaps.rules(cover):
@@ -201,4 +200,4 @@ class _Gaps:
 
     def _dropped(self, first: int, last: int) -> list[str]:
         part = self.quote.text[first:last]
-        return [rule for rule, text in self.noise if part in text.text][:1]
+        return [rule for rule, text in self.noise if len(part) >= CONTEXT and part in text.text][:1]

@@ -35,9 +35,7 @@ def is_parsed(document: Document, dropped: Dropped = ()) -> bool:
     return not document.text.strip() and PurePosixPath(document.doc_id).suffix.lower() not in ("", ".md", ".txt")
 
 
-def resolve(
-    document: Document, quoted: Quoted, where: str, dropped: Dropped = (), redactor: Redactor | None = None
-) -> Anchor:
+def resolve(document: Document, quoted: Quoted, where: str, dropped: Dropped = (), redactor: Redactor | None = None) -> Anchor:
     """Anchor a quote in a document that a loader parsed, with what it dropped, and redacted; DataError for an empty quote."""
     if not quoted.text:
         raise DataError(where, "the quote is empty", "quote the words that hold the evidence")
@@ -55,8 +53,9 @@ def resolve(
     if places:
         return lost(document.doc_id, quoted, "parser", SEVERAL)
     value = laid_over(document, quoted, redactor)
-    original = Span(document.doc_id, *value) if value and not document.blocks else None
-    return lost(document.doc_id, quoted, *cause_of(document, quoted, masked, dropped, value), original)
+    fate, rule = cause_of(document, quoted, masked, dropped, value)
+    in_file = value if fate == "redaction" and not document.blocks else None
+    return lost(document.doc_id, quoted, fate, rule, Span(document.doc_id, *in_file) if in_file else None)
 
 
 def _anchor(document: Document, quoted: Quoted, fate: Fate, places: Sequence[tuple[int, int]]) -> Anchor:

@@ -17,6 +17,7 @@ from rag.core.roles import Redactor
 from rag.documents.lost_quotes import Quoted
 from rag.documents.parsed_anchors import resolve
 from rag.documents.redact import redact
+from rag.documents.reduced_text import reduced
 
 pytestmark = [pytest.mark.bench, needs_data]
 
@@ -55,10 +56,17 @@ def reports() -> Iterator[tuple[str, Parsed]]:
 
 
 def sentences_of(parsed: Parsed, rng: random.Random) -> list[str]:
-    """Sentences that the report has once, in any order."""
+    """Sentences of which the report has each half once, in any order: a sentence with another place is not lost.
+
+    Letters and digits are compared, so that a page break in the other place does not hide it.
+    """
     texts = (parsed.text[block.start : block.end] for block in parsed.blocks if block.kind == "text")
-    found = Counter(match[0] for text in texts for match in SENTENCE.finditer(text))
-    once = sorted(sentence for sentence in found if parsed.text.count(sentence) == 1)
+    found = sorted({match[0] for text in texts for match in SENTENCE.finditer(text)})
+    text, once = reduced(parsed.text).text, list[str]()
+    for sentence in found:
+        letters = reduced(sentence).text
+        middle = len(letters) // 2
+        once += [sentence] * (text.count(letters[:middle]) == text.count(letters[middle:]) == 1)
     rng.shuffle(once)
     return once
 
