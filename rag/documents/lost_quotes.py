@@ -1,4 +1,4 @@
-"""What lost a quote that is not in its text: a redaction, a noise rule, or the parser."""
+"""What lost a quote that is not in its text: a redaction or the parser."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,18 +7,15 @@ from itertools import pairwise
 
 from rag.core.records import Document, Fate, Redaction
 from rag.core.roles import Redactor
-from rag.documents.quote_pieces import SHARE, Cover, candidates, covers
+from rag.documents.quote_pieces import SHARE, Cover, candidates
 from rag.documents.reduced_text import EDGE, HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences
 
 CONTEXT = 8
-"""The letters and digits of a quote that must be next to the placeholder of a value in it, or in a dropped text."""
+"""The letters and digits of a quote that must be next to the placeholder of a value in it."""
 AROUND = 200
 """Characters around a quote that a redactor is given with it."""
 MISSING = "the quote is not in the text"
-
-Dropped = Sequence[tuple[str, str]]
-"""What a loader dropped from a document as noise: rules and texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,36 +99,29 @@ def _fits(text: str, quote: str, place: int) -> bool:
     return len(part) == len(quote) and HOLE in part and all(a in (HOLE, b) for a, b in zip(part, quote, strict=True))
 
 
-def cause_of(
-    document: Document, quoted: Quoted, text: Reduced, dropped: Dropped, place: tuple[int, int] | None
-) -> tuple[Fate, str]:
-    """What lost a quote, and the rules: a redaction or noise if the quote would be in the text without them.
+def cause_of(document: Document, quoted: Quoted, text: Reduced, place: tuple[int, int] | None) -> tuple[Fate, str]:
+    """What lost a quote, and the rules: a redaction if the quote would be in the text without it, else the parser.
 
     `place` is that of `laid_over`.
     """
-    quote, noise = reduced(quoted.text), [(rule, reduced(part)) for rule, part in dropped]
-    if rule := next((rule for rule, part in noise if covers(quote, part)), ""):
-        return "noise", rule
     if place:
         starts = [(before_redaction(document.redactions, each.start), each) for each in document.redactions]
         touched = (each.rule for start, each in starts if start < place[1] and start + each.length > place[0])
         return "redaction", ", ".join(dict.fromkeys(touched))
-    holes = {each.start: each for each in document.redactions}
+    quote, holes = reduced(quoted.text), {each.start: each for each in document.redactions}
     for at in (at for at, place in enumerate(text.places) if text.text[at] == HOLE and place in holes) if holes else ():
         if rules := _around(quote.text, text, at, holes):
             return "redaction", ", ".join(dict.fromkeys(rules))
-    for cover in candidates(quote, text) if document.redactions or noise else ():
-        gaps = _Gaps(document, quote, text, noise)
+    gaps = _Gaps(document, quote, text)
+    for cover in candidates(quote, text) if holes else ():
         if rules := gaps.rules(cover):
-            return ("redaction" if gaps.redacted else "noise"), ", ".join(rules)
+            return "redaction", ", ".join(rules)
     return "parser", MISSING
 
 
 def redacted_in(document: Document, quoted: Quoted, text: Reduced, cover: Cover) -> list[str]:
     """The rules of the placeholders between the pieces of a quote that was found without its values."""
-    gaps = _Gaps(document, reduced(quoted.text), text, ())
-    rules = gaps.rules(cover) if document.redactions and cover.share < 1 else []
-    return rules if gaps.redacted else []
+    return _Gaps(document, reduced(quoted.text), text).rules(cover) if document.redactions and cover.share < 1 else []
 
 
 def _around(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) -> list[str]:
@@ -163,15 +153,13 @@ def _behind(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) 
     return [], 0
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Gaps:
-    """The parts of a quote between its pieces, explained by placeholders and dropped texts; `redacted`: by a placeholder."""
+    """The parts of a quote between its pieces, explained by placeholders."""
 
     document: Document
     quote: Reduced
     text: Reduced
-    noise: Sequence[tuple[str, Reduced]]
-    redacted: bool = False
 
     def rules(self, cover: Cover) -> list[str]:
         """The rules that explain why the quote is not in the text; empty if parts remain."""
@@ -181,7 +169,7 @@ class _Gaps:
         for (place, at, held), (following, beyond, _) in pairwise(tiles):
             first = place + held
             if first < following:
-                found = self._placeholders(first, following, at + held, beyond) or self._dropped(first, following)
+                found = self._placeholders(first, following, at + held, beyond)
                 missing[first:following] = bytes([not found]) * (following - first)
                 rules += found
         enough = sum(missing) <= (1 - SHARE) * size and not any(missing[start] for start, _ in self.quote.numbers())
@@ -195,9 +183,4 @@ class _Gaps:
         start, end = self.quote.offsets(first, last)
         if not holes or end - start > sum(each.length for each in holes) + CONTEXT:
             return []
-        self.redacted = True
         return [each.rule for each in holes]
-
-    def _dropped(self, first: int, last: int) -> list[str]:
-        part = self.quote.text[first:last]
-        return [rule for rule, text in self.noise if len(part) >= CONTEXT and part in text.text][:1]

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
 
 from rag.core.errors import DataError
@@ -10,11 +11,14 @@ from rag.core.records import Anchor, Document, Span
 from rag.core.roles import Redactor
 from rag.core.text.sentences import blocks, sentences
 from rag.documents.json_rows import shortened
-from rag.documents.lost_quotes import Dropped, Quoted
+from rag.documents.lost_quotes import Quoted
+from rag.documents.noise import Dropped, with_noise, without_dropped
 from rag.documents.parsed_anchors import is_parsed, lost, resolve
 from rag.documents.rendered import occurrences, rendered
 
 WORD = re.compile(r"\w+")
+KEPT = 0.5
+"""The least share of the characters of a quote that must be left where the rest of it was dropped as noise."""
 
 
 class Documents(dict[str, Document]):
@@ -27,7 +31,7 @@ class Documents(dict[str, Document]):
         self,
         documents: Iterable[Document],
         skipped: Mapping[str, str],
-        dropped: Mapping[str, Dropped] | None = None,
+        dropped: Mapping[str, Sequence[Dropped]] | None = None,
         unread: Collection[str] = (),
         redactor: Redactor | None = None,
     ) -> None:
@@ -82,9 +86,29 @@ def place_of(doc_id: str, quoted: Quoted, where: str, documents: Mapping[str, Do
     if doc_id in known.unread and is_parsed(Document(doc_id, "")):
         return lost(doc_id, quoted, "parser", f"not read: {known.skipped[doc_id]}")
     document, dropped = find_document(doc_id, documents, where), known.dropped.get(doc_id, ())
-    if is_parsed(document, dropped):
-        return resolve(document, quoted, where, dropped, known.redactor)
+    if dropped:
+        return _among_noise(document, quoted, where, dropped, known.redactor)
+    if is_parsed(document):
+        return resolve(document, quoted, where, known.redactor)
     return anchor(document, quoted.text, quoted.place, where, documents)
+
+
+def _among_noise(
+    document: Document, quoted: Quoted, where: str, dropped: Sequence[Dropped], redactor: Redactor | None
+) -> Anchor:
+    """The fate of a quote that may hold texts that were dropped, such as the header of its page."""
+    found = resolve(document, quoted, where, redactor)
+    if found.spans:
+        return found
+    before = resolve(with_noise(document, dropped), quoted, where, redactor)
+    if not before.spans:
+        return before
+    parts = [without_dropped(span.start, span.end, dropped) for span in before.spans]
+    places = [place for kept, _ in parts for place in kept]
+    if sum(end - start for start, end in places) < KEPT * sum(span.end - span.start for span in before.spans):
+        rules = dict.fromkeys(rule for _, rules in parts for rule in rules)
+        return lost(document.doc_id, quoted, "noise", ", ".join(rules))
+    return replace(before, spans=tuple(Span(document.doc_id, *place) for place in places), fate="pieced")
 
 
 def quote_places(text: str, quote: str) -> list[tuple[int, int]]:

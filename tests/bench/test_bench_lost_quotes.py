@@ -12,10 +12,11 @@ from bench.measuring import DATA, Report, needs_data
 from support.choices import build
 from support.generated_secrets import Planted, planted_names, planted_shapes
 
-from rag.core.records import Anchor, Document, Parsed
+from rag.core.records import Anchor, Document, Parsed, Place
 from rag.core.roles import Redactor
 from rag.documents.lost_quotes import Quoted
-from rag.documents.parsed_anchors import resolve
+from rag.documents.noise import cut
+from rag.documents.quote_anchors import Documents, place_of
 from rag.documents.redact import redact
 from rag.documents.reduced_text import reduced
 
@@ -87,11 +88,11 @@ def with_value(sentence: str, planted: Planted) -> str:
     return " ".join([*words[: len(words) // 2], planted.text, *words[len(words) // 2 :]])
 
 
-def losses(parsed: Parsed, rng: random.Random, secrets: list[Planted], rules: Redactor) -> Iterator[tuple[str, Anchor]]:
+def losses(parsed: Parsed, rng: random.Random, secrets: list[Planted], rules: Redactor) -> Iterator[tuple[str, Place]]:
     """The kind of every planted loss, and what became of its quote."""
     chosen = iter(sentences_of(parsed, rng))
     deleted, redacted, changed, dropped = ([next(chosen) for _ in range(EACH)] for _ in range(4))
-    for sentence in (*deleted, *dropped):
+    for sentence in deleted:
         parsed = edited(parsed, sentence, "")
     values = [(with_value(sentence, planted := secrets.pop()), planted.secret) for sentence in changed]
     without = parsed
@@ -99,11 +100,12 @@ def losses(parsed: Parsed, rng: random.Random, secrets: list[Planted], rules: Re
         parsed = edited(parsed, sentence, quote)
     redactor = SentencesAndValues([*redacted, *(each for each, _ in zip(chosen, range(OTHERS), strict=False))], rules)
     read = redact(parsed, redactor)
-    noise = [("header", sentence) for sentence in dropped]
 
-    def fate(content: Parsed, quote: str) -> Anchor:
-        document = Document("report.pdf", content.text, blocks=content.blocks, redactions=content.redactions)
-        return resolve(document, Quoted(quote), "q", noise, redactor)
+    def fate(content: Parsed, quote: str) -> Place:
+        page = Document("report.pdf", content.text, blocks=content.blocks, redactions=content.redactions)
+        noise = sorted((at := page.text.index(each), at + len(each), "header") for each in dropped)
+        document, gone = cut(page, noise)
+        return place_of("report.pdf", Quoted(quote), "q", Documents([document], {}, {"report.pdf": gone}, redactor=redactor))
 
     for sentence in deleted:
         yield "deleted, nothing redacted", fate(without, sentence)
@@ -125,6 +127,7 @@ def test_planted_losses_are_named_right() -> None:
     missed = []
     for name, parsed in reports():
         for kind, anchor in losses(parsed, rng, secrets, rules):
+            assert isinstance(anchor, Anchor)
             fate = f"found {anchor.fate}" if anchor.spans else anchor.fate
             named[kind][fate] += 1
             if fate != KINDS[kind]:

@@ -183,18 +183,6 @@ def test_offsets_before_redaction_are_mapped() -> None:
     assert content.redactions[0] == Redaction(0, len("[redacted: key]"), "key", 6)
 
 
-def test_a_quote_in_dropped_text_is_lost_by_the_noise_rule() -> None:
-    document, dropped = (
-        parsed("The body of the page goes on."),
-        [("header", "Port of Holm, annual report 2019"), ("legal", QUOTE)],
-    )
-    assert resolve(document, Quoted(QUOTE), "q", dropped) == Anchor(
-        "report.pdf", (), "noise", found(document, QUOTE).asked, "legal", len(QUOTE)
-    )
-    both = "The body of the page goes on. Port of Holm, annual report 2019"
-    assert resolve(document, Quoted(both), "q", dropped).rule == "header"
-
-
 def test_asked_does_not_depend_on_the_parser() -> None:
     one, other, none = parsed(QUOTE), parsed("A", QUOTE.upper()), parsed("")
     asked = {found(document, QUOTE).asked for document in (one, other, none)}

@@ -123,7 +123,9 @@ def test_cut_moves_blocks_and_redactions() -> None:
     assert shorter.text == "first\n\nsecond [redacted: key]\n\n"
     assert [shorter.text[block.start : block.end] for block in shorter.blocks] == ["first", "second [redacted: key]"]
     assert [shorter.text[each.start : each.end] for each in shorter.redactions] == ["[redacted: key]"]
-    assert gone == (Dropped("kind: marginalia", "Page 1", 1), Dropped("kind: logo", "LOGO [redacted: key]", 2))
+    at, blank = (7, len(shorter.text)), one.text[len("first\n\nPage 1") :][:2]
+    logo = Dropped("kind: logo", "LOGO [redacted: key]", 2, at[1], one.text[one.text.rfind("]") + 1 :])
+    assert gone == (Dropped("kind: marginalia", "Page 1", 1, at[0], blank), logo)
     assert shorter.metadata == {"a": 1}
     assert cut(one, []) == (one, ())
     assert NoNoiseFilter().find([one]) == [[]]
