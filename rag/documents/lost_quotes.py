@@ -1,4 +1,4 @@
-"""What lost a quote that is not in its text: a redaction, a noise rule, or the parser."""
+"""What lost a quote that is not in its text: a redaction or the parser."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from functools import lru_cache
 from itertools import pairwise
 
 from rag.core.records import Document, Fate, Redaction
-from rag.documents.quote_pieces import SHARE, Cover, candidates, covers
+from rag.core.roles import Redactor
+from rag.documents.quote_pieces import SHARE, Cover, candidates
 from rag.documents.reduced_text import EDGE, HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences
 
 CONTEXT = 8
-"""Characters next to a value by which a quote is laid over it."""
+"""The letters and digits of a quote that must be next to the placeholder of a value in it."""
+AROUND = 200
+"""Characters around a quote that a redactor is given with it."""
 MISSING = "the quote is not in the text"
-
-Dropped = Sequence[tuple[str, str]]
-"""What a loader dropped from a document as noise: rules and texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,12 @@ def _with_holes(text: str, redactions: tuple[Redaction, ...]) -> str:
     return "".join([*pieces, text[last:]])
 
 
-def laid_over(document: Document, quoted: Quoted) -> tuple[int, int] | None:
-    """The place, in the text before redaction, where a quote touches a value and fits all other characters."""
+def laid_over(document: Document, quoted: Quoted, redactor: Redactor | None) -> tuple[int, int] | None:
+    """The place, in the text before redaction, where a quote touches a value and fits all other characters.
+
+    CONTEXT of these are letters and digits; or the redactor finds all values in the quote at that place, as it did in the file.
+    The length of a value alone is no evidence: another one may be as long.
+    """
     text, quote, redactions = _with_holes(document.text, document.redactions), quoted.text, document.redactions
     if quoted.place and _fits(text, quote, quoted.place[0]) and len(quote) == quoted.place[1] - quoted.place[0]:
         return quoted.place
@@ -56,9 +60,25 @@ def laid_over(document: Document, quoted: Quoted) -> tuple[int, int] | None:
         if each.length == len(quote):
             starts.add(start)
         for place in sorted(starts):
-            if place < end and place + len(quote) > start and _fits(text, quote, place):
+            touches = place < end and place + len(quote) > start and _fits(text, quote, place)
+            if touches and (_shared(text, quote, place) >= CONTEXT or _finds(redactor, text, quote, place)):
                 return place, place + len(quote)
     return None
+
+
+def _shared(text: str, quote: str, place: int) -> int:
+    """The letters and digits of a quote that are known at its place."""
+    return sum(map(str.isalnum, text[place : place + len(quote)]))
+
+
+def _finds(redactor: Redactor | None, text: str, quote: str, place: int) -> bool:
+    """Whether a redactor finds all values in a quote if it is at a place of the text."""
+    if redactor is None:
+        return False
+    low, end = max(place - AROUND, 0), place + len(quote)
+    found = redactor.find(f"{text[low:place]}{quote}{text[end : end + AROUND]}")
+    places = {low + at for first, last, _ in found for at in range(first, last)}
+    return all(at in places for at in range(place, end) if text[at] == HOLE)
 
 
 def _after_context(quote: str, context: str) -> list[int]:
@@ -79,32 +99,29 @@ def _fits(text: str, quote: str, place: int) -> bool:
     return len(part) == len(quote) and HOLE in part and all(a in (HOLE, b) for a, b in zip(part, quote, strict=True))
 
 
-def cause_of(document: Document, quoted: Quoted, text: Reduced, dropped: Dropped) -> tuple[Fate, str]:
-    """What lost a quote, and the rules: a redaction or noise if the quote would be in the text without them."""
-    if place := laid_over(document, quoted):
+def cause_of(document: Document, quoted: Quoted, text: Reduced, place: tuple[int, int] | None) -> tuple[Fate, str]:
+    """What lost a quote, and the rules: a redaction if the quote would be in the text without it, else the parser.
+
+    `place` is that of `laid_over`.
+    """
+    if place:
         starts = [(before_redaction(document.redactions, each.start), each) for each in document.redactions]
         touched = (each.rule for start, each in starts if start < place[1] and start + each.length > place[0])
         return "redaction", ", ".join(dict.fromkeys(touched))
-    noise = [(rule, reduced(part)) for rule, part in dropped]
-    quote = reduced(quoted.text)
-    holes = {each.start: each for each in document.redactions}
+    quote, holes = reduced(quoted.text), {each.start: each for each in document.redactions}
     for at in (at for at, place in enumerate(text.places) if text.text[at] == HOLE and place in holes) if holes else ():
         if rules := _around(quote.text, text, at, holes):
             return "redaction", ", ".join(dict.fromkeys(rules))
-    if rule := next((rule for rule, part in noise if covers(quote, part)), ""):
-        return "noise", rule
-    for cover in candidates(quote, text) if document.redactions or noise else ():
-        gaps = _Gaps(document, quote, text, noise)
+    gaps = _Gaps(document, quote, text)
+    for cover in candidates(quote, text) if holes else ():
         if rules := gaps.rules(cover):
-            return ("redaction" if gaps.redacted else "noise"), ", ".join(rules)
+            return "redaction", ", ".join(rules)
     return "parser", MISSING
 
 
 def redacted_in(document: Document, quoted: Quoted, text: Reduced, cover: Cover) -> list[str]:
     """The rules of the placeholders between the pieces of a quote that was found without its values."""
-    gaps = _Gaps(document, reduced(quoted.text), text, ())
-    rules = gaps.rules(cover) if document.redactions and cover.share < 1 else []
-    return rules if gaps.redacted else []
+    return _Gaps(document, reduced(quoted.text), text).rules(cover) if document.redactions and cover.share < 1 else []
 
 
 def _around(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) -> list[str]:
@@ -136,15 +153,13 @@ def _behind(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) 
     return [], 0
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Gaps:
-    """The parts of a quote between its pieces, explained by placeholders and dropped texts; `redacted`: by a placeholder."""
+    """The parts of a quote between its pieces, explained by placeholders."""
 
     document: Document
     quote: Reduced
     text: Reduced
-    noise: Sequence[tuple[str, Reduced]]
-    redacted: bool = False
 
     def rules(self, cover: Cover) -> list[str]:
         """The rules that explain why the quote is not in the text; empty if parts remain."""
@@ -154,7 +169,7 @@ class _Gaps:
         for (place, at, held), (following, beyond, _) in pairwise(tiles):
             first = place + held
             if first < following:
-                found = self._placeholders(first, following, at + held, beyond) or self._dropped(first, following)
+                found = self._placeholders(first, following, at + held, beyond)
                 missing[first:following] = bytes([not found]) * (following - first)
                 rules += found
         enough = sum(missing) <= (1 - SHARE) * size and not any(missing[start] for start, _ in self.quote.numbers())
@@ -168,9 +183,4 @@ class _Gaps:
         start, end = self.quote.offsets(first, last)
         if not holes or end - start > sum(each.length for each in holes) + CONTEXT:
             return []
-        self.redacted = True
         return [each.rule for each in holes]
-
-    def _dropped(self, first: int, last: int) -> list[str]:
-        part = self.quote.text[first:last]
-        return [rule for rule, text in self.noise if part in text.text][:1]

@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 from rag.core.errors import DataError
 from rag.core.pages import page_at
 from rag.core.records import Anchor, Document, Fate, Redaction, Span
-from rag.documents.lost_quotes import Dropped, Quoted, before_redaction, cause_of, laid_over, redacted_in
+from rag.core.roles import Redactor
+from rag.documents.lost_quotes import Quoted, before_redaction, cause_of, laid_over, redacted_in
 from rag.documents.quote_pieces import LENGTHY, Cover, covers, tiled
 from rag.documents.reduced_text import HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences, rendered
@@ -27,15 +28,15 @@ BREAK = re.compile(r"\n|\t|\||  ")
 SEVERAL = "the quote has several places, and no page decides"
 
 
-def is_parsed(document: Document, dropped: Dropped = ()) -> bool:
+def is_parsed(document: Document) -> bool:
     """Whether the text of a document may differ from that of its file; so may one without text, of a scanned page."""
-    if document.blocks or document.redactions or dropped:
+    if document.blocks or document.redactions:
         return True
     return not document.text.strip() and PurePosixPath(document.doc_id).suffix.lower() not in ("", ".md", ".txt")
 
 
-def resolve(document: Document, quoted: Quoted, where: str, dropped: Dropped = ()) -> Anchor:
-    """Anchor a quote in a parsed document; DataError for an empty quote."""
+def resolve(document: Document, quoted: Quoted, where: str, redactor: Redactor | None = None) -> Anchor:
+    """Anchor a quote in a document that was parsed and redacted; DataError for an empty quote."""
     if not quoted.text:
         raise DataError(where, "the quote is empty", "quote the words that hold the evidence")
     if found := _exact(document, quoted):
@@ -51,9 +52,10 @@ def resolve(document: Document, quoted: Quoted, where: str, dropped: Dropped = (
         return _anchor(document, quoted, "exact" if same else "pieced", [same] if same else spans)
     if places:
         return lost(document.doc_id, quoted, "parser", SEVERAL)
-    fate, rule = cause_of(document, quoted, masked, dropped)
-    found = laid_over(document, quoted) if fate == "redaction" and not document.blocks else None
-    return lost(document.doc_id, quoted, fate, rule, Span(document.doc_id, *found) if found else None)
+    value = laid_over(document, quoted, redactor)
+    fate, rule = cause_of(document, quoted, masked, value)
+    in_file = value if fate == "redaction" and not document.blocks else None
+    return lost(document.doc_id, quoted, fate, rule, Span(document.doc_id, *in_file) if in_file else None)
 
 
 def _anchor(document: Document, quoted: Quoted, fate: Fate, places: Sequence[tuple[int, int]]) -> Anchor:

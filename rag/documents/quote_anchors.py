@@ -8,6 +8,7 @@ from difflib import SequenceMatcher, get_close_matches
 
 from rag.core.errors import DataError
 from rag.core.records import Anchor, Document, Span
+from rag.core.roles import Redactor
 from rag.core.text.sentences import blocks, sentences
 from rag.documents.json_rows import shortened
 from rag.documents.lost_quotes import Quoted
@@ -23,7 +24,7 @@ KEPT = 0.5
 class Documents(dict[str, Document]):
     """The documents of a corpus by doc_id, the reason for every file that was not read, and what was dropped as noise.
 
-    `unread` are the files that their parsers could not read.
+    `unread` are the files that their parsers could not read; `redactor` put placeholders into the texts.
     """
 
     def __init__(
@@ -32,9 +33,10 @@ class Documents(dict[str, Document]):
         skipped: Mapping[str, str],
         dropped: Mapping[str, Sequence[Dropped]] | None = None,
         unread: Collection[str] = (),
+        redactor: Redactor | None = None,
     ) -> None:
         super().__init__({document.doc_id: document for document in documents})
-        self.skipped, self.dropped, self.unread = skipped, dropped or {}, unread
+        self.skipped, self.dropped, self.unread, self.redactor = skipped, dropped or {}, unread, redactor
 
 
 def find_document(doc_id: str, documents: Mapping[str, Document], where: str) -> Document:
@@ -85,18 +87,20 @@ def place_of(doc_id: str, quoted: Quoted, where: str, documents: Mapping[str, Do
         return lost(doc_id, quoted, "parser", f"not read: {known.skipped[doc_id]}")
     document, dropped = find_document(doc_id, documents, where), known.dropped.get(doc_id, ())
     if dropped:
-        return _among_noise(document, quoted, where, dropped)
+        return _among_noise(document, quoted, where, dropped, known.redactor)
     if is_parsed(document):
-        return resolve(document, quoted, where)
+        return resolve(document, quoted, where, known.redactor)
     return anchor(document, quoted.text, quoted.place, where, documents)
 
 
-def _among_noise(document: Document, quoted: Quoted, where: str, dropped: Sequence[Dropped]) -> Anchor:
+def _among_noise(
+    document: Document, quoted: Quoted, where: str, dropped: Sequence[Dropped], redactor: Redactor | None
+) -> Anchor:
     """The fate of a quote that may hold texts that were dropped, such as the header of its page."""
-    found = resolve(document, quoted, where)
+    found = resolve(document, quoted, where, redactor)
     if found.spans:
         return found
-    before = resolve(with_noise(document, dropped), quoted, where)
+    before = resolve(with_noise(document, dropped), quoted, where, redactor)
     if not before.spans:
         return before
     parts = [without_dropped(span.start, span.end, dropped) for span in before.spans]

@@ -35,7 +35,7 @@ class Gold(ArrayTable):
 
     All documents are concatenated to one line of characters. The borders of chunks cut it into *segments*: a chunk is a
     range of segments, a union of chunks a set of segments. The borders of gold spans cut the segments of one question into
-    *pieces*. A *pair* is a piece and a span that contains it. A quote in several places (`rag.core.records.Anchor`) counts
+    *pieces*. A *pair* is a piece and a span that contains it. A quote in several places (`rag.core.questions.Anchor`) counts
     as one span, the union of its places, and a lost one as a span that no chunk has. `relevant` and `judged` hold sorted
     keys: question × chunks + position, and question × documents + document.
     """

@@ -149,6 +149,7 @@ SECRET = "Write to ann.lee@port.example about the key AKIA123456 before noon. No
         ("ann.lee@port.example about the key AKIA123456 before", "redaction", "mail, key"),
         ("lee@port.example about", "redaction", "mail"),
         ("AKIA123456", "redaction", "key"),
+        ("port rules", "parser", MISSING),  # as long as the key
         ("Nothing else is secret here.", "exact", ""),
         ("Write to bob.lee@else.example about nothing", "parser", MISSING),
     ],
@@ -156,7 +157,7 @@ SECRET = "Write to ann.lee@port.example about the key AKIA123456 before noon. No
 def test_a_quote_that_touches_a_value_is_lost_by_its_rule(quote: str, fate: str, rule: str) -> None:
     content = redact(Parsed(SECRET), Mail())
     plain = Document("note.md", content.text, redactions=content.redactions)
-    anchor = found(plain, quote)
+    anchor = resolve(plain, Quoted(quote), "q", redactor=Mail())
     assert (anchor.fate, anchor.rule) == (fate, rule)
     start = SECRET.find(quote)
     if start >= 0:  # the place in the file is the same with and without the redactor
@@ -164,7 +165,8 @@ def test_a_quote_that_touches_a_value_is_lost_by_its_rule(quote: str, fate: str,
         assert resolve(plain, Quoted(quote, (start, start + len(quote))), "q").asked == anchor.asked
     blocks = (Block("text", 0, len(content.text), 1),)
     blocked = Document("note.pdf", content.text, blocks=blocks, redactions=content.redactions)
-    assert (found(blocked, quote).fate, found(blocked, quote).rule) == (fate, rule)
+    again = resolve(blocked, Quoted(quote), "q", redactor=Mail())
+    assert (again.fate, again.rule) == (fate, rule)
     shouted = found(blocked, quote.replace(" ", "\n").replace("about", "ABOUT"))
     assert shouted.fate in (fate, "pieced" if fate == "exact" else "parser" if len(quote) < 30 else fate)
 
@@ -179,18 +181,6 @@ def test_offsets_before_redaction_are_mapped() -> None:
         assert anchor.asked == Span("a.md", start, start + 6)
     assert found(document, "5 days").rule == SEVERAL
     assert content.redactions[0] == Redaction(0, len("[redacted: key]"), "key", 6)
-
-
-def test_a_quote_in_dropped_text_is_lost_by_the_noise_rule() -> None:
-    document, dropped = (
-        parsed("The body of the page goes on."),
-        [("header", "Port of Holm, annual report 2019"), ("legal", QUOTE)],
-    )
-    assert resolve(document, Quoted(QUOTE), "q", dropped) == Anchor(
-        "report.pdf", (), "noise", found(document, QUOTE).asked, "legal", len(QUOTE)
-    )
-    both = "The body of the page goes on. Port of Holm, annual report 2019"
-    assert resolve(document, Quoted(both), "q", dropped).rule == "header"
 
 
 def test_asked_does_not_depend_on_the_parser() -> None:

@@ -65,7 +65,6 @@ def test_quotes_and_pages_survive_a_parser_and_the_noise_filter(tmp_path: Path, 
     assert {dropped.rule for texts in loader.dropped.values() for dropped in texts} >= {"kind: marginalia"}
     assert not any("Ostrey Valley Hydrometric Trust\n" in document.text for document in documents.values())
     for quote in printed.quotes:
-        dropped = [(text.rule, text.text) for text in loader.dropped.get(quote.doc_id, ())]
-        found = resolve(documents[quote.doc_id], Quoted(quote.quote), "", dropped)
+        found = resolve(documents[quote.doc_id], Quoted(quote.quote), "")
         assert found.spans, quote
         assert page_at(documents[quote.doc_id].blocks, found.spans[0].start) == quote.first

@@ -148,9 +148,9 @@ def load(loader: Loader, questions: Questions) -> Golden:
     documents, skipped = load_documents(loader), skipped_by(loader)
     reasons = {file.name: file.detail or file.reason for file in skipped}
     unread = frozenset(file.name for file in skipped if file.wanted)
-    ordered = Documents(documents, reasons, getattr(loader, "dropped", {}), unread)
-    examples = _checked(questions, ordered)
-    if redactor := getattr(loader, "redactor", None):
+    redactor = getattr(loader, "redactor", None)
+    examples = _checked(questions, Documents(documents, reasons, getattr(loader, "dropped", {}), unread, redactor))
+    if redactor:
         examples = tuple(redacted_question(example, redactor) for example in examples)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
     clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)

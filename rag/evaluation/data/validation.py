@@ -60,7 +60,7 @@ class Stray:
 
 @dataclass(frozen=True, slots=True)
 class LostQuote:
-    """A quote that is not in its document: `fate` and `rule` say what lost it (`rag.core.records.Anchor`)."""
+    """A quote that is not in its document: `fate` and `rule` say what lost it (`rag.core.questions.Anchor`)."""
 
     query_id: str
     doc_id: str

@@ -6,7 +6,7 @@ stages: a change in it costs one recomputation, a gap in it would keep wrong res
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rag.config.build import Components
@@ -84,12 +84,29 @@ class Graph:
 
 
 def golden_of(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> Golden:
-    """The golden set that a stage works on: the questions where it reads them, else the documents."""
+    """The questions that a stage reads, with the documents of its chunks: parsers may differ where questions are the same."""
+    nearest, corpus = _questions_of(graph, stage, goldens), _corpus_of(graph, stage, goldens)
+    if corpus is None or corpus.documents is nearest.documents:
+        return nearest
+    return replace(nearest, documents=corpus.documents)
+
+
+def _questions_of(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> Golden:
+    """The golden set with the questions of a stage, or with the documents if it reads no questions."""
     nearest: Golden | None = None
     for key in stage.inputs.values():
-        candidate = goldens[key] if key in goldens else golden_of(graph, graph.stages[key], goldens)
+        candidate = goldens[key] if key in goldens else _questions_of(graph, graph.stages[key], goldens)
         if nearest is None or key in goldens or len(candidate.examples) < len(nearest.examples):
             nearest = candidate
     if nearest is None:
         raise ValueError(f"stage {stage.name} reads nothing")
     return nearest
+
+
+def _corpus_of(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> Golden | None:
+    """A golden set with the documents that a stage or one before it reads; None if none reads documents."""
+    for key in stage.inputs.values():
+        found = goldens.get(key) or _corpus_of(graph, graph.stages[key], goldens)
+        if found and (key not in goldens or found.corpus_digest == key):
+            return found
+    return None

@@ -1,0 +1,108 @@
+"""Questions and their gold. All records are immutable."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rag.core.documents import Span
+
+SPLITS = ("tune", "holdout")
+"""The parts of a golden set: one to choose trials, one to confirm the choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question with the earlier turns, oldest first.
+
+    `rewrite` is the question as a person wrote it to be understood alone, or empty: only `queries=human` reads it.
+    """
+
+    query_id: str
+    text: str
+    history: tuple[Turn, ...] = ()
+    rewrite: str = ""
+
+
+Fate = Literal["exact", "pieced", "parser", "redaction", "noise"]
+FATES: tuple[Fate, ...] = ("exact", "pieced", "parser", "redaction", "noise")
+"""A quote in a parsed document: found letter by letter, found with tolerance, or lost by one of the three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A quote as gold in a document that a parser or a redactor made.
+
+    `spans` are its pieces in reading order, one if `fate` is exact, none if the quote is lost: `rule` then names what lost it,
+    and `chars` is its length. It is found when the union of its pieces is covered. `asked` is the quote as the golden set has
+    it, the same for every parser: its span in the text of the file, or a digest.
+    """
+
+    doc_id: str
+    spans: tuple[Span, ...]
+    fate: Fate
+    asked: Span | str
+    rule: str = ""
+    chars: int = 0
+
+
+Place = Span | Anchor | str
+"""Gold: a span, a quote in a parsed document, or the doc_id of a whole document."""
+
+
+def spans_of(place: Place) -> tuple[Span, ...]:
+    """The spans of gold; none for a whole document and for a quote that is lost."""
+    return (place,) if isinstance(place, Span) else place.spans if isinstance(place, Anchor) else ()
+
+
+def document_of(place: Place) -> str:
+    """The doc_id of gold."""
+    return place if isinstance(place, str) else place.doc_id
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One group of gold: satisfied when any of its alternatives is retrieved. A `doc_id` alone means the whole document."""
+
+    alternatives: tuple[Place, ...]
+    grade: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A golden question. `evidence` groups are all needed.
+
+    Without evidence the corpus cannot answer it, unless it has `answers` and is not `unanswerable`: then the place of the
+    answer is not known, and only metrics that compare answers with references apply.
+
+    `cluster` is the unit of resampling when trials are compared; `judged` names the documents with a judgement for this
+    question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1).
+    """
+
+    query: Query
+    evidence: tuple[Evidence, ...] = ()
+    answers: tuple[str, ...] = ()
+    kind: str = ""
+    tags: tuple[str, ...] = ()
+    split: str = ""
+    cluster: str = ""
+    judged: frozenset[str] = frozenset()
+    dialogue: str = ""
+    turn: int = 0
+    unanswerable: bool = False
+
+    @property
+    def has_gold(self) -> bool:
+        """True if the places of the answer in the corpus are known."""
+        return any(group.grade > 0 for group in self.evidence)
+
+    @property
+    def to_decline(self) -> bool:
+        """True if the corpus cannot answer this, so that it is right to decline."""
+        return not self.has_gold and (self.unanswerable or not self.answers)
