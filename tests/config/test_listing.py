@@ -35,7 +35,7 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
 
     def without(name: str, *rest: str | None) -> object:
-        return None if name in ("ragas", "tiktoken") else found(name, *rest)
+        return None if name in ("ragas", "tiktoken", "rapidocr", "presidio_analyzer", "spacy") else found(name, *rest)
 
     monkeypatch.setattr(importlib.util, "find_spec", without)
 
@@ -139,11 +139,14 @@ def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Ver
         for one in each["choices"]
         if one["install"]
     }
-    ragas, tiktoken = (
-        MissingExtraError("", name, extra).remedy for name, extra in (("ragas", "ragas"), ("tiktoken", "openai"))
-    )
+    packages = (("ragas", "ragas"), ("tiktoken", "openai"), ("rapidocr", "ocr"), ("spacy", "presidio"))
+    ragas, tiktoken, ocr, presidio = (MissingExtraError("", name, extra).remedy for name, extra in packages)
     of_ragas = ("judge=ragas", "metric=ragas_context_precision", "metric=ragas_context_recall")
-    assert lines == {name: [ragas] for name in of_ragas} | {"embedder=openai": [tiktoken]}
+    assert lines == {name: [ragas] for name in of_ragas} | {
+        "embedder=openai": [tiktoken],
+        "parser=pdfium_ocr": [ocr],
+        "redactor=presidio": [presidio],
+    }
     assert (ragas, tiktoken) == ("pip install ragas==0.4.3", "pip install 'tiktoken>=0.14'")
     output = rag("list").out
     assert "openai (lacks a package)" in output

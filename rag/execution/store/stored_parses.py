@@ -57,8 +57,9 @@ class StoredParser:
         return bool(key) and self.store.has(key)
 
     def keep(self, sha256: str, suffix: str, redactor: Redactor, content: Parsed | Unreadable) -> None:
-        """Store a content that is redacted."""
-        if key := self._key(sha256, suffix, redactor):
+        """Store a content that is redacted; of text only where there is a store, so that a refused command makes none."""
+        key = self._key(sha256, suffix, redactor)
+        if key and (self.store.is_there or not self.in_process):
             self.store.write(key, Entry(meta=_meta(content)))
 
     def record(self, seconds: float, size: int) -> None:
