@@ -43,6 +43,7 @@ PIPELINES = {
     "no generator": "generator=none",
     "diverse": "reranker=mmr",
     "neighbours": "selector=neighbours chunker=sentence",
+    "editions": "selector=editions",
     "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60",
     "guards": "guard=[scan,rules,spotlight,output]",
     "marks": "guard=[datamark] prompt=cited",
