@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -55,6 +56,8 @@ class ChildProcess:
     def __init__(self, installation: Sequence[str], limits: Limits) -> None:
         self.limits, self.files, self.is_alive = limits, 0, True
         self._channel, theirs = socket.socketpair()
+        # The kernel counts the peak of this process as that of the child, too: only a greater one is its own.
+        self._inherited = _peak(resource.getrusage(resource.RUSAGE_SELF))
         paths, terms = [path for path in sys.path if path], [installation, limits.memory, os.getpid()]
         command = [sys.executable, "-I", "-c", BOOT, json.dumps(paths), json.dumps(terms)]
         with theirs:
@@ -90,7 +93,7 @@ class ChildProcess:
             return Answer(content, time.monotonic() - began)
 
     def end(self) -> tuple[int, int]:
-        """End the process and all that it started; its exit code and its greatest use of memory in bytes."""
+        """End the process and all that it started; its exit code and its peak of memory in bytes, 0 if not known."""
         self.is_alive = False
         with suppress(OSError):
             self._channel.close()
@@ -101,7 +104,8 @@ class ChildProcess:
         except ChildProcessError:
             return 0, 0  # another thread has ended it
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        return self._process.returncode, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        memory = _peak(usage)
+        return self._process.returncode, memory if memory > self._inherited else 0
 
     def _exchange(self, head: bytes, data: bytes, until: float) -> Mapping[str, Any]:
         for part in (len(head).to_bytes(LENGTH, "little") + head, len(data).to_bytes(LENGTH, "little"), data):
@@ -150,7 +154,13 @@ class ChildProcess:
             return Unreadable(CRASHED, f"was not parsed: its process was ended from outside ({name})", is_lasting=False), False
         if 2 * memory > self.limits.memory:
             return Unreadable(OVER, f"{self._too_much_memory()} ({name})"), True
-        return Unreadable(CRASHED, f"ended the process of its parser ({name}, with {memory >> 20} MB of memory)"), True
+        used = f", with {memory >> 20} MB of memory" if memory else ""
+        return Unreadable(CRASHED, f"ended the process of its parser ({name}{used})"), True
 
     def _too_much_memory(self) -> str:
         return f"needs more than {self.limits.memory >> 20} MB of memory"
+
+
+def _peak(usage: resource.struct_rusage) -> int:
+    """The greatest use of memory in bytes."""
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -77,7 +77,12 @@ def test_machine_dependent_parts_are_left_out(tmp_path: Path, monkeypatch: pytes
         "dataset": {"_target_": "a.B", "path": "${data}/chroma-a"},
         "loader": {"_target_": "a.C", "path": "docs", "patterns": ["/", "**/*.md"]},
         "embedder": {"_target_": "a.D", "model": "../models/mine"},
-        "generator": {"_target_": "a.E", "api_key": "***", "base_url": "http://***@host/v1", "system": "/ is"},
+        "generator": {
+            "_target_": "a.E",
+            "api_key": "[redacted: secret-by-name]",
+            "base_url": "http://ann:[redacted: url-password]@host/v1",
+            "system": "/ is",
+        },
         "k": 5,
     }
     assert str(tmp_path) not in json.dumps(portable)

@@ -39,7 +39,7 @@ def test_a_bundle_holds_the_blocks_of_its_loader(tmp_path: Path, monkeypatch: py
     golden = write_golden(tmp_path / "golden")
     (golden / "documents" / "policy.txt").write_text(POLICY, "utf-8")
     with parsed_pages():
-        bundle = open_bundle(sealed(tmp_path / "bundle", golden))
+        bundle = open_bundle(sealed(tmp_path / "bundle", golden, "loader.noise=none"))
     corpus = bundle.pipeline.corpus
     assert len(corpus.documents) == len(TEXTS) + 1
     paged = next(each for each in corpus.documents if each.blocks)

@@ -15,6 +15,7 @@ def test_every_parameter_is_written_out_with_its_default(group: str, name: str) 
     written = node(group, name)
     parameters = inspect.signature(Components().resolve(written.pop("_target_"), group)).parameters
     written.pop("defaults", None)
+    written |= written.pop("runtime", {})
     assert set(written) == set(parameters)
     for key, parameter in parameters.items():
         value = tuple(written[key]) if isinstance(written[key], list) else written[key]

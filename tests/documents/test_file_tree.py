@@ -137,8 +137,8 @@ def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 def test_a_verb_that_loads_a_corpus_counts_the_skipped_files(rag: Verb, golden: Path) -> None:
-    write(golden / "documents", old__md=b"caf\xe9", paper__pdf=b"%PDF")
-    notice = "corpus: 6 files: 4 read, 2 not: 1 .pdf (no reader yet), 1 not UTF-8. `rag dataset check` lists them\n"
+    write(golden / "documents", old__md=b"caf\xe9", song__mp3=b"ID3")
+    notice = "corpus: 6 files: 4 read, 2 not: 1 .mp3 (no reader yet), 1 not UTF-8. `rag dataset check` lists them\n"
     given = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "generator=none")
     said = rag("search", "ferry", *given)
     assert (said.code, said.err.count(notice)) == (0, 1), said

@@ -116,7 +116,7 @@ def test_urls_lose_their_passwords_and_lines_stay_json(written: io.StringIO) -> 
     logging.getLogger("rag.serve").warning("values", extra={"values": values})
     (line,) = lines(written, "rag.serve")
     assert "hunter2" not in str(line)
-    assert line["second"] == ['postgresql://***@db/x, "://', "@b"]
+    assert line["second"] == ['postgresql://me:[redacted: url-password]@db/x, "://', "@b"]
     assert (line["first"], line["third"]) == ("see ://a", "c")
 
 

@@ -86,7 +86,7 @@ def write_documents(folder: Path, texts: Mapping[str, str] = TEXTS) -> Path:
 def sealed(folder: Path, model: str | None, *overrides: str, texts: Mapping[str, str] = TEXTS) -> Path:
     """A bundle of documents with the model at a URL as its generator, None for no generator."""
     golden = write_documents(folder / "golden", texts)
-    fixed = ["dataset=native", f"dataset.path={golden}", f"store={folder / 'store'}"]
+    fixed = ["dataset=native", f"dataset.path={golden}", f"store={folder / 'store'}", "loader.noise=none"]
     embedder = ["embedder=hashing", "embedder.dimensions=64"]
     generator = (
         ["generator=vllm", f"generator.base_url={model}", "generator.runtime.retries=0"] if model else ["generator=none"]

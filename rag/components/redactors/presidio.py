@@ -59,7 +59,7 @@ class PresidioRedactor:
 
             return spacy.load(self.spacy_model) if self.spacy_model else spacy.blank(self.language)
         except ModuleNotFoundError as error:
-            raise MissingExtraError("loader.redactor", "presidio_analyzer", "presidio") from error
+            raise MissingExtraError("loader.redactor", "presidio-analyzer", "presidio") from error
         except (OSError, ImportError) as error:
             remedy = "install the model, or set loader.redactor.spacy_model=null for patterns alone"
             raise ConfigError("loader.redactor", f"{self.spacy_model or self.language!r} cannot be loaded", remedy) from error

@@ -71,5 +71,11 @@ def test_secrets_stay_out_of_the_name_of_a_change(rag: Verb) -> None:
     changes = ["+index.bm25s.api_key=sesame", "chunker.size=580"]
     with pytest.raises(ProblemsError, match="has no parameter 'api_key'"):
         measure.prepare(load("study.yaml"), changes, Path("reports/baselines/study.json"))
-    assert [measure.written(change) for change in changes] == ["+index.bm25s.api_key=***", "chunker.size=580"]
-    assert last_line("Traceback (most recent call last):\nValueError: http://ann:sesame@host") == "ValueError: http://***@host"
+    assert [measure.written(change) for change in changes] == [
+        "+index.bm25s.api_key=[redacted: secret-by-name]",
+        "chunker.size=580",
+    ]
+    assert (
+        last_line("Traceback (most recent call last):\nValueError: http://ann:sesame@host")
+        == "ValueError: http://ann:[redacted: url-password]@host"
+    )

@@ -228,6 +228,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.guards.scan": {"rag.components.guards.off_topic_requests"},
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
+        "rag.components.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
     }
     for module in components:
         assert (closure(module) & components) - {module} == needed.get(module, set()), module

@@ -233,7 +233,7 @@ def test_control_characters_reach_no_terminal_and_styles_do() -> None:
 
 BARS = ("BarColumn", "MofNCompleteColumn", "Progress", "SpinnerColumn", "TextColumn", "TimeElapsedColumn")
 ALLOWED = {
-    *("rich.padding.Padding", "rich.console.Group", "rich.cells.cell_len", "rich.text.Text"),
+    *("rich.padding.Padding", "rich.console.Group", "rich.cells.cell_len", "rich.text.Text", "rich.errors.LiveError"),
     *(f"rich.progress.{name}" for name in BARS),
 }
 """Names of Rich that need no console: `out` and `err` print them."""
