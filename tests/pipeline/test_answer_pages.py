@@ -37,7 +37,13 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
     (folder / "documents").mkdir()
     (folder / "documents" / "policy.txt").write_text(POLICY, "utf-8")
     (folder / "documents" / "plain.txt").write_text("# Parking\n\nA permit may be carried over too.", "utf-8")
-    fixed = ["loader=folder", f"loader.path={folder / 'documents'}", f"store={folder / 'store'}", "fusion=single"]
+    fixed = [
+        "loader=folder",
+        f"loader.path={folder / 'documents'}",
+        f"store={folder / 'store'}",
+        "fusion=single",
+        "loader.noise=none",
+    ]
     with parsed_pages():
         yield config_of([*fixed, "embedder=hashing", "chunker=whole", "index=[bm25s]", "generator=extractive", "k=2"])
 
