@@ -50,11 +50,6 @@ class Store:
             raise StoreError("store", f"{root!r} cannot be opened ({_reason(error)})", "set store=<folder or URL>") from error
         self.local = "file" in np.atleast_1d(self.files.protocol)
 
-    @property
-    def is_there(self) -> bool:
-        """Whether anything was written to it yet; True for a store behind a URL."""
-        return not self.local or os.path.isdir(self.base)
-
     def path(self, key: str) -> str:
         """The file of a key; a folder by the first two characters of the name keeps folders small."""
         space, name = key.rsplit("/", 1)

@@ -30,7 +30,7 @@ class StoredParser:
     """A parser whose contents are stored, redacted, by bytes and suffix of the file, and by the identity of the redactor.
 
     Failures that the same bytes would meet again are stored, too. With a redactor of unknown identity nothing is stored. Text
-    that no process parses and no redactor changes is not stored: reading it is as fast.
+    that no process parses is not stored: reading and redacting it is nearly as fast.
     """
 
     def __init__(self, parser: Parser, store: Store, identity: str) -> None:
@@ -57,14 +57,13 @@ class StoredParser:
         return bool(key) and self.store.has(key)
 
     def keep(self, sha256: str, suffix: str, redactor: Redactor, content: Parsed | Unreadable) -> None:
-        """Store a content that is redacted; of text only where there is a store, so that a refused command makes none."""
-        key = self._key(sha256, suffix, redactor)
-        if key and (self.store.is_there or not self.in_process):
+        """Store a content that is redacted."""
+        if key := self._key(sha256, suffix, redactor):
             self.store.write(key, Entry(meta=_meta(content)))
 
     def record(self, seconds: float, size: int) -> None:
-        """Store how fast files were parsed, for the estimates of later plans."""
-        if size:
+        """Store how fast files were parsed, for the estimates of later plans; text is read, and no plan counts it."""
+        if size and not self.in_process:
             self.store.write(self._rate_key, Entry(meta={"seconds": seconds / size}))
 
     def rate(self) -> float | None:
@@ -76,7 +75,7 @@ class StoredParser:
         return f"rates/{digest('parse', type(self.parser).__module__, type(self.parser).__qualname__)}"
 
     def _key(self, sha256: str, suffix: str, redactor: Redactor) -> str:
-        if not isinstance(redactor, StoredRedactor) or (self.in_process and redactor.changes_nothing):
+        if self.in_process or not isinstance(redactor, StoredRedactor):
             return ""
         known = (suffix, redactor.identity)
         if known not in self._spaces:
