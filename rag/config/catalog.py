@@ -19,7 +19,7 @@ LISTS = ("index", "metric", "selector", "check", "guard")
 
 ROOMS: Mapping[str, str] = {
     "loader": "loaders", "parser": "parsers", "redactor": "redactors", "ingest": "ingest", "noise": "noise",
-    "dataset": "loaders", "chunker": "chunkers", "embedder": "embedders", "index": "indexes",
+    "dataset": "loaders", "chunker": "chunkers", "passage": "passages", "embedder": "embedders", "index": "indexes",
     "fusion": "fusion", "reranker": "rerankers", "selector": "selectors", "queries": "queries", "memory": "memories",
     "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks", "metric": "metrics",
     "judge": "judges",

@@ -34,6 +34,7 @@ GROUPS: Mapping[str, str] = {
     "noise": "finds text that is no content, such as page headers, named in loader.noise",
     "dataset": "golden questions, and the loader of their documents",
     "chunker": "cuts documents into passages",
+    "passage": "says what indexes, embedder and reranker read of a chunk",
     "embedder": "turns texts into vectors",
     "index": "finds passages; a trial may have several",
     "fusion": "makes one ranking of those of several indexes",

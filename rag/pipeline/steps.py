@@ -5,6 +5,7 @@ questions. So a server runs the code that was measured.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import DIGITS, NOTHING, Rankings, merged
 from rag.core.records import Document, Query, Sought, Span, Vectors
-from rag.core.roles import Chunker, Embedder, Fusion, Reranker, Rewriter, Selector, changes_nothing
+from rag.core.roles import Chunker, Embedder, Fusion, PassageText, Reranker, Rewriter, Selector, changes_nothing
 
 SUBQUERY_K = 60
 """The constant of reciprocal rank fusion (Cormack et al. 2009) between the texts that one question is searched for by."""
@@ -33,6 +34,14 @@ def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
     if not spans:
         raise ConfigError("chunker", f"made no chunk of {len(documents)} documents", "check that the documents hold text")
     return Corpus.of(documents, spans)
+
+
+def passages(writer: PassageText, corpus: Corpus) -> Corpus:
+    """The chunks with the texts that indexes, embedder and reranker read; ConfigError unless there is one text per chunk."""
+    texts = tuple(writer.texts(corpus))
+    if len(texts) != len(corpus):
+        raise ConfigError("passage", f"gave {len(texts)} texts for {len(corpus)} chunks", "one text per chunk is needed")
+    return replace(corpus, indexed=texts)
 
 
 def embed_documents(embedder: Embedder, texts: Sequence[str]) -> Vectors:
@@ -104,8 +113,8 @@ def rerank(reranker: Reranker, texts: Sequence[str], rankings: Rankings, corpus:
     if changes_nothing(reranker):
         return rankings
     head = [rankings.first(depth).row(question) for question in range(len(rankings))]
-    passages = [[corpus.text(position) for position, _ in row] for row in head]
-    scored = reranker.score(texts, passages, [[score for _, score in row] for row in head])
+    read = [[corpus.index_text(position) for position, _ in row] for row in head]
+    scored = reranker.score(texts, read, [[score for _, score in row] for row in head])
     places = rankings.positions.copy()
     scores = rankings.scores.copy()
     if [len(values) for values in scored] != [len(row) for row in head] or not all(map(_finite, scored)):

@@ -22,6 +22,7 @@ from rag.testing.retrieval import (
     check_fusion,
     check_index,
     check_loader,
+    check_passage,
     check_reranker,
     check_selector,
 )
@@ -29,6 +30,7 @@ from rag.testing.retrieval import (
 CHECKS: Mapping[str, Callable[[Any], None]] = {
     "loader": check_loader,
     "chunker": check_chunker,
+    "passage": check_passage,
     "embedder": check_embedder,
     "index": check_index,
     "fusion": check_fusion,
@@ -47,5 +49,5 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 
 # Written out, so that type checkers of plug-in packages see the names.
 __all__ = ["CHECKS", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator", "check_guard"]
-__all__ += ["check_index", "check_judge", "check_loader", "check_memory", "check_metric", "check_prompt", "check_queries"]
-__all__ += ["check_reranker", "check_selector"]
+__all__ += ["check_index", "check_judge", "check_loader", "check_memory", "check_metric", "check_passage", "check_prompt"]
+__all__ += ["check_queries", "check_reranker", "check_selector"]

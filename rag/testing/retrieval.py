@@ -1,6 +1,7 @@
-"""The laws of loaders, chunkers, embedders, indexes, fusions, rerankers and selectors."""
+"""The laws of loaders, chunkers, passages, embedders, indexes, fusions, rerankers and selectors."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Span, Vectors
-from rag.core.roles import Chunker, Embedder, Fusion, Index, Loader, Reranker, Selector, changes_nothing
+from rag.core.roles import Chunker, Embedder, Fusion, Index, Loader, PassageText, Reranker, Selector, changes_nothing
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful, same
 
 TEXTS = (
@@ -21,6 +22,7 @@ TEXTS = (
     "leave leave leave",
     "№ 5 naïve",
 )
+WORD = re.compile(r"\w+")
 QUESTIONS = ("How much leave?", "the river path", "", "zzz qqq")
 
 
@@ -55,6 +57,23 @@ def check_chunks(chunker: Chunker, document: Document) -> None:
     law(not text[covered:].strip(), "no character but white space is left out")
     law(len(set(spans)) == len(spans), "no span is repeated")
     law(chunker.chunk(document) == spans, "the same document gives the same spans")
+
+
+def check_passage(passage: PassageText) -> None:
+    """There is one text per chunk, with the words of the chunk, and the same every time."""
+    for document in DOCUMENTS:
+        half = max(1, len(document.text) // 2)
+        spans = [Span(document.doc_id, start, start + half) for start in range(0, len(document.text) - half + 1, half)]
+        corpus = Corpus.of([document], spans)
+        texts = list(passage.texts(corpus))
+        law(len(texts) == len(corpus), "there is one text per chunk")
+        for chunk, text in zip(corpus.texts, texts, strict=True):
+            law(set(WORD.findall(chunk)) <= set(WORD.findall(text)), "a text has all words of its chunk")
+        law(list(passage.texts(corpus)) == texts, "the same chunks give the same texts")
+        law(
+            (tuple(texts) == corpus.texts) or not changes_nothing(passage),
+            "changes_nothing = True gives the chunks as they are",
+        )
 
 
 def check_embedder(embedder: Embedder) -> None:

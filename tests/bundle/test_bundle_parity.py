@@ -44,6 +44,7 @@ PIPELINES = {
     "diverse": "reranker=mmr",
     "neighbours": "selector=neighbours chunker=sentence",
     "editions": "selector=editions",
+    "titles": "passage=titled reranker=mmr",
     "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60",
     "guards": "guard=[scan,rules,spotlight,output]",
     "marks": "guard=[datamark] prompt=cited",
@@ -69,6 +70,7 @@ ELSEWHERE = {
 USUAL = {
     "chunker": "recursive",
     "prompt": "plain",
+    "passage": "plain",
     "embedder": "hashing",
     "fusion": "rrf",
     "memory": "none",

@@ -95,6 +95,15 @@ class Chunker(Protocol):
 
 
 @runtime_checkable
+class PassageText(Protocol):
+    """Writes what indexes, embedder and reranker read for a chunk; prompts and citations quote the chunk itself."""
+
+    def texts(self, corpus: Corpus) -> Sequence[str]:
+        """One text per chunk, by position, with all words of the chunk."""
+        ...
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """Turns texts into vectors. The pipeline normalises them to length 1 and checks them for NaN."""
 

@@ -83,6 +83,8 @@ class TrialGraph:
         corpus = self._chunks()
         if (control or self.control) == "perfect_chunker":
             corpus = self.graph.add("uncut", {}, {}, {"corpus": corpus, GOLD: self.golden.golden_digest})
+        if not self.parts.is_none("passage"):
+            corpus = self.graph.add("passage", {"passage": self.config["passage"]}, {}, {"corpus": corpus})
         return corpus, {name: self._index(name, corpus) for name in self.config["index"]}
 
     def _questions(self) -> str:
