@@ -21,6 +21,7 @@ class Surroundings:
     not hold, `header` that of a table that begins above it, `notes` the footnotes that it refers to and does not hold.
     """
 
+    chunk_id: str
     document: str
     start: int
     end: int
@@ -47,7 +48,8 @@ def surroundings(corpus: Corpus) -> Iterator[Surroundings]:
         header = _header(text, cut[0]) if cut and cut[0].part.start < start else ""
         captions = tuple(tables.caption_of(text, table) for table in far)
         notes = tuple(footnotes.elsewhere(text, start, end))
-        yield Surroundings(text, start, end, _path(corpus, row, start, end), captions, header, notes)
+        chunk_id = f"{corpus.documents[row].doc_id}:{start}-{end}"
+        yield Surroundings(chunk_id, text, start, end, _path(corpus, row, start, end), captions, header, notes)
 
 
 def _path(corpus: Corpus, row: int, start: int, end: int) -> str:
