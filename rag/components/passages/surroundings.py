@@ -61,4 +61,4 @@ def _path(corpus: Corpus, row: int, start: int, end: int) -> str:
 
 
 def _header(text: str, table: tables.Table) -> str:
-    return text[table.head[0].start : table.head[-1].end][:LONGEST] if any(table.names) else ""
+    return "\n".join(text[row.start : row.end] for row in table.head)[:LONGEST] if any(table.names) else ""

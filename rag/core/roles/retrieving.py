@@ -214,7 +214,10 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Selector(Protocol):
-    """Drops hits or adds their neighbours. A trial may have a list of them; each gets the rankings of the one before it."""
+    """Drops hits, adds their neighbours (`widens = True`) or gives hits new scores (`reorders = True`).
+
+    A trial may have a list of them; each gets the rankings of the one before it.
+    """
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
         """Fewer hits (`Rankings.where`), or all hits and neighbours with the rank and the score of their hit."""
