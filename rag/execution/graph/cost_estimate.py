@@ -61,7 +61,7 @@ class Forecast:
             return Outlook()  # A check repeats a request only where it fails.
         total = Outlook()
         for role, node in stage.nodes.items():
-            for component in spenders(self.graph.components, node, role):
+            for component in spenders(self.graph.components.without_inner, node, role):
                 prompt = PASSAGE + (self._read(stage, golden, k) if role in ("generator", "judge", "passage") else 0)
                 likely = component.spending(min(questions, fresh) * times, prompt, self._reply(component))
                 total += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
@@ -115,7 +115,10 @@ class Forecast:
 
 
 def spenders(components: Components, node: Any, where: str) -> Iterator[Any]:
-    """The components of a config with an estimate of their spending; it includes the components inside them."""
+    """The components of a config with an estimate of their spending; it includes the components inside them.
+
+    `components` have no wrappers around inner components, because these have no estimate.
+    """
     if not isinstance(node, Mapping):
         return
     if TARGET in node and hasattr(component := components.build(node, where), "spending"):
@@ -132,7 +135,8 @@ def within(components: Components, config: Mapping[str, Any], terms: Terms) -> M
     """
     if not terms.limited and terms.replay == "use":
         return config
-    asked = [component for name, node in config.items() for component in spenders(components, node, name)]
+    plain = components.without_inner
+    asked = [component for name, node in config.items() for component in spenders(plain, node, name)]
     for component in asked:
         if terms.usd is not None and isinstance(component, CostEstimate) and math.isnan(component.spending(1, 1, None)[1]):
             what = f"cannot be kept: the price of {fingerprint(component)} is not known"
