@@ -56,9 +56,13 @@ class Passage(ChunkText):
 
 
 class FoundPassage(Passage):
-    """A passage that a search found, with its rank and score after each step."""
+    """A passage that a search found, with its rank and score after each step.
+
+    `indexed` is the text that indexes, embedder and reranker read, where it is another one than `text`.
+    """
 
     steps: dict[str, Step]
+    indexed: NotRequired[str]
 
 
 class PassageFate(ChunkText):
