@@ -51,13 +51,15 @@ def found_passages(corpus: Corpus, trace: Trace, k: int) -> list[FoundPassage]:
     A neighbour that a selector added has the rank and score of its hit.
     """
     places = places_by_step(trace)
-    found: list[FoundPassage] = []
-    for number, (position, score) in enumerate(trace.selected.first(k).row(0), 1):
-        chunk, indexed = corpus.chunk(position), corpus.index_text(position)
-        found.append({**_passage(number, chunk, score, corpus), "steps": steps_of(places, position)})
-        if indexed != chunk.text:
-            found[-1]["indexed"] = indexed
-    return found
+    rows = enumerate(trace.selected.first(k).row(0), 1)
+    return [
+        {
+            **_passage(number, corpus.chunk(position), score, corpus),
+            "steps": steps_of(places, position),
+            "indexed": corpus.index_text(position) if corpus.index_text(position) != corpus.text(position) else None,
+        }
+        for number, (position, score) in rows
+    ]
 
 
 def places_by_step(trace: Trace) -> Places:

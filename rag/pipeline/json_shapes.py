@@ -58,11 +58,11 @@ class Passage(ChunkText):
 class FoundPassage(Passage):
     """A passage that a search found, with its rank and score after each step.
 
-    `indexed` is the text that indexes, embedder and reranker read, where it is another one than `text`.
+    `indexed` is the text that indexes, embedder and reranker read, null if it is `text`.
     """
 
     steps: dict[str, Step]
-    indexed: NotRequired[str]
+    indexed: str | None
 
 
 class PassageFate(ChunkText):

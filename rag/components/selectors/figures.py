@@ -1,6 +1,5 @@
 """Weights the scores of hits in descriptions of figures, which a parser's model wrote and not the author."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -9,9 +8,7 @@ from rag.core import pages
 from rag.core.checks import check_number
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.memo import Once
 from rag.core.rankings import NOTHING, Rankings
-from rag.core.records import Block, Document
 
 
 class FiguresSelector:
@@ -27,29 +24,22 @@ class FiguresSelector:
     def __init__(self, weight: float = 0.3) -> None:
         check_number("selector.figures.weight", weight, 0, 1)
         self.weight = float(weight)
-        self._known = Once()
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
         """The same hits by their weighted scores; ConfigError for rankings that a selector widened."""
         if rankings.ranks is not None:
             raise ConfigError("selector.figures", "comes behind a selector that adds chunks", "write figures before it")
-        drawn = self._known(corpus.documents, lambda: [_figures(document) for document in corpus.documents])
         hits = rankings.positions != NOTHING
-        found = [position for position in np.unique(rankings.positions[hits]).tolist() if _is_figure(corpus, position, drawn)]
-        if not found:
+        drawn = [position for position in np.unique(rankings.positions[hits]).tolist() if _is_figure(corpus, position)]
+        if not drawn:
             return rankings
         scores = np.where(hits, rankings.scores, 0.0)
         base = scores.min(axis=1, initial=0.0, keepdims=True)
-        is_figure = np.isin(rankings.positions, found)
-        scores = np.where(is_figure, base + self.weight * (scores - base), rankings.scores)
-        return Rankings.ordered(rankings.positions, scores, rankings.positions.shape[1])
+        weighted = np.where(np.isin(rankings.positions, drawn), base + self.weight * (scores - base), rankings.scores)
+        return Rankings.ordered(rankings.positions, weighted, rankings.positions.shape[1])
 
 
-def _figures(document: Document) -> tuple[Block, ...]:
-    return tuple(block for block in document.blocks if block.kind == "figure")
-
-
-def _is_figure(corpus: Corpus, position: int, drawn: Sequence[Sequence[Block]]) -> bool:
-    start, end = int(corpus.start[position]), int(corpus.end[position])
-    places = pages.figures(drawn[int(corpus.doc[position])], start, end)
-    return 2 * sum(last - first for first, last in places) > end - start
+def _is_figure(corpus: Corpus, position: int) -> bool:
+    chunk = corpus.chunk(position)
+    figures = pages.figures(chunk.blocks, chunk.span.start, chunk.span.end)
+    return 2 * sum(end - start for start, end in figures) > len(chunk.text)

@@ -88,7 +88,8 @@ class Forecast:
         """Tokens of the passages and pinned documents of a prompt."""
         if stage.name == "passage":  # Each chunk is read with its document.
             lengths = [len(document.text) for document in golden.documents]
-            return round(sum(length * length for length in lengths) / max(sum(lengths), 1)) // CHARACTERS
+            mean = round(sum(length * length for length in lengths) / max(sum(lengths), 1))
+            return int(min(mean, stage.nodes["passage"].get("document_chars", mean))) // CHARACTERS
         limit = stage.values.get("context_tokens")
         pinned = set(stage.values.get("pinned") or ())
         whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)
@@ -115,10 +116,7 @@ class Forecast:
 
 
 def spenders(components: Components, node: Any, where: str) -> Iterator[Any]:
-    """The components of a config with an estimate of their spending; it includes the components inside them.
-
-    `components` have no wrappers around inner components, because these have no estimate.
-    """
+    """The components of a config with an estimate of their spending; it includes the components inside them."""
     if not isinstance(node, Mapping):
         return
     if TARGET in node and hasattr(component := components.build(node, where), "spending"):
@@ -135,8 +133,7 @@ def within(components: Components, config: Mapping[str, Any], terms: Terms) -> M
     """
     if not terms.limited and terms.replay == "use":
         return config
-    plain = components.without_inner
-    asked = [component for name, node in config.items() for component in spenders(plain, node, name)]
+    asked = [part for name, node in config.items() for part in spenders(components.without_inner, node, name)]
     for component in asked:
         if terms.usd is not None and isinstance(component, CostEstimate) and math.isnan(component.spending(1, 1, None)[1]):
             what = f"cannot be kept: the price of {fingerprint(component)} is not known"

@@ -8,6 +8,7 @@ from support.scripted_generator import Scripted, raising
 
 from rag.components.passages.contextual import ContextualText
 from rag.components.passages.titled import TitledText
+from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
 from rag.core.errors import BudgetError, ConfigError, RefusalError, ServiceError
 from rag.core.records import Document, Reply, Request, Span
@@ -45,15 +46,14 @@ def test_laws(model: str) -> None:
 
 def test_the_words_of_the_model_are_above_the_titled_text() -> None:
     (written,) = build("useful")[0].written(corpus(9))
-    assert written.text == f"{WHERE}\n{TitledText().texts(corpus(9))[0]}"
-    assert (written.note, written.tokens, written.cost) == ("", 5, 0.5)
+    assert written == (f"{WHERE}\n{TitledText().texts(corpus(9))[0]}", "", Spent(5, 0.5))
 
 
 @pytest.mark.parametrize("model", set(MODELS) - {"useful"})
 def test_a_useless_reply_leaves_the_titled_text_with_a_note(model: str) -> None:
-    (written,) = build(model)[0].written(corpus(9))
-    assert [written.text] == TitledText().texts(corpus(9))
-    assert written.note
+    ((text, why, _),) = build(model)[0].written(corpus(9))
+    assert [text] == TitledText().texts(corpus(9))
+    assert why
 
 
 def test_a_server_that_fails_gives_no_result() -> None:
