@@ -12,7 +12,9 @@ from support.swept_trial import sweep, trials
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.replay import replay
 from rag.bundle.seal import export
+from rag.core.records import Query
 from rag.execution.store.store import Store
+from rag.pipeline.answer_json import found_passages
 
 WHERE = "This is from the timetable of the island of Holm."
 STUDY = """\
@@ -87,4 +89,6 @@ def test_a_bundle_holds_the_texts_and_asks_no_model(tmp_path: Path, monkeypatch:
     assert all(text.startswith(WHERE) for text in bundle.pipeline.corpus.index_texts)
     assert not any(WHERE in text for text in bundle.pipeline.corpus.texts)
     assert replay(bundle).mismatches == []
+    found = found_passages(bundle.pipeline.corpus, bundle.pipeline.trace(Query("q", "When is the ferry?")), 1)
+    assert str(found[0]["indexed"]).startswith(WHERE)
     assert len(script.asked) == asked > 0
