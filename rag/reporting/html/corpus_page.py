@@ -5,15 +5,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
 from rag.analysis.text_flags import FLAGS
-from rag.core.errors import StoreError
-from rag.core.files import replace_text
 from rag.core.records import BLOCKS, FATES
+from rag.reporting.html import page
 from rag.reporting.html.embedded_data import BUDGET, block
-from rag.reporting.html.page import environment, policy, shipped
 
 LONGEST, SHARD = 400_000, 300_000
 """Characters of a document that a page holds, and about how many characters are unpacked together."""
@@ -21,35 +17,26 @@ DIGITS = 4
 
 
 def write(view: CorpusView, path: Path, budget: int = BUDGET) -> int:
-    """Write the page; return how many documents are in it without their texts. StoreError if it cannot be written."""
-    page, left_out = render(view, budget)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_text(path, page, errors="replace")
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another place: --html FILE") from error
+    """Write the page; return how many documents it names without their texts. StoreError if it cannot be written."""
+    text, left_out = render(view, budget)
+    page.write(path, text)
     return left_out
 
 
 def render(view: CorpusView, budget: int = BUDGET) -> tuple[str, int]:
-    """The page, and how many documents are in it without their texts; texts take at most `budget` characters of it."""
-    style, script = shipped("page.css") + shipped("corpus.css"), shipped("common.js") + shipped("corpus.js")
+    """Return the page, and the number of documents whose texts are left out to stay within `budget` characters of data."""
     shards, places = _shards(view.documents, budget)
-    blocks = {"data-index": block(_index(view, places))}
-    blocks |= {f"data-shard-{number}": shard for number, shard in enumerate(shards)}
     left_out = len(view.documents) - len(places)
-    page = environment().get_template("corpus.html")
-    text = page.render(
+    text = page.page_of(
+        "corpus.html",
+        ["page.css", "corpus.css"],
+        ["common.js", "corpus.js"],
+        {"data-index": block(_index(view, places))} | {f"data-shard-{number}": shard for number, shard in enumerate(shards)},
         view=view,
         sums=view.to_json(),
         flags=FLAGS,
         left_out=left_out,
         longest=LONGEST,
-        # Base64, or JSON without characters that could end a script element; files of this package.
-        packed=[(name, Markup(text)) for name, text in blocks.items()],  # noqa: S704
-        style=Markup(style),  # noqa: S704
-        script=Markup(script),  # noqa: S704
-        policy=policy(style, script),
     )
     return text, left_out
 
