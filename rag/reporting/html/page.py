@@ -16,7 +16,7 @@ from rag.core.errors import StoreError
 from rag.core.files import replace_text
 from rag.evaluation.data.fates import fates_in_words
 from rag.reporting.html import charts, number_format, tradeoffs, wording
-from rag.reporting.html.embedded_data import BUDGET, Packed, pack
+from rag.reporting.html.embedded_data import BUDGET, STAGE_DIGITS, Packed, pack
 from rag.reporting.html.svg import Chart
 from rag.reporting.html.view_model import OUTCOMES, Material, TrialRow
 
@@ -183,6 +183,7 @@ def _explorer(material: Material, packed: Packed | None) -> dict[str, Any] | Non
         "names": [row.name if (row := material.row(trial_id)) else trial_id for trial_id in trials],
         "second": next((place for place, trial_id in enumerate(trials) if trial_id != trials[0]), 0),
         "stages": material.blame.stages if material.blame else (),
+        "digits": STAGE_DIGITS,
         "outcomes": OUTCOMES,
         "kinds": sorted({question.kind for question in material.explorer.questions}),
         "packed": packed,
