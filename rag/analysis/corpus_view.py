@@ -36,7 +36,7 @@ class SeenChunk:
 class GoldPlace:
     """Evidence for question number `question`: its `pieces` [start, end) in a document, and how they were found there.
 
-    `state` is exact, pieced, lost by the parser, redaction or noise, or WHOLE; the last ones have no pieces.
+    `state` is exact, pieced, lost by the parser, redaction or noise, or WHOLE; only the first two have pieces.
     """
 
     question: int

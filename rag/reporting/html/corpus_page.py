@@ -12,7 +12,7 @@ from rag.reporting.html import page
 from rag.reporting.html.embedded_data import BUDGET, block
 
 LONGEST, SHARD = 400_000, 300_000
-"""Characters of a document that a page holds, and about how many characters are unpacked together."""
+"""The most characters of a document in a page, and about how many characters are unpacked together."""
 DIGITS = 4
 
 
@@ -42,7 +42,7 @@ def render(view: CorpusView, budget: int = BUDGET) -> tuple[str, int]:
 
 
 def _shards(documents: Sequence[SeenDocument], budget: int) -> tuple[list[str], dict[int, tuple[int, int]]]:
-    """Blocks of documents that fit, those with gold or flags first, and by row the shard of a document and its place there."""
+    """Blocks of the documents that fit, those with gold or flags first, and by row the block and the place in it."""
     shards: list[str] = []
     places: dict[int, tuple[int, int]] = {}
     order = sorted(range(len(documents)), key=lambda row: (not documents[row].gold, not documents[row].flags))
@@ -96,7 +96,7 @@ def _index(view: CorpusView, places: dict[int, tuple[int, int]]) -> dict[str, An
 
 
 def _entry(seen: SeenDocument, place: tuple[int, int] | None) -> dict[str, Any]:
-    """What the list of documents needs of one of them."""
+    """A document in the list of the page; `at` is the place of its content."""
     document = seen.document
     return {
         "name": document.doc_id,
