@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from rag.documents.pages.columns import in_reading_order
+from rag.documents.pages.columns import FEWEST, in_reading_order
 from rag.documents.pages.lines import Line, Page, clean, in_rows
 from rag.documents.pages.pdf_files import check_pages, reading
 
@@ -19,10 +19,12 @@ WIDE = 0.6
 """Width of a character against the height of its font from which a line has gaps, as the rows of tables do."""
 LONG = 100
 """Characters from which a line is no heading: whether its font is bold is not asked."""
-FEWEST = 8
-"""Lines across the middle of a page for which a second column is looked for."""
 DRAWN = (3, 13, 20)
 """Annotations whose text a page shows: FreeText, Stamp, Widget."""
+
+Place = tuple[float, float, float, float]
+Stretch = tuple[int, int, Place, Place]
+"""Start and end of a line in the text of its page, and the places of its first and last character."""
 
 
 @contextmanager
@@ -123,7 +125,7 @@ class TextPage:
         units = self._raw.FPDFText_GetText(self._handle, 0, self._count, buffer)
         return bytes(buffer)[: max(units - 1, 0) * 2].decode("utf-16-le", "replace")
 
-    def _has_gutter(self, whole: "Sequence[Stretch]") -> bool:
+    def _has_gutter(self, whole: Sequence[Stretch]) -> bool:
         """True if hardly a line across the middle of the page has a character there: two columns, drawn line by line."""
         across = [
             first
@@ -149,7 +151,7 @@ class TextPage:
                 found.append((word.start(), word.end(), left, right))
         return [self._line(text, *stretch) for stretch in found]
 
-    def _line(self, text: str, start: int, end: int, first: "Place", last: "Place") -> Line:
+    def _line(self, text: str, start: int, end: int, first: Place, last: Place) -> Line:
         content = text[start:end]
         if content[-1] in "\ufffe\x02":
             content = content[:-1] + "-"
@@ -172,16 +174,11 @@ class TextPage:
             return index
         return max(0, int(self._raw.FPDFText_GetCharIndexFromTextIndex(self._handle, index)))
 
-    def _place(self, index: int) -> "Place":
+    def _place(self, index: int) -> Place:
         """Left, top, right and bottom of a character in points from the top left of the page as it is shown."""
         box = self._box
         self._raw.FPDFText_GetLooseCharBox(self._handle, index if self._is_direct else self._char(index), box)
         return self._turned(box.left, box.bottom, box.right, box.top)
-
-
-Place = tuple[float, float, float, float]
-Stretch = tuple[int, int, Place, Place]
-"""Start and end of a line in the text of its page, and the places of its first and last character."""
 
 
 def _turn(rotation: int, page: Place) -> Callable[[float, float, float, float], Place]:
@@ -201,6 +198,6 @@ def _middle(place: Place) -> float:
 
 def _is_even(first: Place, last: Place) -> bool:
     """True for a line from left to right, and for text that runs up or down the page."""
-    if first[1] < (last[1] + last[3]) / 2 < first[3]:
+    if first[1] < _middle(last) < first[3]:
         return first[0] <= last[0]
     return abs(first[0] - last[0]) < first[2] - first[0]
