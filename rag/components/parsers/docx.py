@@ -45,6 +45,7 @@ class _Reader:
         body = document.element.body
         self.page = 1 if next(body.iter(W + "lastRenderedPageBreak"), None) is not None else 0
         used = {node.get(VAL) for node in body.iter(W + "pStyle")}
+        # A title is the heading of level 1, and the others move down.
         self.shift = int(any(self.styles.of(name).level == 0 for name in used))
 
     def read(self) -> Parsed:

@@ -21,7 +21,7 @@ PLACEHOLDERS = {"untitled", "(anonymous)", "(unspecified)", "unspecified", "anon
 
 @contextmanager
 def reading(data: bytes, name: str) -> Iterator[None]:
-    """Turn every error of a library into a DataError of one line; one at once for bytes that are no PDF."""
+    """Turn every error of a library into a DataError of one line; bytes that are no PDF are refused at once."""
     if not data:
         raise DataError(name, "is empty", "leave it out, or copy it again")
     if HEADER not in data[:SEARCHED]:
