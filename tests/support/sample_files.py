@@ -68,7 +68,7 @@ def docx(*more: str) -> bytes:
     for cell, text in zip(table._cells, ("band", "days", "A", "26"), strict=True):
         cell.text = text
     document.save(data)
-    return data.getvalue()
+    return archive(parts_of(data.getvalue()))
 
 
 def pptx() -> bytes:
@@ -85,7 +85,7 @@ def pptx() -> bytes:
         table.cell(number // 2, number % 2).text_frame.text = text
     slide.notes_slide.notes_text_frame.text = "Speak slowly."
     deck.save(data)
-    return data.getvalue()
+    return archive(parts_of(data.getvalue()))
 
 
 OFFICE = "http://schemas.openxmlformats.org"
