@@ -1,12 +1,13 @@
 """What lost a quote that is not in its text: a redaction or the parser."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from rag.core.records import Document, Fate, Redaction
 from rag.core.roles import Redactor
+from rag.core.text.edits import Cut, Edited
 from rag.documents.quote_pieces import SHARE, Cover, candidates
 from rag.documents.reduced_text import EDGE, HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences
@@ -27,37 +28,39 @@ class Quoted:
     page: int = 0
 
 
-def before_redaction(redactions: Sequence[Redaction], place: int) -> int:
-    """A place outside of placeholders, in the text before redaction."""
-    return place + sum(each.length - (each.end - each.start) for each in redactions if each.end <= place)
+@lru_cache(maxsize=128)
+def before_redaction(text: str, redactions: tuple[Redaction, ...]) -> Edited:
+    """The text before redaction, with HOLEs for the characters of values."""
+    return Edited.of(text, [Cut(each.start, each.end, HOLE * each.length) for each in redactions])
 
 
 @lru_cache(maxsize=128)
-def _with_holes(text: str, redactions: tuple[Redaction, ...]) -> str:
-    """The text before redaction, with HOLEs for the characters of values."""
-    pieces, last = list[str](), 0
-    for each in redactions:
-        pieces += [text[last : each.start], HOLE * each.length]
-        last = each.end
-    return "".join([*pieces, text[last:]])
+def after_redaction(text: str, redactions: tuple[Redaction, ...]) -> Edited:
+    """The text made of that before redaction, with HOLEs for the characters of placeholders."""
+    before = before_redaction(text, redactions)
+    values = zip(before.moved(redactions), redactions, strict=True)
+    return Edited.of(before.text, [Cut(value.start, value.end, HOLE * (each.end - each.start)) for value, each in values])
 
 
-def laid_over(document: Document, quoted: Quoted, redactor: Redactor | None) -> tuple[int, int] | None:
+def _values(document: Document) -> tuple[Redaction, ...]:
+    """The redactions of a document, at the places of their values in the text before redaction."""
+    return before_redaction(document.text, document.redactions).moved(document.redactions)
+
+
+def _laid_over(document: Document, quoted: Quoted, redactor: Redactor | None) -> tuple[int, int] | None:
     """The place, in the text before redaction, where a quote touches a value and fits all other characters.
 
     CONTEXT of these are letters and digits; or the redactor finds all values in the quote at that place, as it did in the file.
     The length of a value alone is no evidence: another one may be as long.
     """
-    text, quote, redactions = _with_holes(document.text, document.redactions), quoted.text, document.redactions
+    text, quote = before_redaction(document.text, document.redactions).text, quoted.text
     if quoted.place and _fits(text, quote, quoted.place[0]) and len(quote) == quoted.place[1] - quoted.place[0]:
         return quoted.place
-    end = 0
-    for each in redactions:
-        start = before_redaction(redactions, each.start)
-        end = start + each.length
+    for value in _values(document):
+        start, end = value.start, value.end
         starts = {start - at for at in _after_context(quote, text[max(start - CONTEXT, 0) : start])}
         starts |= {end - at for at in _before_context(quote, text[end : end + CONTEXT])}
-        if each.length == len(quote):
+        if value.length == len(quote):
             starts.add(start)
         for place in sorted(starts):
             touches = place < end and place + len(quote) > start and _fits(text, quote, place)
@@ -99,24 +102,25 @@ def _fits(text: str, quote: str, place: int) -> bool:
     return len(part) == len(quote) and HOLE in part and all(a in (HOLE, b) for a, b in zip(part, quote, strict=True))
 
 
-def cause_of(document: Document, quoted: Quoted, text: Reduced, place: tuple[int, int] | None) -> tuple[Fate, str]:
-    """What lost a quote, and the rules: a redaction if the quote would be in the text without it, else the parser.
+def cause_of(
+    document: Document, quoted: Quoted, text: Reduced, redactor: Redactor | None
+) -> tuple[Fate, str, tuple[int, int] | None]:
+    """What lost a quote, the rules, and the place of the quote in the text before redaction, if it is known.
 
-    `place` is that of `laid_over`.
+    It is a redaction if the quote would be in the text without it, else the parser.
     """
-    if place:
-        starts = [(before_redaction(document.redactions, each.start), each) for each in document.redactions]
-        touched = (each.rule for start, each in starts if start < place[1] and start + each.length > place[0])
-        return "redaction", ", ".join(dict.fromkeys(touched))
+    if place := _laid_over(document, quoted, redactor):
+        touched = (value.rule for value in _values(document) if value.start < place[1] and value.end > place[0])
+        return "redaction", ", ".join(dict.fromkeys(touched)), place
     quote, holes = reduced(quoted.text), {each.start: each for each in document.redactions}
     for at in (at for at, place in enumerate(text.places) if text.text[at] == HOLE and place in holes) if holes else ():
         if rules := _around(quote.text, text, at, holes):
-            return "redaction", ", ".join(dict.fromkeys(rules))
+            return "redaction", ", ".join(dict.fromkeys(rules)), None
     gaps = _Gaps(document, quote, text)
     for cover in candidates(quote, text) if holes else ():
         if rules := gaps.rules(cover):
-            return "redaction", ", ".join(rules)
-    return "parser", MISSING
+            return "redaction", ", ".join(rules), None
+    return "parser", MISSING, None
 
 
 def redacted_in(document: Document, quoted: Quoted, text: Reduced, cover: Cover) -> list[str]:
