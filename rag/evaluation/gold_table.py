@@ -133,7 +133,7 @@ class _Line:
     def of(cls, corpus: Corpus, examples: Sequence[Example]) -> "_Line":
         sizes = {document.doc_id: len(document.text) for document in corpus.documents}
         known = frozenset(sizes)
-        for gold in (gold for example in examples for group in example.evidence for gold in group.alternatives):
+        for gold in (gold for example in examples for gold in example.places):
             for doc_id, reach in [(document_of(gold), 0), *((span.doc_id, span.end) for span in _spans(gold))]:
                 if doc_id not in known:
                     sizes[doc_id] = max(reach, sizes.get(doc_id, 0))
