@@ -1,9 +1,10 @@
 """What lost a quote that is not in its text: a redaction or the parser."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from rag.core.records import Document, Fate, Redaction
 from rag.core.roles import Redactor
@@ -109,18 +110,20 @@ def cause_of(
 
     It is a redaction if the quote would be in the text without it, else the parser.
     """
-    if place := _laid_over(document, quoted, redactor):
-        touched = (value.rule for value in _values(document) if value.start < place[1] and value.end > place[0])
-        return "redaction", ", ".join(dict.fromkeys(touched)), place
-    quote, holes = reduced(quoted.text), {each.start: each for each in document.redactions}
-    for at in (at for at, place in enumerate(text.places) if text.text[at] == HOLE and place in holes) if holes else ():
-        if rules := _around(quote.text, text, at, holes):
-            return "redaction", ", ".join(dict.fromkeys(rules)), None
-    gaps = _Gaps(document, quote, text)
-    for cover in candidates(quote, text) if holes else ():
-        if rules := gaps.rules(cover):
-            return "redaction", ", ".join(rules), None
-    return "parser", MISSING, None
+    place = _laid_over(document, quoted, redactor)
+    if place:
+        rules = [value.rule for value in _values(document) if value.start < place[1] and value.end > place[0]]
+    else:
+        rules = _rules(document, reduced(quoted.text), text) if document.redactions else []
+    return ("redaction", ", ".join(dict.fromkeys(rules)), place) if rules else ("parser", MISSING, None)
+
+
+def _rules(document: Document, quote: Reduced, text: Reduced) -> list[str]:
+    """The rules of the values in a quote that a reader set in another way: in one piece, or else in several."""
+    holes, gaps = {each.start: each for each in document.redactions}, _Gaps(document, quote, text)
+    starts = (match.start() for match in re.finditer(HOLE, text.text))
+    around = (_around(quote.text, text, at, holes) for at in starts if text.places[at] in holes)
+    return next(filter(None, chain(around, map(gaps.rules, candidates(quote, text)))), [])
 
 
 def redacted_in(document: Document, quoted: Quoted, text: Reduced, cover: Cover) -> list[str]:
