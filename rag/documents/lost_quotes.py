@@ -71,7 +71,7 @@ def _laid_over(document: Document, quoted: Quoted, redactor: Redactor | None) ->
 
 
 def _shared(text: str, quote: str, place: int) -> int:
-    """The letters and digits of a quote that are known at its place."""
+    """The number of letters and digits that a text has at the place of a quote, outside of values."""
     return sum(map(str.isalnum, text[place : place + len(quote)]))
 
 
@@ -86,13 +86,13 @@ def _finds(redactor: Redactor | None, text: str, quote: str, place: int) -> bool
 
 
 def _after_context(quote: str, context: str) -> list[int]:
-    """The places of a quote right behind a context, or behind the end of it that is at the begin of the quote."""
+    """The offsets in a quote right behind a context, or behind the last characters of it with which the quote begins."""
     begins = [size for size in range(1, len(context) + 1) if quote.startswith(context[-size:])]
     return begins + [at + len(context) for at in occurrences(quote, context, 50)] if context else []
 
 
 def _before_context(quote: str, context: str) -> list[int]:
-    """The places of a quote right before a context, or before the begin of it that is at the end of the quote."""
+    """The offsets in a quote right before a context, or before the first characters of it with which the quote ends."""
     ends = [len(quote) - size for size in range(1, len(context) + 1) if quote.endswith(context[:size])]
     return ends + occurrences(quote, context, 50) if context else []
 
@@ -132,7 +132,7 @@ def redacted_in(document: Document, quoted: Quoted, text: Reduced, cover: Cover)
 
 
 def _around(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) -> list[str]:
-    """The rules of the values in a reduced quote that lies over the placeholder at `at`; empty if it does not."""
+    """The rules of the values in a reduced quote that includes the placeholder at `at`; empty if it does not."""
     for before in range(min(len(quote), at), -1, -1):
         if text.text.startswith(quote[:before], at - before) and HOLE not in text.text[at - before : at]:
             rules, rest = _behind(quote[before:], text, at, holes)
