@@ -180,7 +180,7 @@ HOSTILE = [
     "a", "1", "1 2 3 4 ", "@", "a@a.a.", "::", "token ", "token=", "pw:", "password is ", "password='", "| password |",
     "://u:", "eyJ", "+49 30 ", "-----BEGIN PRIVATE KEY-----", "QUJD\n", "abc1def2\n", "curl -H '",
     "kind: Secret\ndata:\n", "8.8.8.200 ", "4111 1111 1111 1111 ", "[redacted: ", "GB33BUKB20201555555555 ",
-    "adafruit_key=", "born on ", "$2b$", "?sig=",
+    "adafruit_key=", "born on ", "$2b$", "?sig=", 'x_api = "a1B2c3D4e5F6g7H8i9"; ', "ACCA2BLQ7HX77WUQEPOQ ",
 ]  # fmt: skip
 
 

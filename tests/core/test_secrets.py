@@ -140,6 +140,9 @@ def test_every_rule_of_gitleaks_is_used_or_named_as_left_out() -> None:
     published = {rule["id"] for rule in rule_tables()[FILES[0]]["rules"]}
     used = {rule.name for rule in shape_rules().rules if rule.pattern.groups >= 0}
     assert published - used == {"pkcs12-file"}
+    lists = [each for rule in rule_tables()[FILES[0]]["rules"] for each in rule.get("allowlists", ())]
+    both = [each for each in lists if each.get("condition") == "AND" and {"regexes", "stopwords"} <= each.keys()]
+    assert not both, "patterns of a list are alternatives"
     assert "Permission is hereby granted" in (ROOT / "conf" / "redaction" / "gitleaks.LICENSE").read_text("utf-8")
 
 
