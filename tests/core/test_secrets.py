@@ -62,7 +62,8 @@ def test_the_value_goes_and_the_label_stays(before: str, value: str, after: str)
         *("the secret: Kubernetes keeps it", "token: 2024-10-11", "access_token_url=https://github.com/login/oauth"),
         *("commit 9fceb02d0ae598e95dc970b74767f19372d61af8", "AKIAIOSFODNN7EXAMPLE", "http://host:80/a@b"),
         *("id: 3fa85f64-5717-4562-b3fc-2c963f66afa6", "| token | meaning |\n|---|---|\n| string | a word |"),
-        "password: [redacted: secret-by-name]",
+        *("password: [redacted: secret-by-name]", "| [redacted: slack-bot-token] | server0123 |"),
+        "[redacted: adafruit-api-key]: abcdefghij0123456789abcdefghij12",
     ],
 )
 def test_placeholders_descriptions_and_code_stay(text: str) -> None:

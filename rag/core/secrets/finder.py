@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import accumulate
 
 from rag.core.secrets.named import named_values
-from rag.core.secrets.places import Find, stable
+from rag.core.secrets.places import Find, stable, without_rules
 from rag.core.secrets.shapes import GENERIC, shape_rules
 
 PART, LONGEST = r"[\w+/=.~-]", 60
@@ -42,6 +42,7 @@ def in_characters(text: str, find: Callable[[bytes], Iterable[Find]]) -> list[Fi
 
 def secret_finds(text: str, but: Collection[str] = ()) -> Iterator[Find]:
     """The finds of one pass over a text, in no order; some may overlap."""
+    text = without_rules(text)
     yield from (find for find in in_characters(text, _by_form_and_name) if find.rule not in but)
     breaks = list(_breaks(text))
     if breaks:
