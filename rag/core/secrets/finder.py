@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from rag.core.secrets.named import named_values
 from rag.core.secrets.places import Find, stable, without_rules
@@ -43,10 +43,8 @@ def in_characters(text: str, find: Callable[[bytes], Iterable[Find]]) -> list[Fi
 def secret_finds(text: str, but: Collection[str] = ()) -> Iterator[Find]:
     """The finds of one pass over a text, in no order; some may overlap."""
     text = without_rules(text)
-    yield from (find for find in in_characters(text, _by_form_and_name) if find.rule not in but)
-    breaks = list(_breaks(text))
-    if breaks:
-        yield from (find for find in _across(text, breaks) if find.rule not in but)
+    finds = chain(in_characters(text, _by_form_and_name), _across(text, list(_breaks(text))))
+    return (find for find in finds if find.rule not in but)
 
 
 def _breaks(text: str) -> Iterator[tuple[int, int]]:
@@ -72,6 +70,8 @@ def _by_form(data: bytes) -> Iterator[Find]:
 
 def _across(text: str, breaks: list[tuple[int, int]]) -> Iterator[Find]:
     """Values by form that only the text without some of its line ends shows, at their places in the text."""
+    if not breaks:
+        return
     edges = [0, *(edge for span in breaks for edge in span), len(text)]
     joined = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
     removed = list(accumulate(end - start for start, end in breaks))

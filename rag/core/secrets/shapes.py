@@ -135,20 +135,17 @@ class ShapeRules:
         )
         options = re2.Options()
         options.literal, options.case_sensitive = True, False
-        self._keywords, self._of = re2.Set.SearchSet(options), list[tuple[int, ...]]()
-        users: dict[str, list[int]] = {}
+        self._keywords, self._rule_of = re2.Set.SearchSet(options), list[int]()
         for number, rule in enumerate(self.rules):
             for keyword in rule.keywords:
-                users.setdefault(keyword.lower(), []).append(number)
-        for keyword, numbers in users.items():
-            self._keywords.Add(keyword)
-            self._of.append(tuple(numbers))
+                self._keywords.Add(keyword)
+                self._rule_of.append(number)
         self._keywords.Compile()
 
     def candidates(self, data: bytes) -> list[ShapeRule]:
         """The rules one of whose keywords is in a text in UTF-8, in their order."""
         hits = self._keywords.Match(data) or ()
-        return [self.rules[number] for number in sorted({number for hit in hits for number in self._of[hit]})]
+        return [self.rules[number] for number in sorted({self._rule_of[hit] for hit in hits})]
 
 
 @lru_cache(maxsize=1)
