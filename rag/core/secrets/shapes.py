@@ -17,7 +17,7 @@ GENERIC = "generic-api-key"
 LABELLED = ("kubernetes-secret-yaml",)
 """Rules whose match begins with the name of the value."""
 
-LINE = 400
+LINE_LENGTH = 400
 """Bytes before and after a value that are looked at as its line."""
 
 OPERATORS = r"(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"
@@ -98,7 +98,7 @@ class ShapeRule:
 
 def _line(data: bytes, start: int, end: int) -> bytes:
     """The line of a value, or the part of it near the value: a text may be one long line."""
-    before, after = data[max(0, start - LINE) : start], data[end : end + LINE]
+    before, after = data[max(0, start - LINE_LENGTH) : start], data[end : end + LINE_LENGTH]
     return before.rpartition(b"\n")[2] + data[start:end] + after.partition(b"\n")[0]
 
 
