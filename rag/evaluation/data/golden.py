@@ -15,7 +15,6 @@ from rag.documents.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.files import gathered
 from rag.documents.quote_anchors import Documents, find_document
 from rag.documents.redact import redacted_question
-from rag.evaluation.data.fates import fate_of
 
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs for a holdout.
@@ -98,8 +97,8 @@ class Golden:
     @cached_property
     def fates(self) -> dict[str, int]:
         """The numbers of quotes by fate, in the order of FATES, without zeros; quotes in the texts of files are exact."""
-        places = (place for example in self.examples for group in example.evidence for place in group.alternatives)
-        found = Counter(fate_of(place) for place in places if not isinstance(place, str))
+        quotes = (place for example in self.examples for place in example.places if not isinstance(place, str))
+        found = Counter(quote.fate if isinstance(quote, Anchor) else "exact" for quote in quotes)
         return {fate: found[fate] for fate in FATES if found[fate]}
 
     @property
@@ -110,14 +109,12 @@ class Golden:
 
 def gold_spans(example: Example) -> list[Span]:
     """The spans in the evidence of a question, each once, in their order; without quotes in pieces."""
-    places = (place for group in example.evidence for place in group.alternatives)
-    return list(dict.fromkeys(spans[0] for place in places if len(spans := spans_of(place)) == 1))
+    return list(dict.fromkeys(spans[0] for place in example.places if len(spans := spans_of(place)) == 1))
 
 
 def gold_documents(example: Example) -> list[str]:
     """The documents that hold the evidence of a question, each once, in their order."""
-    places = (place for group in example.evidence for place in group.alternatives)
-    return list(dict.fromkeys(document_of(place) for place in places))
+    return list(dict.fromkeys(map(document_of, example.places)))
 
 
 def load_documents(loader: Loader) -> tuple[Document, ...]:
