@@ -119,16 +119,20 @@ class StoredGenerator:
         return replies
 
 
-def stored(store: Store, ledger: Ledger, component: Any, identity: str) -> Any:
-    """The component in a wrapper that stores vectors of an embedder, contents of a parser, or replies of a costly generator."""
+def stored(store: Store, ledger: Ledger, component: Any, identity: Callable[[], str]) -> Any:
+    """The component in a wrapper that stores vectors of an embedder, contents of a parser, or replies of a costly generator.
+
+    Parsers and redactors need their identity for the first file that they get: most folders have files of few formats. Text
+    that needs no process is not stored, because reading and redacting it again is nearly as fast.
+    """
     if isinstance(component, Embedder):
-        return StoredEmbedder(component, store, identity)
-    if isinstance(component, Parser):
+        return StoredEmbedder(component, store, identity())
+    if isinstance(component, Parser) and not component.in_process:
         return StoredParser(component, store, identity)
     if isinstance(component, Redactor):
         return StoredRedactor(component, identity)
     if isinstance(component, Generator) and getattr(component, "costly", False):
-        return StoredGenerator(component, store, identity, ledger)
+        return StoredGenerator(component, store, identity(), ledger)
     return component
 
 
