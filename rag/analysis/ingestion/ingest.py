@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from rag.analysis.ingestion import near_duplicates
 from rag.analysis.ingestion.coverage import Coverage, TextFigures, coverage
 from rag.components.loaders.folder import FolderLoader, Selection
 from rag.config.build import TARGET, Components
-from rag.config.catalog import plugins
 from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError
 from rag.core.records import Document
@@ -21,7 +19,7 @@ from rag.documents.manifest import ManifestLine
 from rag.documents.reading import unparsed
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
-from rag.execution.store.cached_replies import stored
+from rag.execution.store.cached_replies import components_for
 from rag.execution.store.cached_vectors import ItemStore, item_id
 from rag.execution.store.store import Store
 from rag.execution.store.stored_parses import StoredParser
@@ -76,7 +74,7 @@ def ingest(config: Mapping[str, Any], dry_run: bool = False) -> Ingestion:
 def components_of(config: Mapping[str, Any]) -> Components:
     """A builder of components whose results are in the store of a config, within its budget."""
     store = maintenance.at(config["store"])
-    return Components(plugins(), partial(stored, store, Ledger(store, Terms.of(config))))
+    return components_for(store, Ledger(store, Terms.of(config)))
 
 
 def _without_unparsed(loader: FolderLoader, found: Selection) -> Selection:

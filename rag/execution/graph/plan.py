@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
 from rag.config.build import Components
-from rag.config.compose import plugins
 from rag.config.experiment import Experiment, Trial
 from rag.config.identity import Digests, digest, without_runtime
 from rag.config.validation import control_of
@@ -22,8 +20,8 @@ from rag.execution.graph.stage_graph import Graph, Stage, golden_of
 from rag.execution.graph.trial_graph import Ends, add_trial
 from rag.execution.graph.unparsed_files import refuse_unparsed
 from rag.execution.store import budget
-from rag.execution.store.budget import Ledger, Terms
-from rag.execution.store.cached_replies import stored
+from rag.execution.store.budget import Ledger
+from rag.execution.store.cached_replies import components_for as components_for
 from rag.execution.store.store import Entry, Store
 
 ELSEWHERE = ("store", "execute", "latency", "data", "replay", "budget")
@@ -97,15 +95,6 @@ def _spending_json(spent: Spent) -> dict[str, Any]:
 def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
     """The stages that a trial's row in a leaderboard needs."""
     return tuple(filter(None, (trial.ends.score, trial.ends.latency)))
-
-
-def components_for(store: Store, ledger: Ledger | None = None) -> Components:
-    """A builder that trusts installed plugins.
-
-    It stores the vectors of embedders inside other components, and all replies of costly generators, within the budget of
-    `ledger`.
-    """
-    return Components(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
 
 
 def make(experiment: Experiment, store: Store, parses: bool = True) -> Plan:

@@ -4,8 +4,11 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, ClassVar
 
+from rag.config.build import Components
+from rag.config.catalog import plugins
 from rag.config.identity import digest
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
@@ -117,6 +120,15 @@ class StoredGenerator:
             what = f"gave {len(replies)} replies to {len(requests)} requests"
             raise ConfigError("generator", what, "return one reply per request, in order")
         return replies
+
+
+def components_for(store: Store, ledger: Ledger | None = None) -> Components:
+    """A builder that trusts installed plugins.
+
+    It stores the vectors of embedders inside other components, the contents of parsers, and all replies of costly generators,
+    within the budget of `ledger`.
+    """
+    return Components(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
 
 
 def stored(store: Store, ledger: Ledger, component: Any, identity: Callable[[], str]) -> Any:
