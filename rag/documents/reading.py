@@ -78,7 +78,7 @@ def read_files(
     """
     with ExitStack() as held:
         listen = held.enter_context(WATCH.get()(len(files)))
-        children = held.enter_context(Children([_bare(parser) for parser in parsers.values()], workers, limits or Limits()))
+        children = held.enter_context(Children([bare(parser) for parser in parsers.values()], workers, limits or Limits()))
         reader = _Reader(parsers, redactor, children)
         held.callback(reader.record)
         for file in _in_order(files, reader):
@@ -86,9 +86,10 @@ def read_files(
             yield file
 
 
-def unparsed(files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor: Redactor) -> Iterator[tuple[Parser, int]]:
-    """The parser and the size of every file that a process would have to parse; nothing is parsed."""
-    for path in files.values():
+def unparsed(files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor: Redactor) -> dict[str, tuple[Parser, int]]:
+    """The parser and the size of every file that a process would have to parse, by name; nothing is parsed."""
+    found = {}
+    for name, path in files.items():
         suffix, parser = _suffix(path), parsers[_suffix(path)]
         if parser.in_process:
             continue
@@ -98,7 +99,8 @@ def unparsed(files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor:
             continue
         digest = hashlib.sha256(data).hexdigest()
         if not (isinstance(parser, ParseStore) and parser.has(digest, suffix, redactor)):
-            yield parser, len(data)
+            found[name] = parser, len(data)
+    return found
 
 
 @dataclass(slots=True)
@@ -117,7 +119,7 @@ class _Reading:
 class _Reader:
     def __init__(self, parsers: Mapping[str, Parser], redactor: Redactor, children: Children) -> None:
         self.redactor, self.children = redactor, children
-        self._bare = {suffix: _bare(parser) for suffix, parser in parsers.items()}
+        self._bare = {suffix: bare(parser) for suffix, parser in parsers.items()}
         self._stores = {suffix: parser for suffix, parser in parsers.items() if isinstance(parser, ParseStore)}
         self._costs: dict[str, tuple[float, int]] = {}
 
@@ -193,6 +195,6 @@ def _suffix(path: Path) -> str:
     return path.suffix.lower().removeprefix(".")
 
 
-def _bare(parser: Parser) -> Parser:
-    """The parser without its store."""
+def bare(parser: Parser) -> Parser:
+    """A parser without its store."""
     return parser.parser if isinstance(parser, ParseStore) else parser

@@ -14,9 +14,8 @@ from rag.config.build import TARGET, Components
 from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError
 from rag.core.records import Document
-from rag.core.roles import Parser
 from rag.documents.manifest import ManifestLine
-from rag.documents.reading import unparsed
+from rag.documents.reading import bare, unparsed
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_replies import components_for
@@ -79,21 +78,14 @@ def components_of(config: Mapping[str, Any]) -> Components:
 
 def _without_unparsed(loader: FolderLoader, found: Selection) -> Selection:
     """A selection in which files that a process would have to parse are lines; text that is only decoded is read."""
-    left = Selection({}, [*found.decided])
-    for name, file in found.to_read.items():
-        parser = next((parser for parser, _ in unparsed({name: file.path}, loader.parsers, loader.redactor)), None)
-        if parser is None:
-            left.to_read[name] = file
-            continue
-        decision = loader.rules.decide(file)
-        line = ManifestLine.of(file, decision)
+    waiting = unparsed(found.paths, loader.parsers, loader.redactor)
+    left = Selection({name: file for name, file in found.to_read.items() if name not in waiting}, [*found.decided])
+    for name, (parser, _) in waiting.items():
+        decision = loader.rules.decide(found.to_read[name])
+        line = ManifestLine.of(found.to_read[name], decision)
         reason = line.reason if decision else "a rule about its text decides"
-        left.decided.append(replace(line, decision="unparsed", parser=_label(parser), reason=reason))
+        left.decided.append(replace(line, decision="unparsed", parser=type(bare(parser)).__name__, reason=reason))
     return left
-
-
-def _label(parser: Parser) -> str:
-    return type(getattr(parser, "parser", parser)).__name__
 
 
 def _figures(store: Store, documents: Mapping[str, Document]) -> dict[str, TextFigures]:
