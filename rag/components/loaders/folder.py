@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import ClassVar
 
 from rag.core.errors import ConfigError, DataError
@@ -10,7 +10,7 @@ from rag.core.records import Document
 from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
 from rag.core.source_files import Decision, SourceFile
 from rag.documents.children import default_workers
-from rag.documents.file_tree import Skipped, listed, tally
+from rag.documents.file_tree import Skipped, leaves_folder, listed, tally
 from rag.documents.manifest import ManifestLine, skipped_files
 from rag.documents.metadata import TABLE, MetadataSources
 from rag.documents.noise import Dropped, without_noise
@@ -66,7 +66,7 @@ class FolderLoader:
         if isinstance(patterns, str) or patterns == []:
             raise ConfigError("loader.patterns", f"{patterns!r} is not a list of patterns", "write [**/*.md, **/*.txt]")
         for pattern in patterns or ():
-            if not pattern or pattern.startswith("/") or ".." in PurePosixPath(pattern).parts:
+            if leaves_folder(pattern):
                 raise ConfigError("loader.patterns", f"{pattern!r} leaves the folder", "write it relative: **/*.md")
         for suffix, parser in parsers.items():
             if suffix not in parser.suffixes:
