@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from rag.core.errors import DataError, UserError, closest, together
 from rag.core.records import FATES, SPLITS, Anchor, Document, Evidence, Example, Span, document_of, spans_of
@@ -74,6 +75,11 @@ class Golden:
     def characters(self) -> int:
         """The total length of all documents."""
         return sum(len(document.text) for document in self.documents)
+
+    @cached_property
+    def suffixes(self) -> frozenset[str]:
+        """The suffixes of the names of all documents, in lower case without the dot."""
+        return frozenset(PurePosixPath(document.doc_id).suffix.lower().removeprefix(".") for document in self.documents)
 
     @cached_property
     def corpus_digest(self) -> str:

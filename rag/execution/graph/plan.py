@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 from rag.config.build import Components
@@ -162,8 +161,8 @@ def trial_id(config: Mapping[str, Any], golden: Golden, digests: Digests) -> str
 
 def _parsing(loader: Mapping[str, Any], golden: Golden) -> dict[str, Any]:
     """The parsers of the suffixes of a corpus, but for texts, and the redactor: two with equal results are two trials."""
-    suffixes = {PurePosixPath(document.doc_id).suffix.lower().removeprefix(".") for document in golden.documents}
-    parsers = {suffix: node for suffix, node in loader.get("parsers", {}).items() if suffix in suffixes - {"md", "txt"}}
+    parsed = golden.suffixes - {"md", "txt"}
+    parsers = {suffix: node for suffix, node in loader.get("parsers", {}).items() if suffix in parsed}
     redactor = loader.get("redactor") or {}
     is_none = str(redactor.get("_target_", "")).startswith("rag.components.redactors.none.")
     return ({"parsers": parsers} if parsers else {}) | ({"redactor": redactor} if redactor and not is_none else {})
