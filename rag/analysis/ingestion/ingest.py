@@ -10,12 +10,13 @@ import numpy as np
 from rag.analysis.ingestion import near_duplicates
 from rag.analysis.ingestion.coverage import Coverage, TextFigures, coverage
 from rag.components.loaders.folder import FolderLoader, Selection
-from rag.config.build import TARGET, Components
+from rag.config.build import Components
 from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError
 from rag.core.records import Document
 from rag.documents.manifest import ManifestLine
 from rag.documents.reading import bare, unparsed
+from rag.execution.graph.stage_graph import Stage
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_replies import components_for
@@ -110,9 +111,8 @@ def _estimated(
 ) -> Iterator[ManifestLine]:
     """The lines with chunks of documents, and seconds by recorded rates."""
     chunker = components.role("chunker", config["chunker"])
-    # The label of a stage `embed`, as in a plan.
-    label = f"embed {str(config['embedder'].get(TARGET)).rpartition('.')[2]}"
-    embedding = (store.read_meta(f"rates/{digest(label)}") or {}).get("seconds")
+    stage = Stage("", "embed", {"embedder": config["embedder"]}, {}, {})
+    embedding = (store.read_meta(stage.rate_key) or {}).get("seconds")
     rates = {name: each.rate() for name, each in loader.parsers.items() if isinstance(each, StoredParser)}
     for line in lines:
         if line.decision == "unparsed":

@@ -192,11 +192,6 @@ def work(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> int:
     return int(stage.values["latency"]) if stage.name == "latency" else len(golden.examples)
 
 
-def rate_key(stage: Stage) -> str:
-    """The key of the rate of stages with this name and these classes, for all parameters."""
-    return f"rates/{digest(stage.label)}"
-
-
 def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden], store: Store) -> Estimate:
     """Seconds from recorded rates; tokens and cost from the generators' own estimates and their stored replies."""
     rates: dict[str, float | None] = {}
@@ -207,7 +202,7 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
     for key in to_run:
         stage = graph.stages[key]
         golden = golden_of(graph, stage, goldens)
-        place = rate_key(stage)
+        place = stage.rate_key
         if place not in rates:
             rates[place] = (store.read_meta(place) or {}).get("seconds")
         rate = rates[place]
@@ -222,7 +217,7 @@ def record_rates(plan: Plan, costs: Mapping[str, float], store: Store) -> None:
     sums: dict[str, tuple[float, int]] = {}
     for key, seconds in costs.items():
         stage = plan.stages[key]
-        total, amount = sums.get(rate_key(stage), (0.0, 0))
-        sums[rate_key(stage)] = (total + seconds, amount + work(plan.graph, stage, plan.goldens))
+        total, amount = sums.get(stage.rate_key, (0.0, 0))
+        sums[stage.rate_key] = (total + seconds, amount + work(plan.graph, stage, plan.goldens))
     for place, (total, amount) in sums.items():
         store.write(place, Entry(meta={"seconds": total / max(amount, 1)}))
