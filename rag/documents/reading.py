@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 from rag.core.errors import DataError
 from rag.core.records import Parsed
 from rag.core.roles import Parser, Redactor
+from rag.core.source_files import suffix_of
 from rag.documents.child_process import Answer
 from rag.documents.child_process import Unreadable as Unreadable
 from rag.documents.children import Children
@@ -90,7 +91,8 @@ def unparsed(files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor:
     """The parser and the size of every file that a process would have to parse, by name; nothing is parsed."""
     found = {}
     for name, path in files.items():
-        suffix, parser = _suffix(path), parsers[_suffix(path)]
+        suffix = suffix_of(path)
+        parser = parsers[suffix]
         if parser.in_process:
             continue
         try:
@@ -125,7 +127,7 @@ class _Reader:
 
     def begin(self, name: str, path: Path) -> _Reading:
         """Read a file; take its content from the store, decode it, or send it to a process."""
-        suffix, began = _suffix(path), time.perf_counter()
+        suffix, began = suffix_of(path), time.perf_counter()
         parser = self._bare[suffix]
         label = type(parser).__name__
         try:
@@ -189,10 +191,6 @@ def _in_order(files: Mapping[str, Path], reader: _Reader) -> Iterator[FileRead]:
             yield reader.finish(waiting.popleft())
     while waiting:
         yield reader.finish(waiting.popleft())
-
-
-def _suffix(path: Path) -> str:
-    return path.suffix.lower().removeprefix(".")
 
 
 def bare(parser: Parser) -> Parser:
