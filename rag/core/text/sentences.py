@@ -16,7 +16,7 @@ HEADING = re.compile(r"#{1,6}[ \t]")
 ALONE = r"#{1,6}[ \t]|\||[-=*_]{3,}[ \t\r]*\n"
 """Headings, table rows and rules: the next line does not continue them."""
 LINE = re.compile(r"\S[^\n\f\u2028\u2029]*+")
-BLOCK = re.compile(rf"(?:(?!{ALONE})\S[^\n\f\u2028\u2029]{{39,}}+\n[ \t]*+(?=[a-zß-ÿ]))*+{LINE.pattern}")
+BLOCK = re.compile(rf"(?:(?!{ALONE})\S[^\n\f\u2028\u2029]{{39,}}+\n[ \t]*+(?=[a-zß-ÿ]))*{LINE.pattern}")
 """A line and its continuations: a line of 40 characters may have been wrapped before a small letter."""
 
 END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]»*_]*+(?=\s)|[。！？]++[」』”’）]*+")
