@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag.analysis.chunk_structure import Structure, extra
 from rag.analysis.text_flags import FLAGS, Flagger
 from rag.config.catalog import defaults
 from rag.core.corpus import Corpus
@@ -16,6 +17,7 @@ from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.plan import components_for
 from rag.execution.store import maintenance
 from rag.execution.sweep.open_config import config_of
+from rag.pipeline import steps
 from rag.pipeline.pipeline import Pipeline
 
 CHUNKERS = ("recursive", "token")
@@ -25,11 +27,12 @@ WHOLE = "whole document"
 
 @dataclass(frozen=True)
 class SeenChunk:
-    """The characters [start, end) of a document, with flags."""
+    """The characters [start, end) of a document, with flags, and what indexes read besides (`chunk_structure.extra`)."""
 
     start: int
     end: int
     flags: Sequence[str]
+    extra: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,18 @@ class GoldPlace:
 
 @dataclass(frozen=True)
 class SeenDocument:
-    """A document with its flags, its chunks for each chunker, and the gold in it."""
+    """A document with its flags, its chunks for each chunker, and the gold in it.
+
+    `rows` counts the rows of its tables, `parted` by chunker those that no chunk holds whole and reads with their header.
+    """
 
     document: Document
     flags: Sequence[str]
     chunks: Sequence[Sequence[SeenChunk]]
     gold: Sequence[GoldPlace]
     pages: int
+    rows: int
+    parted: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -66,13 +74,14 @@ class CorpusView:
     questions: Sequence[tuple[str, str]]
 
     def to_json(self) -> dict[str, Any]:
-        """Counts: documents, pages, blocks, redactions by rule, evidence by state, chunks and flags."""
+        """Counts: documents, pages, blocks, rows of tables, redactions by rule, evidence by state, chunks and flags."""
         seen = [each.document for each in self.documents]
         return {
             "name": self.name,
             "documents": len(seen),
             "pages": sum(each.pages for each in self.documents),
             "blocks": sum(len(document.blocks) for document in seen),
+            "rows": sum(each.rows for each in self.documents),
             "redactions": dict(Counter(each.rule for document in seen for each in document.redactions)),
             "gold": dict(Counter(gold.state for each in self.documents for gold in each.gold)),
             "flags": _counts(flag for each in self.documents for flag in each.flags),
@@ -87,12 +96,15 @@ class CorpusView:
             for gold in each.gold
             if gold.pieces
         )
-        return {"chunks": len(chunks), "gold_cut": cut, "flags": _counts(flag for chunk in chunks for flag in chunk.flags)}
+        parted = sum(each.parted[place] for each in self.documents)
+        flags = _counts(flag for chunk in chunks for flag in chunk.flags)
+        return {"chunks": len(chunks), "gold_cut": cut, "rows_parted": parted, "flags": flags}
 
 
 def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> CorpusView:
     """The corpus of some overrides, cut by one or two choices of `chunker`, each with parameters: `fixed size=400`.
 
+    A choice may name a passage as well: `fixed size=400 passage=titled`.
     Gold is that of `dataset`; there is none if the overrides name a `loader.path` and no dataset. UserError for a config that
     cannot be read.
     """
@@ -101,7 +113,7 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
     if chosen := [each for each in overrides if each.startswith("chunker=")]:
         raise ConfigError(chosen[0], "is given with --chunkers", f"--chunkers {chosen[0].partition('=')[2]}")
     named = [each.split() for each in chunkers]
-    configs = [config_of([*overrides, f"chunker={name}", *(f"chunker.{each}" for each in values)]) for name, *values in named]
+    configs = [config_of([*overrides, f"chunker={name}", *map(_override, values)]) for name, *values in named]
     parts = TrialParts(configs[0], components_for(maintenance.at(configs[0]["store"])))
     loader, keys = parts.role("loader"), [each.partition("=")[0] for each in overrides]
     if "loader.path" in keys and not any(key.split(".")[0] == "dataset" for key in keys):
@@ -111,9 +123,14 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
     corpora = {}
     for name, config in zip(chunkers, configs, strict=True):
         chunker = parts.components.role("chunker", config["chunker"])
-        corpora[name] = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
+        corpus = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
+        corpora[name] = steps.passages(parts.components.role("passage", config["passage"]), corpus)
     model = parts.role("embedder") if any(index.uses_vectors for index in parts.indexes.values()) else None
     return view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
+
+
+def _override(value: str) -> str:
+    return value if value.startswith("passage") else f"chunker.{value}"
 
 
 def of_pipeline(name: str, pipeline: Pipeline) -> CorpusView:
@@ -131,9 +148,18 @@ def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] =
         for place in (place for group in example.evidence if group.grade > 0 for place in group.alternatives):
             gold.setdefault(document_of(place), []).append(_gold(number, place))
     whole = Flagger.over(document.text for document in first.documents)
-    chunks = [_chunks(corpus, model) for corpus in corpora.values()]
+    structures = [Structure.of(document.text) for document in first.documents]
+    seen = [_chunks(corpus, model, structures) for corpus in corpora.values()]
     documents = [
-        SeenDocument(document, whole.flags(document.text), [each[row] for each in chunks], gold.get(document.doc_id, ()), pages)
+        SeenDocument(
+            document,
+            whole.flags(document.text),
+            [chunks[row] for chunks, _ in seen],
+            gold.get(document.doc_id, ()),
+            pages,
+            len(structures[row].rows),
+            [parted[row] for _, parted in seen],
+        )
         for row, (document, pages) in enumerate(zip(first.documents, first.page_counts, strict=True))
     ]
     return CorpusView(name, tuple(corpora), documents, [(each.query.query_id, each.query.text) for each in asked])
@@ -148,13 +174,16 @@ def _gold(question: int, place: Place) -> GoldPlace:
     return GoldPlace(question, fate if pieces else f"lost by {fate}", pieces, rule)
 
 
-def _chunks(corpus: Corpus, model: object) -> list[list[SeenChunk]]:
+def _chunks(corpus: Corpus, model: object, structures: Sequence[Structure]) -> tuple[list[list[SeenChunk]], list[int]]:
+    """The chunks of every document, and the number of its rows that they part from the header."""
     flagger, rows = Flagger.over(corpus.texts, model), [list[SeenChunk]() for _ in corpus.documents]
-    for row, start, end, text in zip(
-        corpus.doc.tolist(), corpus.start.tolist(), corpus.end.tolist(), corpus.texts, strict=True
-    ):
-        rows[row].append(SeenChunk(start, end, flagger.flags(text)))
-    return rows
+    inside = [list[tuple[int, int, str]]() for _ in corpus.documents]
+    table = zip(corpus.doc.tolist(), corpus.start.tolist(), corpus.end.tolist(), corpus.texts, corpus.index_texts, strict=True)
+    for row, start, end, text, read in table:
+        flags = [*flagger.flags(text, read), *structures[row].flags(start, end, read)]
+        rows[row].append(SeenChunk(start, end, flags, extra(text, read)))
+        inside[row].append((start, end, read))
+    return rows, [structure.parted(chunks) for structure, chunks in zip(structures, inside, strict=True)]
 
 
 def _counts(flags: Iterable[str]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag.reporting.html.view_model import Explorer, Passage, Shown
+from rag.reporting.html.view_model import Explorer, GoldChunks, Passage, Shown
 from rag.reporting.terminal.passages import joined_ranges
 
 BUDGET = 9_000_000
@@ -31,6 +31,8 @@ PLAIN = 100_000
 """Characters up to which a block is plain JSON, readable in the page's source."""
 METADATA, LONGEST = 6, 200
 """Entries of a document's metadata that are shown, and characters of each."""
+READ = 4_000
+"""Characters that are shown of a text that an index reads besides a chunk."""
 COMPRESSION = 9
 
 
@@ -88,7 +90,14 @@ def _ranges(explorer: Explorer, rankings: Sequence[str]) -> dict[str, set[tuple[
     found: dict[str, set[tuple[int, int]]] = {}
     passages = [passage for name in rankings for row in explorer.rankings[name].passages for passage in row if passage]
     gold = [place for question in explorer.questions for group in question.gold for place in group]
-    for doc, start, end in (*passages, *gold):
+    near = [
+        (one.document, chunk.start, chunk.end)
+        for name in rankings
+        for row in explorer.rankings[name].gold
+        for one in row
+        for chunk in one.chunks
+    ]
+    for doc, start, end in (*passages, *gold, *near):
         if doc in explorer.documents:
             found.setdefault(doc, set()).add((max(start, 0), max(end, 0)))
     return found
@@ -153,12 +162,21 @@ def _question(
         "passages": [value for doc, start, end in known for value in (numbers[doc], start, end)],
         "ranked": places,
         "found": [list(each.found[row]) for each in ranked],
+        "near": [[_near(one, numbers) for one in each.gold[row]] if each.gold else [] for each in ranked],
         "scores": [
             [_thousandths(trial.scores[name][row]) if name in trial.scores else None for trial in shown] for name in columns
         ],
         "replies": list(replies),
         "reply": answers,
     }
+
+
+def _near(gold: GoldChunks, numbers: Mapping[str, int]) -> list[Any]:
+    """What is said, the number of the document, and the chunks."""
+    chunks = [
+        [chunk.start, chunk.end, chunk.rank, list(chunk.flags), *(text[:READ] for text in chunk.extra)] for chunk in gold.chunks
+    ]
+    return [gold.said, numbers.get(gold.document, -1), *chunks]
 
 
 def _numbers(rows: Sequence[Sequence[Passage | None]]) -> tuple[list[Passage], list[list[int]]]:
@@ -175,7 +193,10 @@ def _thousandths(value: float) -> int | None:
 
 def _characters(explorer: Explorer, shown: Collection[Shown]) -> int:
     """About how many characters of texts and answers these trials show."""
-    rankings = {trial.ranking for trial in shown} & set(explorer.rankings)
-    named = {passage[0] for name in rankings for row in explorer.rankings[name].passages for passage in row if passage}
+    rankings = [explorer.rankings[name] for name in {trial.ranking for trial in shown} & set(explorer.rankings)]
+    gold = [one for ranked in rankings for row in ranked.gold for one in row]
+    named = {passage[0] for ranked in rankings for row in ranked.passages for passage in row if passage}
+    named |= {one.document for one in gold}
+    extra = sum(len(text[:READ]) for one in gold for chunk in one.chunks for text in chunk.extra)
     answers = sum(len(answer) for trial in shown for answer in set(trial.answers))
-    return answers + sum(len(explorer.documents.get(doc, "")) for doc in named)
+    return answers + extra + sum(len(explorer.documents.get(doc, "")) for doc in named)

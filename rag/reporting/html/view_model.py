@@ -176,11 +176,35 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class NearChunk:
+    """A chunk near gold: its rank, 0 if it was not found, its flags, and what an index reads besides its characters."""
+
+    start: int
+    end: int
+    rank: int
+    flags: Sequence[str]
+    extra: Sequence[str]
+
+
+@dataclass(frozen=True)
+class GoldChunks:
+    """The chunks at one group of gold, and what is known of them, in words that follow the name of the trial."""
+
+    said: str
+    document: str = ""
+    chunks: tuple[NearChunk, ...] = ()
+
+
+@dataclass(frozen=True)
 class Ranked:
-    """Best passages per question, None for a hit within one above; the rank of each group of evidence, 0 if not found."""
+    """Best passages per question, None for a hit within one above; the rank of each group of evidence, 0 if not found.
+
+    `gold` has the chunks at each group of each question.
+    """
 
     passages: Sequence[Sequence[Passage | None]]
     found: Sequence[Sequence[int]]
+    gold: Sequence[Sequence[GoldChunks]] = ()
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 (() => {
-  const EXCERPT = 700, BEFORE_GOLD = 160;
+  const EXCERPT = 700, BEFORE_GOLD = 160, CHANGED = 5;
   const SIGNS = ["●", "◐", "○", "–", "×"];
   const OUTCOMES = ["solved", "partly solved", "lost", "nothing to find", "failed"];
-  const { at, block, make } = Page;
+  const { at, block, make, within, flags } = Page;
   const select = Object.fromEntries(["first", "second", "kind", "outcome", "stage", "order", "words"].map(id => [id, at(id)]));
   const detail = at("detail");
   let index;
@@ -63,7 +63,7 @@
     const answers = question.answers.length ? make("p", { class: "about" }, `Expected: ${question.answers.join(" / ")}`) : null;
     detail.replaceChildren(...[
       ...history, make("h3", {}, index.texts[row]), make("p", { class: "about" }, about), answers,
-      scores(row, question, trials), gold(question, texts, trials),
+      scores(row, question, trials), gold(question, texts, trials), ...near(question, texts, trials),
       make("div", { class: "sides" }, ...trials.map((trial, place) => side(row, question, texts, trials, place))),
     ].filter(Boolean));
   }
@@ -100,6 +100,66 @@
     return make("div", {}, make("h4", {}, "Evidence"), make("ul", { class: "gold" }, ...lines));
   }
 
+  // ------------------------------------------------------------------------------------------------ chunks at the gold
+  const nearOf = (question, trial, group) => index.ranking[trial] < 0 ? undefined : question.near[index.ranking[trial]][group];
+
+  function sentence(question, trials, group) {
+    const said = trials.map((trial, place) => `${"AB"[place]} ${(nearOf(question, trial, group) || ["is left out of the page"])[0]}`);
+    return `${question.gold.length > 1 ? `Evidence ${group + 1}: ` : ""}${said.join("; ")}.`;
+  }
+
+  // The group of evidence whose ranks differ most; a rank counts as in a reciprocal rank.
+  function furthest(question, trials) {
+    const worth = (trial, group) => 1 / ((question.found[index.ranking[trial]] || [])[group] || Infinity);
+    const apart = question.gold.map((_, group) => Math.abs(worth(trials[0], group) - worth(trials[1], group)));
+    return apart.indexOf(Math.max(...apart));
+  }
+
+  function near(question, texts, trials) {
+    const drawn = new Set();
+    return question.gold.flatMap((_, group) => {
+      const found = trials.map(trial => nearOf(question, trial, group));
+      if (!found.some(one => one && one.length > 2)) return [];
+      const key = JSON.stringify(found.map(one => one && one.slice(1))), again = drawn.has(key);
+      drawn.add(key);
+      return [make("h4", {}, `Chunks at the evidence${question.gold.length > 1 ? ` ${group + 1}` : ""}`),
+        make("p", { class: "said" }, sentence(question, trials, group)),
+        again ? make("p", { class: "where" }, "The same chunks as above.") : make("div", { class: "near" }, ...found.map((one, place) => make("section", { "aria-label": `Chunks of ${"AB"[place]}` },
+          make("p", { class: "where" }, make("b", {}, "AB"[place]), one && one[1] >= 0 ? ` ${texts.names[one[1]]}` : ""),
+          ...(one ? one.slice(2) : []).map(chunk => bordered(one[1], chunk, question, texts)))))];
+    });
+  }
+
+  function bordered(doc, [start, end, rank, names, ...extra], question, texts) {
+    const spans = marked(question, doc, start, end);
+    return make("div", { class: spans.length ? "bordered" : "bordered beyond" },
+      make("p", { class: "where" }, make("b", {}, rank ? `rank ${rank}` : "not found"), ` · ${start}–${end}`, ...flags(names)),
+      ...within(passage(cut(texts, doc, start, end), spans), extra));
+  }
+
+  const marked = (question, doc, start, end) => question.gold.flat().filter(place => place[0] === doc && place[1] >= 0 && place[1] < end && place[2] > start)
+    .map(([, from, to]) => [Math.max(from - start, 0), Math.min(to, end) - start]);
+
+  async function changes() {
+    const trials = chosen(), apart = row => score(trials[0], row) - score(trials[1], row);
+    const both = index.ids.map((_, row) => row).filter(row => trials.every(trial => score(trial, row) !== null) && apart(row) !== 0);
+    const parts = await Promise.all([[0, 1], [1, -1]].map(async ([better, sign]) => {
+      const rows = both.filter(row => sign === -1 ? apart(row) < 0 : apart(row) > 0).sort((a, b) => Math.abs(apart(b)) - Math.abs(apart(a)) || a - b);
+      const lines = await Promise.all(rows.slice(0, CHANGED).map(async row => change(row, await load(row), trials, apart(row))));
+      const shown = rows.length > CHANGED ? `, the first ${CHANGED}` : "";
+      return [make("h3", {}, `${"AB"[better]} is better: ${rows.length} ${rows.length === 1 ? "question" : "questions"}${shown}`), make("ul", { class: "changed" }, ...lines)];
+    }));
+    if (chosen().every((trial, place) => trial === trials[place])) at("changed").replaceChildren(...parts.flat());
+  }
+
+  function change(row, [question, texts], trials, apart) {
+    const drawn = make("details", {}, make("summary", {}, "Chunks at the gold, A and B side by side"));
+    drawn.addEventListener("toggle", () => { if (drawn.open && drawn.childElementCount === 1) drawn.append(...near(question, texts, trials)); });
+    const figures = `${index.column} A ${figure(score(trials[0], row))}, B ${figure(score(trials[1], row))}: ${figure(apart, true)}`;
+    return make("li", {}, make("p", { class: "ask" }, index.texts[row]), make("p", { class: "where" }, `${index.ids[row]} · ${figures}`),
+      ...(question.gold.length ? [make("p", { class: "said" }, sentence(question, trials, furthest(question, trials))), drawn] : []));
+  }
+
   function passagesOf(question, trial) {
     const ranking = index.ranking[trial];
     if (ranking < 0) return null;
@@ -130,16 +190,15 @@
   }
 
   function line([doc, start, end], rank, twin, letter, question, texts, beyond) {
-    const places = question.gold.flat().filter(place => place[0] === doc);
-    const whole = places.some(place => place[1] < 0);
-    const spans = places.filter(place => place[1] >= 0 && place[1] < end && place[2] > start);
+    const whole = question.gold.flat().some(place => place[0] === doc && place[1] < 0);
+    const spans = marked(question, doc, start, end);
     const about = Object.entries(texts.metadata[doc]).map(([key, value]) => `${key}: ${value}`).join(", ");
     return make("li", { class: beyond ? "beyond" : null },
       make("p", { class: "where" }, make("b", {}, `${rank} `), `${texts.names[doc]} ${start}–${end}`,
         ` · ${twin ? `${letter}: ${twin}` : `not in ${letter}`}`,
         whole || spans.length ? make("span", { class: "is-gold" }, whole ? " · gold document" : " · gold") : null,
         about ? make("span", {}, ` · ${about}`) : null),
-      passage(cut(texts, doc, start, end), spans.map(([, from, to]) => [Math.max(from - start, 0), Math.min(to, end) - start])));
+      passage(cut(texts, doc, start, end), spans));
   }
 
   // The characters [start, end) of a document, counted in code points as everywhere in Assay.
@@ -197,6 +256,8 @@
     controls: select, matching, item, load, describe,
     take: data => {
       index = data;
+      for (const control of [select.first, select.second]) control.addEventListener("change", changes);
+      changes();
       index.lower = index.texts.map((text, row) => `${index.ids[row]} ${text}`.toLowerCase());
     },
     said: found => `${found.length} of ${index.ids.length} questions`,
