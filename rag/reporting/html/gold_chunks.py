@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rag.analysis.chunk_structure import HEADING, Structure, extra
+from rag.analysis.chunk_structure import HEADING, WORD, Structure, extra
 from rag.core.corpus import Corpus
 from rag.core.records import Evidence, Span, spans_of
 from rag.reporting.html.view_model import GoldChunks, NearChunk
@@ -44,7 +44,7 @@ def chunks_at(
         if not whole or near[at] is whole[0]
         for line, named in own.rows_in(int(corpus.start[at]), int(corpus.end[at]), corpus.index_text(at))
     )
-    said = [found, *_facts(whole or inside, whole=bool(whole)), *(["its row of a table without the header"] if bare else [])]
+    said = [found, *_facts(whole or inside, whole=bool(whole)), *(["its table row without the header"] if bare else [])]
     return GoldChunks(", ".join(said), place.doc_id, tuple(near.values())[:MOST])
 
 
@@ -69,7 +69,6 @@ def _facts(chunks: Sequence[NearChunk], whole: bool) -> Iterator[str]:
     headed = sum(HEADING in chunk.flags for chunk in chunks)
     if headed:
         yield "which ends in a heading" if len(chunks) == 1 else f"{headed} of them ending in a heading"
-    extra = chunks[0].extra
-    words = sum(len(text.split()) for text in extra)
+    words = sum(len(WORD.findall(text)) for text in chunks[0].extra)
     if words:
-        yield "read in other words than its own" if len(extra) == 1 else f"read with {words} more words"
+        yield "read in other words than its own" if len(chunks[0].extra) == 1 else f"read with {words} more words"

@@ -115,7 +115,8 @@
     return apart.indexOf(Math.max(...apart));
   }
 
-  function near(question, texts, trials) {
+  // `said` is a group whose sentence is shown already.
+  function near(question, texts, trials, said) {
     const drawn = new Set();
     return question.gold.flatMap((_, group) => {
       const found = trials.map(trial => nearOf(question, trial, group));
@@ -123,7 +124,7 @@
       const key = JSON.stringify(found.map(one => one && one.slice(1))), again = drawn.has(key);
       drawn.add(key);
       return [make("h4", {}, `Chunks at the evidence${question.gold.length > 1 ? ` ${group + 1}` : ""}`),
-        make("p", { class: "said" }, sentence(question, trials, group)),
+        group === said ? "" : make("p", { class: "said" }, sentence(question, trials, group)),
         again ? make("p", { class: "where" }, "The same chunks as above.") : make("div", { class: "near" }, ...found.map((one, place) => make("section", { "aria-label": `Chunks of ${"AB"[place]}` },
           make("p", { class: "where" }, make("b", {}, "AB"[place]), one && one[1] >= 0 ? ` ${texts.names[one[1]]}` : ""),
           ...(one ? one.slice(2) : []).map(chunk => bordered(one[1], chunk, question, texts)))))];
@@ -153,11 +154,11 @@
   }
 
   function change(row, [question, texts], trials, apart) {
-    const drawn = make("details", {}, make("summary", {}, "Chunks at the gold, A and B side by side"));
-    drawn.addEventListener("toggle", () => { if (drawn.open && drawn.childElementCount === 1) drawn.append(...near(question, texts, trials)); });
+    const group = furthest(question, trials), drawn = make("details", {}, make("summary", {}, "Chunks at the gold, A and B side by side"));
+    drawn.addEventListener("toggle", () => { if (drawn.open && drawn.childElementCount === 1) drawn.append(...near(question, texts, trials, group).filter(Boolean)); });
     const figures = `${index.column} A ${figure(score(trials[0], row))}, B ${figure(score(trials[1], row))}: ${figure(apart, true)}`;
     return make("li", {}, make("p", { class: "ask" }, index.texts[row]), make("p", { class: "where" }, `${index.ids[row]} · ${figures}`),
-      ...(question.gold.length ? [make("p", { class: "said" }, sentence(question, trials, furthest(question, trials))), drawn] : []));
+      ...(question.gold.length ? [make("p", { class: "said" }, sentence(question, trials, group)), drawn] : []));
   }
 
   function passagesOf(question, trial) {
