@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag.analysis.chunk_structure import Structure, extra
+from rag.analysis.chunk_structure import SeenChunk, Structure
 from rag.analysis.text_flags import FLAGS, Flagger
 from rag.config.catalog import defaults
 from rag.core.corpus import Corpus
@@ -26,16 +26,6 @@ WHOLE = "whole document"
 
 
 @dataclass(frozen=True)
-class SeenChunk:
-    """The characters [start, end) of a document, with flags, and what indexes read besides (`chunk_structure.extra`)."""
-
-    start: int
-    end: int
-    flags: Sequence[str]
-    extra: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
 class GoldPlace:
     """Evidence for question number `question`: its `pieces` [start, end) in a document, and how they were found there.
 
@@ -50,10 +40,7 @@ class GoldPlace:
 
 @dataclass(frozen=True)
 class SeenDocument:
-    """A document with its flags, its chunks for each chunker, and the gold in it.
-
-    `rows` counts the rows of its tables, `parted` by chunker those that no chunk holds whole and reads with their header.
-    """
+    """A document with its flags, its chunks for each chunker, the gold in it, its pages, and the rows of its tables."""
 
     document: Document
     flags: Sequence[str]
@@ -61,7 +48,6 @@ class SeenDocument:
     gold: Sequence[GoldPlace]
     pages: int
     rows: int
-    parted: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -96,7 +82,7 @@ class CorpusView:
             for gold in each.gold
             if gold.pieces
         )
-        parted = sum(each.parted[place] for each in self.documents)
+        parted = sum(each.rows - len({row for chunk in each.chunks[place] for row in chunk.rows}) for each in self.documents)
         flags = _counts(flag for chunk in chunks for flag in chunk.flags)
         return {"chunks": len(chunks), "gold_cut": cut, "rows_parted": parted, "flags": flags}
 
@@ -113,7 +99,10 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
     if chosen := [each for each in overrides if each.startswith("chunker=")]:
         raise ConfigError(chosen[0], "is given with --chunkers", f"--chunkers {chosen[0].partition('=')[2]}")
     named = [each.split() for each in chunkers]
-    configs = [config_of([*overrides, f"chunker={name}", *map(_override, values)]) for name, *values in named]
+    configs = [
+        config_of([*overrides, f"chunker={name}", *(v if v.startswith("passage") else f"chunker.{v}" for v in values)])
+        for name, *values in named
+    ]
     parts = TrialParts(configs[0], components_for(maintenance.at(configs[0]["store"])))
     loader, keys = parts.role("loader"), [each.partition("=")[0] for each in overrides]
     if "loader.path" in keys and not any(key.split(".")[0] == "dataset" for key in keys):
@@ -127,10 +116,6 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
         corpora[name] = steps.passages(parts.components.role("passage", config["passage"]), corpus)
     model = parts.role("embedder") if any(index.uses_vectors for index in parts.indexes.values()) else None
     return view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
-
-
-def _override(value: str) -> str:
-    return value if value.startswith("passage") else f"chunker.{value}"
 
 
 def of_pipeline(name: str, pipeline: Pipeline) -> CorpusView:
@@ -149,18 +134,10 @@ def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] =
             gold.setdefault(document_of(place), []).append(_gold(number, place))
     whole = Flagger.over(document.text for document in first.documents)
     structures = [Structure.of(document.text) for document in first.documents]
-    seen = [_chunks(corpus, model, structures) for corpus in corpora.values()]
+    chunks = [_chunks(corpus, model, structures) for corpus in corpora.values()]
     documents = [
-        SeenDocument(
-            document,
-            whole.flags(document.text),
-            [chunks[row] for chunks, _ in seen],
-            gold.get(document.doc_id, ()),
-            pages,
-            len(structures[row].rows),
-            [parted[row] for _, parted in seen],
-        )
-        for row, (document, pages) in enumerate(zip(first.documents, first.page_counts, strict=True))
+        SeenDocument(document, whole.flags(document.text), list(own), gold.get(document.doc_id, ()), pages, len(structure.rows))
+        for document, pages, structure, *own in zip(first.documents, first.page_counts, structures, *chunks, strict=True)
     ]
     return CorpusView(name, tuple(corpora), documents, [(each.query.query_id, each.query.text) for each in asked])
 
@@ -174,16 +151,12 @@ def _gold(question: int, place: Place) -> GoldPlace:
     return GoldPlace(question, fate if pieces else f"lost by {fate}", pieces, rule)
 
 
-def _chunks(corpus: Corpus, model: object, structures: Sequence[Structure]) -> tuple[list[list[SeenChunk]], list[int]]:
-    """The chunks of every document, and the number of its rows that they part from the header."""
+def _chunks(corpus: Corpus, model: object, structures: Sequence[Structure]) -> list[list[SeenChunk]]:
     flagger, rows = Flagger.over(corpus.texts, model), [list[SeenChunk]() for _ in corpus.documents]
-    inside = [list[tuple[int, int, str]]() for _ in corpus.documents]
-    table = zip(corpus.doc.tolist(), corpus.start.tolist(), corpus.end.tolist(), corpus.texts, corpus.index_texts, strict=True)
-    for row, start, end, text, read in table:
-        flags = [*flagger.flags(text, read), *structures[row].flags(start, end, read)]
-        rows[row].append(SeenChunk(start, end, flags, extra(text, read)))
-        inside[row].append((start, end, read))
-    return rows, [structure.parted(chunks) for structure, chunks in zip(structures, inside, strict=True)]
+    for position, row in enumerate(corpus.doc.tolist()):
+        flags = flagger.flags(corpus.texts[position], corpus.index_text(position))
+        rows[row].append(structures[row].seen(corpus, position, flags))
+    return rows
 
 
 def _counts(flags: Iterable[str]) -> dict[str, int]:

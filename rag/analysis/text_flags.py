@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from rag.analysis.chunk_structure import MEANINGS
+from rag.analysis.chunk_structure import BARE, HEADING
 from rag.pipeline.unread_text import unread
 
 LEAST, TIMES, LONG = 25, 5, 2000
@@ -17,10 +17,11 @@ FLAGS: Mapping[str, str] = {
     "repeated": "the same words as another one, white space and case aside",
     "mojibake": "letters that were decoded with the wrong encoding",
     "cut": "longer than the window of the embedder, which does not read the end",
-    **MEANINGS,
+    HEADING: "the text below that heading is in another chunk",
+    BARE: "a part of a row of a table, read without the names of its columns",
 }
 """Flags in the order of reports, with their meanings."""
-OF_CHUNKS = ("cut", *MEANINGS)
+OF_CHUNKS = ("cut", HEADING, BARE)
 """Flags that no document has."""
 WORD, SIGN = re.compile(r"[^\W\d_]{2}"), re.compile(r"[\W_]+")
 

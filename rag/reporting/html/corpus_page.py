@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rag.analysis.corpus_view import WHOLE, CorpusView, SeenChunk, SeenDocument
+from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
 from rag.analysis.text_flags import FLAGS, OF_CHUNKS
 from rag.core.records import BLOCKS, FATES
 from rag.reporting.html import page
-from rag.reporting.html.embedded_data import BUDGET, READ, block
+from rag.reporting.html.embedded_data import BUDGET, block, chunk_values
 
 LONGEST, SHARD = 400_000, 300_000
 """The most characters of a document in a page, and about how many characters are unpacked together."""
@@ -82,13 +82,9 @@ def _content(seen: SeenDocument) -> dict[str, Any]:
             if each.start < LONGEST
         ],
         "redactions": [[each.start, each.end, each.rule] for each in document.redactions],
-        "chunks": [[_chunk(each) for each in chunks if each.start < LONGEST] for chunks in seen.chunks],
+        "chunks": [[chunk_values(each) for each in chunks if each.start < LONGEST] for chunks in seen.chunks],
         "gold": [[each.question, each.state, each.rule, each.pieces] for each in seen.gold],
     }
-
-
-def _chunk(chunk: SeenChunk) -> list[Any]:
-    return [chunk.start, chunk.end, list(chunk.flags), *(text[:READ] for text in chunk.extra)]
 
 
 def _index(view: CorpusView, places: dict[int, tuple[int, int]]) -> dict[str, Any]:

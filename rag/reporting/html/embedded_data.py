@@ -10,10 +10,11 @@ import gzip
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag.analysis.chunk_structure import SeenChunk
 from rag.reporting.html.view_model import Explorer, GoldChunks, Passage, Shown
 from rag.reporting.terminal.passages import joined_ranges
 
@@ -31,8 +32,6 @@ PLAIN = 100_000
 """Characters up to which a block is plain JSON, readable in the page's source."""
 METADATA, LONGEST = 6, 200
 """Entries of a document's metadata that are shown, and characters of each."""
-READ = 4_000
-"""Characters that are shown of a text that an index reads besides a chunk."""
 COMPRESSION = 9
 
 
@@ -62,6 +61,11 @@ def block(content: Any) -> str:
     return text
 
 
+def chunk_values(chunk: SeenChunk) -> list[Any]:
+    """A chunk in a page: start, end, flags, and what an index reads besides."""
+    return [chunk.start, chunk.end, list(chunk.flags), *chunk.extra]
+
+
 def pack(explorer: Explorer, budget: int = BUDGET) -> Packed:
     """Pack an explorer whose trials are in order of importance; as many as fit into the budget keep their passages."""
     keep = len(explorer.trials)
@@ -88,19 +92,18 @@ def _packed(explorer: Explorer, shown: Sequence[Shown]) -> Packed:
 def _ranges(explorer: Explorer, rankings: Sequence[str]) -> dict[str, set[tuple[int, int]]]:
     """The ranges of every document that passages and gold point to."""
     found: dict[str, set[tuple[int, int]]] = {}
-    passages = [passage for name in rankings for row in explorer.rankings[name].passages for passage in row if passage]
     gold = [place for question in explorer.questions for group in question.gold for place in group]
-    near = [
-        (one.document, chunk.start, chunk.end)
-        for name in rankings
-        for row in explorer.rankings[name].gold
-        for one in row
-        for chunk in one.chunks
-    ]
-    for doc, start, end in (*passages, *gold, *near):
+    for doc, start, end in (*_places(explorer, rankings), *gold):
         if doc in explorer.documents:
             found.setdefault(doc, set()).add((max(start, 0), max(end, 0)))
     return found
+
+
+def _places(explorer: Explorer, rankings: Iterable[str]) -> Iterator[Passage]:
+    """The passages of some rankings, and their chunks at the gold."""
+    for ranked in (explorer.rankings[name] for name in rankings):
+        yield from (passage for row in ranked.passages for passage in row if passage)
+        yield from ((one.document, each.start, each.end) for row in ranked.gold for one in row for _, each in one.chunks)
 
 
 def _texts(explorer: Explorer, ranges: Mapping[str, set[tuple[int, int]]]) -> dict[str, Any]:
@@ -172,11 +175,7 @@ def _question(
 
 
 def _near(gold: GoldChunks, numbers: Mapping[str, int]) -> list[Any]:
-    """What is said, the number of the document, and the chunks."""
-    chunks = [
-        [chunk.start, chunk.end, chunk.rank, list(chunk.flags), *(text[:READ] for text in chunk.extra)] for chunk in gold.chunks
-    ]
-    return [gold.said, numbers.get(gold.document, -1), *chunks]
+    return [gold.said, numbers.get(gold.document, -1), *([rank, *chunk_values(chunk)] for rank, chunk in gold.chunks)]
 
 
 def _numbers(rows: Sequence[Sequence[Passage | None]]) -> tuple[list[Passage], list[list[int]]]:
@@ -193,10 +192,7 @@ def _thousandths(value: float) -> int | None:
 
 def _characters(explorer: Explorer, shown: Collection[Shown]) -> int:
     """About how many characters of texts and answers these trials show."""
-    rankings = [explorer.rankings[name] for name in {trial.ranking for trial in shown} & set(explorer.rankings)]
-    gold = [one for ranked in rankings for row in ranked.gold for one in row]
-    named = {passage[0] for ranked in rankings for row in ranked.passages for passage in row if passage}
-    named |= {one.document for one in gold}
-    extra = sum(len(text[:READ]) for one in gold for chunk in one.chunks for text in chunk.extra)
+    rankings = {trial.ranking for trial in shown} & set(explorer.rankings)
+    named = {place[0] for place in _places(explorer, rankings)}
     answers = sum(len(answer) for trial in shown for answer in set(trial.answers))
-    return answers + extra + sum(len(explorer.documents.get(doc, "")) for doc in named)
+    return answers + sum(len(explorer.documents.get(doc, "")) for doc in named)

@@ -19,19 +19,7 @@ from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
 from rag.execution.store.store import Entry
 from rag.reporting.html import gold_chunks
 from rag.reporting.html.findings import Scored
-from rag.reporting.html.view_model import (
-    FAILED,
-    LOST,
-    NO_GOLD,
-    PARTLY,
-    SOLVED,
-    Explorer,
-    GoldChunks,
-    Passage,
-    Question,
-    Ranked,
-    Shown,
-)
+from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown
 
 WIDTH = 10
 """Passages per question and trial that are shown, the first ones."""
@@ -62,16 +50,12 @@ def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer 
 
 def _paired(shown: Sequence[Shown], trials: Sequence[PlannedTrial]) -> tuple[Shown, ...]:
     """The trials with the counterpart of the first one in second place: it differs in CUTTING, and in least else."""
-    first, *others = shown
     configs = {trial.trial_id: trial.trial.config for trial in trials}
-    own = configs[first.trial_id]
-    apart = {
-        place: {role for role in own if configs[other.trial_id].get(role) != own[role]} for place, other in enumerate(others)
-    }
-    cut = [place for place, roles in apart.items() if roles & CUTTING]
-    if cut:
-        others.insert(0, others.pop(min(cut, key=lambda place: len(apart[place] - CUTTING))))
-    return first, *others
+    own, *others = (configs[each.trial_id] for each in shown)
+    apart = [{role for role in own if other.get(role) != own[role]} for other in others]
+    cut = [place for place, roles in enumerate(apart, 1) if roles & CUTTING]
+    second = [min(cut, key=lambda place: len(apart[place - 1] - CUTTING))] if cut else []
+    return tuple(shown[place] for place in dict.fromkeys((0, *second, *range(len(shown)))))
 
 
 class _Reading:
@@ -91,22 +75,16 @@ class _Reading:
             chunks = self.entry(key)
             self.corpora[key] = corpus_of(chunks, trial.golden) if chunks else None
         corpus, entry = self.corpora[key], self.entry(trial.ends.ranking)
-        names = {document.doc_id: self.name(trial, document) for document in corpus.documents} if corpus else {}
         if not corpus or not entry:
             return None
-        rankings = rankings_of(entry)
-        ranked = _ranked(rankings.first(WIDTH), corpus, judged, list(names.values()))
-        gold = [self.gold(trial, row, corpus, rankings, ranked.found[row]) for row in range(len(rankings))]
-        return replace(ranked, gold=[[replace(one, document=names.get(one.document, "")) for one in row] for row in gold])
-
-    def gold(self, trial: PlannedTrial, row: int, corpus: Corpus, rankings: Rankings, found: Sequence[int]) -> list[GoldChunks]:
-        """The chunks at each group of gold of one question."""
-        groups = [group for group in trial.golden.examples[row].evidence if group.grade > 0]
-        ranks = {position: rank for position, (rank, _) in rankings.placed(row).items()} if groups else {}
-        return [
-            gold_chunks.chunks_at(corpus, group, ranks, rank, self.structure)
-            for group, rank in zip(groups, found, strict=False)
-        ]
+        names, rankings = {each.doc_id: self.name(trial, each) for each in corpus.documents}, rankings_of(entry)
+        ranked, gold = _ranked(rankings.first(WIDTH), corpus, judged, list(names.values())), []
+        for row, example in enumerate(trial.golden.examples):
+            ranks = {position: rank for position, (rank, _) in rankings.placed(row).items()}
+            groups = zip((group for group in example.evidence if group.grade > 0), ranked.found[row], strict=False)
+            near = [gold_chunks.chunks_at(corpus, group, ranks, rank, self.structure) for group, rank in groups]
+            gold.append([replace(one, document=names.get(one.document, "")) for one in near])
+        return replace(ranked, gold=gold)
 
     def name(self, trial: PlannedTrial, document: Document) -> str:
         """The name of a document, with its parser and redactor if its text is not that of the first trial's corpus."""

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rag.analysis.chunk_structure import SeenChunk
+
 SOLVED, PARTLY, LOST, NO_GOLD, FAILED = range(5)
 OUTCOMES = ("solved", "partly solved", "lost", "nothing to find", "failed")
 """Outcomes of a question within k: all evidence found, some, none; a question without evidence; no result."""
@@ -176,23 +178,12 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class NearChunk:
-    """A chunk near gold: its rank, 0 if it was not found, its flags, and what an index reads besides its characters."""
-
-    start: int
-    end: int
-    rank: int
-    flags: Sequence[str]
-    extra: Sequence[str]
-
-
-@dataclass(frozen=True)
 class GoldChunks:
-    """The chunks at one group of gold, and what is known of them, in words that follow the name of the trial."""
+    """Chunks at one group of gold with their ranks, 0 if not found; what is known of them, in words that follow a name."""
 
     said: str
     document: str = ""
-    chunks: tuple[NearChunk, ...] = ()
+    chunks: tuple[tuple[int, SeenChunk], ...] = ()
 
 
 @dataclass(frozen=True)

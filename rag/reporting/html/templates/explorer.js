@@ -63,7 +63,7 @@
     const answers = question.answers.length ? make("p", { class: "about" }, `Expected: ${question.answers.join(" / ")}`) : null;
     detail.replaceChildren(...[
       ...history, make("h3", {}, index.texts[row]), make("p", { class: "about" }, about), answers,
-      scores(row, question, trials), gold(question, texts, trials), ...near(question, texts, trials),
+      scores(row, question, trials), gold(question, texts, trials),
       make("div", { class: "sides" }, ...trials.map((trial, place) => side(row, question, texts, trials, place))),
     ].filter(Boolean));
   }
@@ -81,57 +81,28 @@
     return make("table", {}, make("caption", { class: "unseen" }, "Scores of this question"), head, make("tbody", {}, ...lines));
   }
 
-  function ranks(question, trials, group) {
-    return trials.map((trial, place) => {
-      const ranking = index.ranking[trial];
-      if (ranking < 0) return null;
-      const rank = (question.found[ranking] || [])[group];
-      return `${"AB"[place]}: ${rank ? `rank ${rank}` : "not found"}`;
-    }).filter(Boolean).join(", ");
-  }
-
   function gold(question, texts, trials) {
     if (!question.gold.length) return make("p", { class: "about" }, "The corpus holds nothing that answers this.");
     const lines = question.gold.map((group, number) => make("li", {},
       make("p", { class: "where" }, make("b", {}, question.gold.length > 1 ? `${number + 1}. ` : ""),
-        group.map(([doc, start, end]) => start < 0 ? `${texts.names[doc]} (whole)` : `${texts.names[doc]} ${start}–${end}`).join(" or "),
-        ` · ${ranks(question, trials, number)}`),
-      group[0] && group[0][1] >= 0 ? make("p", { class: "text" }, make("mark", {}, cut(texts, ...group[0]).slice(0, EXCERPT))) : null));
+        group.map(([doc, start, end]) => start < 0 ? `${texts.names[doc]} (whole)` : `${texts.names[doc]} ${start}–${end}`).join(" or ")),
+      group[0] && group[0][1] >= 0 ? make("p", { class: "text" }, make("mark", {}, cut(texts, ...group[0]).slice(0, EXCERPT))) : null,
+      near(question, texts, trials, number)));
     return make("div", {}, make("h4", {}, "Evidence"), make("ul", { class: "gold" }, ...lines));
   }
 
   // ------------------------------------------------------------------------------------------------ chunks at the gold
-  const nearOf = (question, trial, group) => index.ranking[trial] < 0 ? undefined : question.near[index.ranking[trial]][group];
-
-  function sentence(question, trials, group) {
-    const said = trials.map((trial, place) => `${"AB"[place]} ${(nearOf(question, trial, group) || ["is left out of the page"])[0]}`);
-    return `${question.gold.length > 1 ? `Evidence ${group + 1}: ` : ""}${said.join("; ")}.`;
+  // A sentence on one group of evidence, which opens to the chunks of both trials.
+  function near(question, texts, trials, group) {
+    const found = trials.map(trial => (question.near[index.ranking[trial]] || [])[group] || ["is left out of the page", -1]);
+    const said = `${question.gold.length > 1 ? `Evidence ${group + 1}: ` : ""}${found.map(([words], place) => `${"AB"[place]} ${words}`).join("; ")}.`;
+    if (found.every(one => one.length === 2)) return make("p", { class: "said" }, said);
+    return make("details", {}, make("summary", { class: "said" }, said), make("div", { class: "near" }, ...found.map(([, doc, ...chunks], place) =>
+      make("section", { "aria-label": `Chunks of ${"AB"[place]}` }, make("p", { class: "where" }, make("b", {}, "AB"[place]), ` ${texts.names[doc] ?? ""}`),
+        ...chunks.map(chunk => bordered(doc, chunk, question, texts))))));
   }
 
-  // The group of evidence whose ranks differ most; a rank counts as in a reciprocal rank.
-  function furthest(question, trials) {
-    const worth = (trial, group) => 1 / ((question.found[index.ranking[trial]] || [])[group] || Infinity);
-    const apart = question.gold.map((_, group) => Math.abs(worth(trials[0], group) - worth(trials[1], group)));
-    return apart.indexOf(Math.max(...apart));
-  }
-
-  // `said` is a group whose sentence is shown already.
-  function near(question, texts, trials, said) {
-    const drawn = new Set();
-    return question.gold.flatMap((_, group) => {
-      const found = trials.map(trial => nearOf(question, trial, group));
-      if (!found.some(one => one && one.length > 2)) return [];
-      const key = JSON.stringify(found.map(one => one && one.slice(1))), again = drawn.has(key);
-      drawn.add(key);
-      return [make("h4", {}, `Chunks at the evidence${question.gold.length > 1 ? ` ${group + 1}` : ""}`),
-        group === said ? "" : make("p", { class: "said" }, sentence(question, trials, group)),
-        again ? make("p", { class: "where" }, "The same chunks as above.") : make("div", { class: "near" }, ...found.map((one, place) => make("section", { "aria-label": `Chunks of ${"AB"[place]}` },
-          make("p", { class: "where" }, make("b", {}, "AB"[place]), one && one[1] >= 0 ? ` ${texts.names[one[1]]}` : ""),
-          ...(one ? one.slice(2) : []).map(chunk => bordered(one[1], chunk, question, texts)))))];
-    });
-  }
-
-  function bordered(doc, [start, end, rank, names, ...extra], question, texts) {
+  function bordered(doc, [rank, start, end, names, ...extra], question, texts) {
     const spans = marked(question, doc, start, end);
     return make("div", { class: spans.length ? "bordered" : "bordered beyond" },
       make("p", { class: "where" }, make("b", {}, rank ? `rank ${rank}` : "not found"), ` · ${start}–${end}`, ...flags(names)),
@@ -142,23 +113,24 @@
     .map(([, from, to]) => [Math.max(from - start, 0), Math.min(to, end) - start]);
 
   async function changes() {
-    const trials = chosen(), apart = row => score(trials[0], row) - score(trials[1], row);
-    const both = index.ids.map((_, row) => row).filter(row => trials.every(trial => score(trial, row) !== null) && apart(row) !== 0);
-    const parts = await Promise.all([[0, 1], [1, -1]].map(async ([better, sign]) => {
-      const rows = both.filter(row => sign === -1 ? apart(row) < 0 : apart(row) > 0).sort((a, b) => Math.abs(apart(b)) - Math.abs(apart(a)) || a - b);
-      const lines = await Promise.all(rows.slice(0, CHANGED).map(async row => change(row, await load(row), trials, apart(row))));
-      const shown = rows.length > CHANGED ? `, the first ${CHANGED}` : "";
-      return [make("h3", {}, `${"AB"[better]} is better: ${rows.length} ${rows.length === 1 ? "question" : "questions"}${shown}`), make("ul", { class: "changed" }, ...lines)];
+    const trials = chosen(), [apart, back] = [trials, [...trials].reverse()].map(([a, b]) => row => score(a, row) - score(b, row));
+    const known = index.ids.map((_, row) => row).filter(row => trials.every(trial => score(trial, row) !== null));
+    const parts = await Promise.all([apart, back].map(async (gain, place) => {
+      const rows = known.filter(row => gain(row) > 0).sort((a, b) => gain(b) - gain(a) || a - b), first = rows.slice(0, CHANGED);
+      const lines = await Promise.all(first.map(async row => change(row, await load(row), trials, apart(row))));
+      const said = `${"AB"[place]} is better: ${rows.length} ${rows.length === 1 ? "question" : "questions"}${rows.length > CHANGED ? `, the first ${CHANGED}` : ""}`;
+      return [make("h3", {}, said), make("ul", { class: "changed" }, ...lines)];
     }));
     if (chosen().every((trial, place) => trial === trials[place])) at("changed").replaceChildren(...parts.flat());
   }
 
   function change(row, [question, texts], trials, apart) {
-    const group = furthest(question, trials), drawn = make("details", {}, make("summary", {}, "Chunks at the gold, A and B side by side"));
-    drawn.addEventListener("toggle", () => { if (drawn.open && drawn.childElementCount === 1) drawn.append(...near(question, texts, trials, group).filter(Boolean)); });
     const figures = `${index.column} A ${figure(score(trials[0], row))}, B ${figure(score(trials[1], row))}: ${figure(apart, true)}`;
+    const [first, second] = trials.map(trial => question.found[index.ranking[trial]] || []);
+    // The first group of evidence that has other ranks, or the first one.
+    const group = Math.max(0, question.gold.findIndex((_, group) => first[group] !== second[group]));
     return make("li", {}, make("p", { class: "ask" }, index.texts[row]), make("p", { class: "where" }, `${index.ids[row]} · ${figures}`),
-      ...(question.gold.length ? [make("p", { class: "said" }, sentence(question, trials, group)), drawn] : []));
+      question.gold.length ? near(question, texts, trials, group) : "");
   }
 
   function passagesOf(question, trial) {
