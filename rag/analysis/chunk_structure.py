@@ -50,7 +50,10 @@ class Structure:
         last, besides = start + len(text.rstrip()) - 1, extra(text, read)
         above = bisect_right(self.headings, last, key=lambda piece: piece[0]) - 1
         rows = list(self._rows(start, end, besides))
-        found = {HEADING: above >= 0 and last < self.headings[above][1], BARE: not all(named for _, named in rows)}
+        found = {
+            HEADING: start <= last and above >= 0 and last < self.headings[above][1],
+            BARE: not all(named for _, named in rows),
+        }
         kept = [row.start for row, named in rows if named and start <= row.start and row.end <= end]
         return SeenChunk(start, end, [*flags, *(name for name, has in found.items() if has)], besides, kept)
 
