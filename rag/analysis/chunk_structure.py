@@ -71,5 +71,5 @@ def extra(quote: str, read: str) -> tuple[str, ...]:
     """What an index reads above and below a chunk; its whole text if that does not hold the chunk; () if it is the chunk."""
     if read == quote:
         return ()
-    before, found, after = read.partition(quote)
+    before, found, after = read.rpartition(quote)
     return (before.strip(), after.strip()) if found else (read,)
