@@ -26,19 +26,19 @@ def chunks_at(
     spans = [Span(pieces[0].doc_id, pieces[0].start, pieces[-1].end) for pieces in map(spans_of, group.alternatives) if pieces]
     held = {span: at for span in spans if (at := _positions(corpus, span))}
     if not held:
-        whole = any(isinstance(place, str) for place in group.alternatives)
-        return GoldChunks(f"{found}, a whole document" if whole else f"{found}, which is in no chunk")
+        document = any(isinstance(place, str) for place in group.alternatives)
+        return GoldChunks(f"{found}, {'a whole document' if document else 'which is in no chunk'}")
     span = min(held, key=lambda one: min(ranks.get(at, inf) for at in held[one]))
     row = int(corpus.doc[held[span][0]])
     around = range(max(held[span][0] - 1, 0), min(held[span][-1] + 2, len(corpus)))
     own = structure(corpus.documents[row].text)
     near = [(ranks.get(at, 0), own.seen(corpus, at)) for at in around if int(corpus.doc[at]) == row]
-    inside = [
-        chunk for _, chunk in sorted(near, key=lambda pair: pair[0] or inf) if chunk.start < span.end and chunk.end > span.start
-    ]
-    whole_ones = [chunk for chunk in inside if chunk.start <= span.start and span.end <= chunk.end]
-    facts = _facts(whole_ones[:1] or inside, "whole in" if whole_ones else "cut into" if inside[1:] else "in part in")
-    return GoldChunks(", ".join((found, *facts)), span.doc_id, tuple(near[:MOST]))
+    inside = [one for one in sorted(near, key=lambda one: one[0] or inf) if one[1].start < span.end and one[1].end > span.start]
+    whole = [one for one in inside if one[1].start <= span.start and span.end <= one[1].end][:1]
+    part = "whole in" if whole else "cut into" if inside[1:] else "in part in"
+    other = [f"which {f'has rank {own_rank}' if own_rank else 'is not found'}" for own_rank, _ in whole if own_rank != rank]
+    facts = _facts([chunk for _, chunk in whole or inside], part)
+    return GoldChunks(", ".join((found, next(facts), *other, *facts)), span.doc_id, tuple(near[:MOST]))
 
 
 def _positions(corpus: Corpus, span: Span) -> list[int]:

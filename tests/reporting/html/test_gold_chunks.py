@@ -44,7 +44,15 @@ def found(*places: Place, ranks: dict[int, int] | None = None, rank: int = 0, co
 )
 def test_the_facts_of_a_place(place: Place, said: str, shown: int) -> None:
     assert found(place) == (f"does not find the gold, {said}", [0] * shown)
-    assert found(place, rank=7)[0] == f"finds the gold at rank 7, {said}"
+    ranks = dict.fromkeys(range(len(CORPUS)), 7)
+    assert found(place, ranks=ranks, rank=7)[0] == f"finds the gold at rank 7, {said}"
+
+
+def test_a_chunk_with_the_whole_gold_that_is_not_the_one_found_is_named() -> None:
+    spans = [Span("b.md", 0, 40), Span("b.md", 20, 60)]
+    over, gold = Corpus.of([B], spans), Span("b.md", 25, 45)
+    for ranks, said in (({0: 1, 1: 3}, "which has rank 3"), ({0: 1}, "which is not found")):
+        assert found(gold, ranks=ranks, rank=1, corpus=over)[0].endswith(f"rank 1, whole in a chunk of 40 characters, {said}")
 
 
 def test_the_alternative_with_the_best_rank_is_shown_with_the_ranks_of_its_chunks() -> None:
