@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import DIGITS, NOTHING, Rankings, merged
@@ -36,12 +37,16 @@ def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
     return Corpus.of(documents, spans)
 
 
-def passages(writer: PassageText, corpus: Corpus) -> Corpus:
-    """The chunks with the texts that indexes, embedder and reranker read; ConfigError unless there is one text per chunk."""
-    texts = tuple(writer.texts(corpus))
-    if len(texts) != len(corpus):
-        raise ConfigError("passage", f"gave {len(texts)} texts for {len(corpus)} chunks", "one text per chunk is needed")
-    return replace(corpus, indexed=texts)
+def passages(writer: PassageText, corpus: Corpus) -> tuple[Corpus, list[str], Spent]:
+    """The chunks with the texts that indexes, embedder and reranker read, why a model was of no help, and what it took.
+
+    ConfigError unless there is one text per chunk.
+    """
+    written = getattr(writer, "written", lambda chunks: [(text, "", Spent()) for text in writer.texts(chunks)])(corpus)
+    if len(written) != len(corpus):
+        raise ConfigError("passage", f"gave {len(written)} texts for {len(corpus)} chunks", "one text per chunk is needed")
+    spent = sum((took for _, _, took in written), Spent())
+    return replace(corpus, indexed=tuple(text for text, _, _ in written)), [why for _, why, _ in written if why], spent
 
 
 def embed_documents(embedder: Embedder, texts: Sequence[str]) -> Vectors:
