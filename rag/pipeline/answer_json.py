@@ -62,11 +62,11 @@ def found_passages(corpus: Corpus, trace: Trace, k: int) -> list[FoundPassage]:
 def holder(found: Sequence[ChunkText], shown: ChunkText) -> int | None:
     """The number, from 0, of the passage that `shown` is or is a part of; None if there is none."""
     whole = [
-        (one["start"], number)
+        (one["start"], -one["end"], number)
         for number, one in enumerate(found)
         if one["doc_id"] == shown["doc_id"] and one["start"] <= shown["start"] and shown["end"] <= one["end"]
     ]
-    return max(whole)[1] if whole else None
+    return max(whole)[2] if whole else None
 
 
 def places_by_step(trace: Trace) -> Places:

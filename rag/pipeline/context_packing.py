@@ -60,10 +60,10 @@ def _touching(positions: Iterable[int], corpus: Corpus) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class Packed:
-    """Passages in a prompt, with their texts (the last may be cut), and chunks without room.
+    """Passages in a prompt, with their texts (the last may be cut), and passages without room.
 
-    `read` are the first chunks of the passages. `chunks` are the passages as they are shown: the span of one that was cut ends
-    with its text.
+    `read` and `left_out` hold the first chunk of each. `chunks` are the passages as they are shown: the span of one that was
+    cut ends with its text.
     """
 
     read: Hits
@@ -96,7 +96,7 @@ def pack(found: Sequence[Passage], corpus: Corpus, tokens: int | None) -> Packed
 
 def _packed(shown: Sequence[tuple[Passage, Chunk]], others: Sequence[Passage]) -> Packed:
     read = {position for passage, _ in shown for position in passage.positions}
-    left = [(position, one.score) for one in others for position in one.positions if position not in read]
+    left = [(min(one.positions), one.score) for one in others if read.isdisjoint(one.positions)]
     chunks = tuple(chunk for _, chunk in shown)
     starts = tuple((min(passage.positions), passage.score) for passage, _ in shown)
     return Packed(starts, chunks, tuple(chunk.text for chunk in chunks), tuple(left))

@@ -26,10 +26,10 @@ class Screened:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request, its passages, and the chunks without room. A question on which a screen abstains has no request.
+    """A request, its passages, and the passages without room. A question on which a screen abstains has no request.
 
-    `read` are the first chunks of the passages, `chunks` the passages as they are shown: one of several chunks ends with the
-    last of them, one that was cut ends with its text. `recalled` is the part of the conversation
+    `read` and `left_out` hold the first chunk of each, `chunks` the passages as they are shown: one of several chunks ends with
+    the last of them, one that was cut ends with its text. `recalled` is the part of the conversation
     that is shown, with the tokens and cost of making it.
     """
 

@@ -52,7 +52,7 @@ def _left_out(pipeline: Pipeline, prepared: Prepared, found: Sequence[Passage]) 
             quarantined.setdefault(finding.passage, []).append(f"{finding.source}: {finding.what}")
     for one in found:
         chunk = one.chunk(pipeline.corpus)
-        if chunk.chunk_id in quarantined or without_room.issuperset(one.positions):
+        if chunk.chunk_id in quarantined or min(one.positions) in without_room:
             why = (
                 "quarantined by " + "; ".join(dict.fromkeys(quarantined[chunk.chunk_id]))
                 if chunk.chunk_id in quarantined

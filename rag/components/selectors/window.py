@@ -14,9 +14,6 @@ from rag.core.text.sentences import blocks, sentences
 MOST = 1000
 """The most sentences on one side: every hit takes memory for all of them."""
 
-Edges = tuple[list[int], list[int]]
-"""The starts and the ends of the sentences of a document."""
-
 
 class WindowSelector:
     """Reads `sentences` sentences before and behind every hit with it, as one passage.
@@ -36,7 +33,7 @@ class WindowSelector:
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
         """Every hit with the chunks of the sentences around it."""
-        known: dict[int, Edges] = self._known(corpus.documents, dict)
+        known: dict[int, tuple[list[int], list[int]]] = self._known(corpus.documents, dict)
 
         def around(position: int) -> tuple[int, int]:
             row = int(corpus.doc[position])
@@ -53,7 +50,8 @@ class WindowSelector:
         return rankings.widened(around, join=True)
 
 
-def _sentences(corpus: Corpus, row: int) -> Edges:
+def _sentences(corpus: Corpus, row: int) -> tuple[list[int], list[int]]:
+    """The starts and the ends of the sentences of a document, headings left out."""
     text, sections = corpus.documents[row].text, corpus.sections[row]
     found = (sentences(text, block) for block in blocks(text) if not headings.holds(sections, block[0]))
     every = list(chain.from_iterable(found))

@@ -164,12 +164,9 @@ class Chat:
         remarks(exchange.answer)
         pipeline, trace = self.session.pipeline, exchange.trace
         found = found_passages(pipeline.corpus, trace, pipeline.k)
-        labelled = passages_of_answer(found, answer_json(exchange.answer, trace.sought, pipeline.corpus))
-        passages(labelled)
-        without_room = {(hit.chunk.span.doc_id, hit.chunk.span.start) for hit in exchange.answer.left_out}
-        left_out = [one for one in labelled if one["label"] == "–" and (one["doc_id"], one["start"]) in without_room]
-        if left_out:
-            out.print(f"[dim]{len(left_out)} of these had no room in the prompt.[/dim]")
+        passages(passages_of_answer(found, answer_json(exchange.answer, trace.sought, pipeline.corpus)))
+        if exchange.answer.left_out:
+            out.print(f"[dim]{len(exchange.answer.left_out)} of these had no room in the prompt.[/dim]")
 
     def _config(self) -> None:
         parts = {role: node for role, node in redacted_json(self.config).items() if role not in OF_TRIALS}
