@@ -57,10 +57,10 @@ class Corpus:
         """The texts that indexes, embedder and reranker read, by position."""
         return self.texts if self.indexed is None else self.indexed
 
-    def chunk(self, position: int, end: int = 0) -> Chunk:
-        """The chunk at `position` as a record, and all that follows it up to the character `end`."""
+    def chunk(self, position: int, end: int | None = None) -> Chunk:
+        """The chunk at `position` as a record, or all from its first character up to the character `end` of its document."""
         document = self.documents[int(self.doc[position])]
-        span = Span(document.doc_id, int(self.start[position]), max(end, int(self.end[position])))
+        span = Span(document.doc_id, int(self.start[position]), int(self.end[position]) if end is None else end)
         first, last = self.sections_of(int(self.doc[position]), span.start, span.end)
         sections, blocks = self.sections[int(self.doc[position])][first : last + 1], document.blocks
         if blocks:

@@ -120,23 +120,14 @@ def _shortened(group: Sequence[Passage], corpus: Corpus, tokens: int) -> list[tu
             kept = tuple(position for position in kept if position != last)  # A text has no gap.
         if kept:
             end = max(ends[position] for position in kept)
-            shown.append((replace(passage, positions=kept), cut(corpus.chunk(min(kept), end), end)))
+            shown.append((replace(passage, positions=kept), corpus.chunk(min(kept), end)))
     return shown
-
-
-def cut(chunk: Chunk, end: int) -> Chunk:
-    """A chunk up to a character of its document; the chunk itself where it ends before."""
-    if end >= chunk.span.end:
-        return chunk
-    return replace(chunk, span=replace(chunk.span, end=end), text=chunk.text[: end - chunk.span.start])
 
 
 def hits(corpus: Corpus, scored: Sequence[tuple[int, float]], ends: Sequence[int] = ()) -> Ranking:
     """Positions with scores as passages; `ends` are their ends as shown, where one may be cut or hold several chunks."""
-    if not ends:
-        return tuple(Hit(corpus.chunk(position), score) for position, score in scored)
-    rows = zip(scored, ends, strict=True)
-    return tuple(Hit(cut(corpus.chunk(position, end), end), score) for (position, score), end in rows)
+    rows = zip(scored, ends or [None] * len(scored), strict=True)
+    return tuple(Hit(corpus.chunk(position, end), score) for (position, score), end in rows)
 
 
 def shown_chunks(corpus: Corpus, position: int, end: int) -> range:

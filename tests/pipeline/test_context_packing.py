@@ -12,7 +12,7 @@ from rag.core.rankings import Rankings
 from rag.core.records import Document, Span
 from rag.core.text.tokens import borders, count
 from rag.pipeline import context_packing
-from rag.pipeline.context_packing import Packed, cut, hits, passages
+from rag.pipeline.context_packing import Packed, hits, passages
 
 WORDS = "one two three four five six"
 """Six tokens."""
@@ -124,5 +124,3 @@ def test_passages_that_were_cut_are_given_back_as_they_were_shown() -> None:
     ends = [chunk.span.end for chunk in packed.chunks]
     assert [hit.chunk for hit in hits(corpus, packed.read, ends)] == list(packed.chunks)
     assert hits(corpus, packed.read)[0].chunk == corpus.chunk(1)
-    assert cut(corpus.chunk(1), 10_000) is not None
-    assert cut(corpus.chunk(1), corpus.chunk(1).span.end) == corpus.chunk(1)
