@@ -21,9 +21,9 @@ Vectors differ in their last bits with the machine and the batch; a leaderboard 
 class Rankings:
     """One ranking per row, best first: (-score, position), no position twice, the end filled with (NOTHING, -inf).
 
-    `positions` int32 and `scores` float64, both of shape (questions, width). If a selector added neighbours, `ranks` is int32
-    of that shape and ascending: neighbours have rank and score of their hit, and follow it in reading order. A rank is missing
-    if its hit and all its neighbours have better ranks. If `ranks` is None, rank = column + 1. `joined` flags chunks that are
+    `positions` int32 and `scores` float64, both of shape (questions, width). If a selector added chunks to hits, `ranks` is
+    int32 of that shape and ascending: these have rank and score of their hit, and follow it in reading order. A rank is missing
+    if its hit and all that was added to it have better ranks. If `ranks` is None, rank = column + 1. `joined` flags chunks that are
     shown as one passage with the flagged chunks of their rank that they touch; None if every chunk is a passage.
     """
 

@@ -26,7 +26,7 @@ class Judged(ArrayTable, Judgements):
 
     If all gold of a question is whole documents, its items are documents: the ranking of chunks becomes a ranking of documents
     by first occurrence, and `chars_seen` and `chars_read` at a document's rank count the chunks up to and including the first
-    one of that document. Otherwise items are hits, each with the neighbours that a selector added after it, which share the
+    one of that document. Otherwise items are hits, each with the chunks that a selector added to it, which share the
     rank of their hit. Any chunk of a whole gold document satisfies its group.
 
     An item is relevant if one of its chunks is: the chunk shares at least `coverage` of the shorter of the two with a gold

@@ -126,8 +126,8 @@ def _shortened(group: Sequence[Passage], corpus: Corpus, tokens: int) -> list[tu
 
 def hits(corpus: Corpus, scored: Sequence[tuple[int, float]], ends: Sequence[int] = ()) -> Ranking:
     """Positions with scores as passages; `ends` are their ends as shown, where one may be cut or hold several chunks."""
-    rows = zip(scored, ends or [None] * len(scored), strict=True)
-    return tuple(Hit(corpus.chunk(position, end), score) for (position, score), end in rows)
+    shown: Sequence[int | None] = ends or [None] * len(scored)
+    return tuple(Hit(corpus.chunk(position, end), score) for (position, score), end in zip(scored, shown, strict=True))
 
 
 def shown_chunks(corpus: Corpus, position: int, end: int) -> range:
