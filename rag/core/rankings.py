@@ -23,8 +23,8 @@ class Rankings:
 
     `positions` int32 and `scores` float64, both of shape (questions, width). If a selector added chunks to hits, `ranks` is
     int32 of that shape and ascending: these have rank and score of their hit, and follow it in reading order. A rank is missing
-    if its hit and all that was added to it have better ranks. If `ranks` is None, rank = column + 1. `joined` flags chunks that are
-    shown as one passage with the flagged chunks of their rank that they touch; None if every chunk is a passage.
+    if its hit and all that was added to it have better ranks. If `ranks` is None, rank = column + 1. `joined` flags chunks that
+    are shown as one passage with the flagged chunks of their rank that they touch; None if every chunk is a passage.
     """
 
     positions: NDArray[np.int32]

@@ -70,7 +70,7 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
 class _Hits:
     """All hits in one row, question after question, best first. The place `len(hits)` stands for "no hit".
 
-    `first` is the place of the first hit of the same question, `rank` the rank of a hit, which its neighbours share, and
+    `first` is the place of the first hit of the same question, `rank` the rank of a hit and of the chunks added to it, and
     `fresh` marks the first hit of each rank.
     """
 
@@ -115,7 +115,7 @@ class _Items:
 
     @classmethod
     def of(cls, hits: _Hits, new_document: Flags, by_document: Flags) -> "_Items":
-        """Items are new documents for questions `by_document`, else hits with their neighbours."""
+        """Items are new documents for questions `by_document`, else hits with the chunks added to them."""
         own = by_document[hits.question]
         rank = np.where(own, hits.running(new_document.astype(np.int64)), hits.rank)
         start = np.flatnonzero(np.where(own, new_document, hits.fresh))

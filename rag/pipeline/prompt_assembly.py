@@ -43,7 +43,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Reading:
-    """The parts that lay out a prompt of the first `k` hits, each with the neighbours that a selector added.
+    """The parts that lay out a prompt of the first `k` hits, each with the chunks that a selector added.
 
     `pinned` documents go in whole; `context_tokens` limits the contexts, None for no limit.
     """
@@ -57,7 +57,7 @@ class Reading:
     pinned: tuple[Document, ...] = ()
 
     def screen(self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus) -> list[Screened]:
-        """Screen the first k hits of every question and their neighbours; a quarantined passage is not replaced by another."""
+        """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
         return screen(self.screens, queries, rankings.first(self.k), corpus)
 
     def prepare(
