@@ -17,7 +17,7 @@ from rag.bundle.presets import components_in, runtime_of
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.config.moved import new_name
-from rag.config.validation import check_fusion, check_typed
+from rag.config.validation import check_together, check_typed
 from rag.core.errors import UserError
 from rag.core.roles import LOADER_PARTS, has_methods, protocols
 from rag.execution.graph.open_pipeline import SINGLE
@@ -169,7 +169,7 @@ def check_roles(config: Mapping[str, Any], components: Components, where: str) -
         for group in SEVERAL:
             for name, node in config[group].items():
                 components.role(group, node, f"{group}.{name}")
-        check_fusion(components, config)
+        check_together(components, config)
         check_typed(components, config)
     except UserError as error:
         raise refused(f"{where}: {error.where}", error.what, error.remedy) from error

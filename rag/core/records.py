@@ -175,7 +175,7 @@ class Answer:
     """The reply to a question, and its contexts, numbered from 1.
 
     `abstained`: the reply declines to answer; `sought` is the search, `left_out` are retrieved passages that the model was not
-    shown.
+    shown, each by its first chunk.
     """
 
     query: Query

@@ -155,7 +155,7 @@ def check_reranker(reranker: Reranker) -> None:
 
 
 def check_selector(selector: Selector) -> None:
-    """Hits are dropped, or widened if `widens` is True, or get new scores if `reorders` is True; inputs stay unchanged."""
+    """Hits are dropped, widened if `widens` is True, or ordered anew if `reorders` is True; the inputs stay unchanged."""
     text = "# A\none two\n# B\nthree four\nfive six\n## C\nseven"
     cuts = [Span("d", start, min(start + 6, len(text))) for start in range(0, len(text), 6)]
     corpus = Corpus.of([Document("d", text)], cuts)
@@ -171,10 +171,7 @@ def check_selector(selector: Selector) -> None:
         if getattr(selector, "widens", False):
             law({position for position, _ in given} <= {position for position, _ in hits}, "a widening selector loses no hit")
         elif getattr(selector, "reorders", False):
-            law(
-                {position for position, _ in given} == {position for position, _ in hits},
-                "a reordering selector keeps all hits",
-            )
+            law({position for position, _ in given} == {position for position, _ in hits}, "a new order keeps all hits")
         else:
             law(set(hits) <= set(given), "nothing is added, and no score changes")
     law(same(selector.select(rankings, corpus), found), "the same rankings give the same selection")

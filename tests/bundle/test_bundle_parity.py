@@ -44,6 +44,8 @@ PIPELINES = {
     "diverse": "reranker=mmr",
     "neighbours": "selector=neighbours chunker=sentence",
     "editions": "selector=editions",
+    "sections": "selector=[mmr,parents] selector.parents.size=90 chunker=sentence guard=[scan]",
+    "windows": "selector=[window,score_floor] chunker=sentence context_tokens=40",
     "titles": "passage=titled reranker=mmr",
     "rows": "passage=row selector=figures",
     "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60",

@@ -209,11 +209,11 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Selector(Protocol):
-    """Drops hits, adds their neighbours (`widens = True`) or gives hits new scores (`reorders = True`).
+    """Drops hits, orders them, or adds chunks to them. A trial may have a list; each gets the rankings of the one before it.
 
-    A trial may have a list of them; each gets the rankings of the one before it.
+    A class says `reorders = True` or `widens = True`; one that orders comes before those that add chunks.
     """
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
-        """Fewer hits (`Rankings.where`), or all hits and neighbours with the rank and the score of their hit."""
+        """Fewer hits (`Rankings.where`), all with new scores (`rescored`), or chunks added to them (`widened`)."""
         ...

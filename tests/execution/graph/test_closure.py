@@ -180,7 +180,7 @@ def test_code_outside_of_a_key_is_noticed(ran: Ran, monkeypatch: pytest.MonkeyPa
     assert unkeyed(made.graph, ran) == {("fuse", "rag.reporting.terminal.output")}
 
 
-ENTRY = '    return Entry({"positions": rankings.positions, "scores": rankings.scores, **ranks})\n'
+ENTRY = '    return Entry({"positions": rankings.positions, "scores": rankings.scores, **more})\n'
 ROLLED = f"    import numpy as np\n{ENTRY.replace('rankings.positions', 'np.roll(rankings.positions, 5, axis=1)')}"
 
 
