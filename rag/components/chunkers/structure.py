@@ -1,0 +1,187 @@
+"""The places where a text may be cut, by level: sections, blocks, items and rows, lines, sentences, words."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from rag.core import headings
+from rag.core.text.layout import Part, parts
+from rag.core.text.sentences import Piece, sentences, trimmed
+from rag.core.text.sentences import blocks as lines
+from rag.core.text.tables import Table, tables
+
+ITEM = re.compile(r"^[ \t]*(?P<mark>[-*+]|\d{1,9}[.)])(?=\s|\Z)", re.MULTILINE)
+WORD = re.compile(r"(?<=\s)\S")
+REFERENCE = re.compile(r"\[\^[^\]\s]{1,100}\]")
+AUTHOR = re.compile(r"(?:[—–―]|--?[ -])[^\n\r]{1,200}")
+"""The line below a quote that names its author."""
+COLON = (":", "：")
+INTRODUCED = ("list", "table", "code", "quote")
+"""The blocks that a paragraph with a colon at its end introduces."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A text and the places where its pieces are cut; those of a level are ascending.
+
+    `marked` are the places of the levels up to items and rows; lines, sentences and words are found when they are needed.
+    `bonds` are stretches (a, b) without a cut behind a, up to and including b: headings with the start of the text below, the
+    header of a table with the start of its first row. `kept` are tables, quotes and code with their headings and captions.
+    `groups` are the edges of the groups of rows that become chunks, `rows` the edges of all rows.
+    """
+
+    text: str
+    marked: tuple[list[int], ...]
+    bonds: list[Piece]
+    kept: list[Piece]
+    groups: list[int]
+    rows: list[int]
+
+    @classmethod
+    def of(cls, text: str, size: int, rows: int | None) -> "Structure":
+        """The structure of a text, with groups of `rows` rows, or None for no groups. Bonds are shorter than `size`."""
+        blocks, found = parts(text), tables(text)
+        headed = _headed(blocks, size)
+        below = ((table.part.start, table.rows[0].start) for table in found if table.rows)
+        bonds = sorted([*headed, *((start, body) for start, body in below if body - start < size)])
+        kept = _kept(text, blocks, found, {body: start for start, body in headed})
+        starts = {block.start for block in blocks}
+        loose = {start for start in starts.union(start for start, _ in kept) if not _inside(kept, start)}
+        items = starts.union(_items(text, blocks), (row.start for table in found for row in table.rows[1:]))
+        edges = [_row_edges(found, kept, [*sorted(starts), len(text)], count) if count else [] for count in (rows, 1)]
+        levels = [*_sections(text, blocks, headed), loose.difference(_belonging(text, blocks)), edges[0], loose, items]
+        return cls(text, tuple(sorted(places) for places in levels), bonds, kept, *edges)
+
+    @property
+    def depth(self) -> int:
+        """The number of levels."""
+        return len(self.marked) + 3
+
+    def parts(self, piece: Piece, level: int) -> Iterator[Piece]:
+        """The parts of a piece between the places of a level, without white space at their edges."""
+        start, end = piece
+        if level == self.depth - 1:
+            inside = [match.start() for match in WORD.finditer(self.text, start + 1, end)]
+        else:
+            places = (
+                self._lines
+                if level == len(self.marked)
+                else self._sentences
+                if level > len(self.marked)
+                else self.marked[level]
+            )
+            inside = places[bisect_right(places, start) : bisect_left(places, end)]
+        for part in pairwise([start, *(place for place in inside if not _inside(self.bonds, place)), end]):
+            first, last = trimmed(self.text, *part)
+            if first < last:
+                yield first, last
+
+    def keeps(self, piece: Piece) -> bool:
+        """True if a piece is part of a block that is kept."""
+        number = bisect_right(self.kept, piece[0], key=lambda stretch: stretch[0])
+        return bool(number) and piece[1] <= self.kept[number - 1][1]
+
+    def group_end(self, start: int) -> int:
+        """The end of the group of rows, or of the text without groups, that a piece which begins at `start` may reach."""
+        number = bisect_right(self.groups, start)
+        return self.groups[number] if number < len(self.groups) else len(self.text)
+
+    def row_before(self, place: int) -> int:
+        """The last edge of a row up to a place, 0 if there is none."""
+        number = bisect_right(self.rows, place)
+        return self.rows[number - 1] if number else 0
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [start for start, _ in lines(self.text)]
+
+    @cached_property
+    def _sentences(self) -> list[int]:
+        return [start for line in lines(self.text) for start, _ in sentences(self.text, line)]
+
+
+def _inside(stretches: Sequence[Piece], place: int) -> bool:
+    """True if a place is behind the start of a stretch, and not behind its end."""
+    number = bisect_left(stretches, place, key=lambda stretch: stretch[0])
+    return bool(number) and place <= stretches[number - 1][1]
+
+
+def _headed(blocks: Sequence[Part], size: int) -> list[Piece]:
+    """The start of headings that follow each other, and of the text below, as far as the headings are shorter than `size`."""
+    found: list[Piece] = []
+    body: int | None = None
+    for block in reversed(blocks):
+        if block.kind != "heading":
+            body = block.start
+        elif body is not None and body - block.start < size:
+            if found and found[-1][1] == body:
+                found.pop()
+            found.append((block.start, body))
+    return found[::-1]
+
+
+def _sections(text: str, blocks: Sequence[Part], headed: Sequence[Piece]) -> list[set[int]]:
+    """The starts of sections by depth, outermost first; headings that follow each other start the outermost one of theirs."""
+    sections = headings.sections(text)
+    depths: dict[int, int] = {}
+    for block in blocks:
+        if block.kind == "heading":
+            number = bisect_right(headed, block.start, key=lambda stretch: stretch[0])
+            start = headed[number - 1][0] if _inside(headed, block.start) else block.start
+            depth = headings.above(sections, block.start).depth
+            depths[start] = min(depth, depths.get(start, depth))
+    return [{start for start, own in depths.items() if own == depth} for depth in sorted(set(depths.values()))]
+
+
+def _kept(text: str, blocks: Sequence[Part], found: Sequence[Table], heads: Mapping[int, int]) -> list[Piece]:
+    """Tables with captions, quotes with authors, and code; each with the headings above it, by the start of their text."""
+    captions = {table.part.start: table.caption for table in found if table.caption}
+    kept = []
+    for block, following in pairwise([*blocks, None]):
+        if block is None or block.kind not in ("table", "code", "quote"):
+            continue
+        first, last = captions.get(block.start, (block.start, block.end))
+        start, end = min(first, block.start), max(last, block.end)
+        if following and _names_author(text, block, following):
+            end = following.end
+        kept.append((heads.get(start, start), end))
+    return kept
+
+
+def _belonging(text: str, blocks: Sequence[Part]) -> Iterator[int]:
+    """The starts of blocks that belong to the one above: footnotes, and what a colon introduces."""
+    referred: set[str] = set()
+    for block, following in pairwise(blocks):
+        if block.kind != "footnote":
+            referred = set(REFERENCE.findall(text, block.start, block.end))
+        introduced = block.kind == "text" and following.kind in INTRODUCED and text[block.end - 1] in COLON
+        if introduced or (
+            following.kind == "footnote" and referred.intersection(REFERENCE.findall(text, following.start, following.end))
+        ):
+            yield following.start
+
+
+def _names_author(text: str, block: Part, following: Part) -> bool:
+    return block.kind == "quote" and following.kind == "text" and bool(AUTHOR.fullmatch(text, following.start, following.end))
+
+
+def _items(text: str, blocks: Sequence[Part]) -> Iterator[int]:
+    """The starts of the outermost items of lists."""
+    for block in blocks:
+        if block.kind == "list":
+            indent = block.start - text.rfind("\n", 0, block.start)
+            for item in ITEM.finditer(text, block.start, block.end):
+                if item.start("mark") - item.start() <= indent:
+                    yield item.start("mark")
+
+
+def _row_edges(found: Sequence[Table], kept: Sequence[Piece], starts: Sequence[int], count: int) -> list[int]:
+    """The edges of groups of `count` rows; the first begins with what is kept with its table, the last ends before a block."""
+    edges: list[int] = []
+    for table in found:
+        start, end = kept[bisect_right(kept, table.part.start, key=lambda stretch: stretch[0]) - 1]
+        edges += [start, *(row.start for row in table.rows[count::count]), starts[bisect_left(starts, end)]]
+    return edges
