@@ -1,7 +1,7 @@
 """Cuts where neighbouring sentences differ most in meaning, by the vectors of an embedder.
 
-Kamradt 2023, "5 Levels of Text Splitting", level 4; LlamaIndex has it as SemanticSplitterNodeParser. Chunks of both can have any
-length; here they have limits.
+Kamradt 2023, "5 Levels of Text Splitting", level 4; LlamaIndex has it as SemanticSplitterNodeParser. Chunks of both can
+have any length; here they have limits.
 """
 
 from bisect import bisect_left, bisect_right

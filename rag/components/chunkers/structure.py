@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,7 +19,9 @@ REFERENCE = re.compile(r"\[\^[^\]\s]{1,100}\]")
 AUTHOR = re.compile(r"(?:[—–―]|--?[ -])[^\n\r]{1,200}")
 """The line below a quote that names its author."""
 COLON = (":", "：")
-INTRODUCED = ("list", "table", "code", "quote")
+KEPT = ("table", "code", "quote")
+"""The blocks that lose their meaning when they are cut."""
+INTRODUCED = ("list", *KEPT)
 """The blocks that a paragraph with a colon at its end introduces."""
 
 
@@ -29,7 +31,7 @@ class Structure:
 
     `marked` are the places of the levels up to items and rows; lines, sentences and words are found when they are needed.
     `bonds` are stretches (a, b) without a cut behind a, up to and including b: headings with the start of the text below, the
-    header of a table with the start of its first row. `kept` are tables, quotes and code with their headings and captions.
+    header of a table with the start of its first row. `kept` are the blocks of some kinds with their headings and captions.
     `groups` are the edges of the groups of rows that become chunks, `rows` the edges of all rows.
     """
 
@@ -41,19 +43,21 @@ class Structure:
     rows: list[int]
 
     @classmethod
-    def of(cls, text: str, size: int, rows: int | None) -> "Structure":
-        """The structure of a text, with groups of `rows` rows, or None for no groups. Bonds are shorter than `size`."""
+    def of(cls, text: str, size: int, kept: Collection[str], rows: int | None) -> "Structure":
+        """The structure of a text; bonds are shorter than `size`, groups have `rows` rows, and None makes no groups."""
         blocks, found = parts(text), tables(text)
         headed = _headed(blocks, size)
         below = ((table.part.start, table.rows[0].start) for table in found if table.rows)
         bonds = sorted([*headed, *((start, body) for start, body in below if body - start < size)])
-        kept = _kept(text, blocks, found, {body: start for start, body in headed})
+        kinds = dict(_stretches(text, blocks, found, {body: start for start, body in headed}))
+        stretches = list(kinds)
         starts = {block.start for block in blocks}
-        loose = {start for start in starts.union(start for start, _ in kept) if not _inside(kept, start)}
+        loose = {start for start in starts.union(start for start, _ in stretches) if not _inside(stretches, start)}
         items = starts.union(_items(text, blocks), (row.start for table in found for row in table.rows[1:]))
-        edges = [_row_edges(found, kept, [*sorted(starts), len(text)], count) if count else [] for count in (rows, 1)]
+        edges = [_row_edges(found, stretches, [*sorted(starts), len(text)], count) if count else [] for count in (rows, 1)]
         levels = [*_sections(text, blocks, headed), loose.difference(_belonging(text, blocks)), edges[0], loose, items]
-        return cls(text, tuple(sorted(places) for places in levels), bonds, kept, *edges)
+        uncut = [stretch for stretch, kind in kinds.items() if kind in kept]
+        return cls(text, tuple(sorted(places) for places in levels), bonds, uncut, *edges)
 
     @property
     def depth(self) -> int:
@@ -136,19 +140,22 @@ def _sections(text: str, blocks: Sequence[Part], headed: Sequence[Piece]) -> lis
     return [{start for start, own in depths.items() if own == depth} for depth in sorted(set(depths.values()))]
 
 
-def _kept(text: str, blocks: Sequence[Part], found: Sequence[Table], heads: Mapping[int, int]) -> list[Piece]:
-    """Tables with captions, quotes with authors, and code; each with the headings above it, by the start of their text."""
+def _stretches(
+    text: str, blocks: Sequence[Part], found: Sequence[Table], heads: Mapping[int, int]
+) -> Iterator[tuple[Piece, str]]:
+    """Tables with captions, quotes with authors, and code, each with its kind and with the headings above it.
+
+    `heads` are the starts of headings by the start of the text below.
+    """
     captions = {table.part.start: table.caption for table in found if table.caption}
-    kept = []
     for block, following in pairwise([*blocks, None]):
-        if block is None or block.kind not in ("table", "code", "quote"):
+        if block is None or block.kind not in KEPT:
             continue
         first, last = captions.get(block.start, (block.start, block.end))
         start, end = min(first, block.start), max(last, block.end)
         if following and _names_author(text, block, following):
             end = following.end
-        kept.append((heads.get(start, start), end))
-    return kept
+        yield (heads.get(start, start), end), block.kind
 
 
 def _belonging(text: str, blocks: Sequence[Part]) -> Iterator[int]:
@@ -178,10 +185,10 @@ def _items(text: str, blocks: Sequence[Part]) -> Iterator[int]:
                     yield item.start("mark")
 
 
-def _row_edges(found: Sequence[Table], kept: Sequence[Piece], starts: Sequence[int], count: int) -> list[int]:
-    """The edges of groups of `count` rows; the first begins with what is kept with its table, the last ends before a block."""
+def _row_edges(found: Sequence[Table], stretches: Sequence[Piece], starts: Sequence[int], count: int) -> list[int]:
+    """The edges of groups of `count` rows; the first begins with its headings and caption, the last ends before a block."""
     edges: list[int] = []
     for table in found:
-        start, end = kept[bisect_right(kept, table.part.start, key=lambda stretch: stretch[0]) - 1]
+        start, end = stretches[bisect_right(stretches, table.part.start, key=lambda stretch: stretch[0]) - 1]
         edges += [start, *(row.start for row in table.rows[count::count]), starts[bisect_left(starts, end)]]
     return edges
