@@ -39,6 +39,19 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """The text that indexes, embedder and reranker read for a chunk, written with the help of a model.
+
+    `note` says why the model was of no help, empty if it was; `tokens` and `cost` (US dollars) are those of the model.
+    """
+
+    text: str
+    note: str = ""
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Recalled:
     """The part of a conversation that a model is shown: a `summary` of older turns, and the latest `turns`.
 

@@ -33,6 +33,7 @@ from rag.core.roles.answering import (
     StoredReplies,
 )
 from rag.core.roles.retrieving import (
+    AskingPassageText,
     ChecksIndexes,
     Chunker,
     Embedder,

@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Arrays, Document, Example, Parsed, Span, Vectors
+from rag.core.records import Allowed, Arrays, Document, Example, Parsed, Span, Vectors, Written
 from rag.core.source_files import Decision, SourceFile
 
 
@@ -100,6 +100,15 @@ class PassageText(Protocol):
 
     def texts(self, corpus: Corpus) -> Sequence[str]:
         """One text per chunk, by position, with all words of the chunk."""
+        ...
+
+
+@runtime_checkable
+class AskingPassageText(PassageText, Protocol):
+    """A PassageText that asks a model."""
+
+    def written(self, corpus: Corpus) -> Sequence[Written]:
+        """The texts of `texts`, each with a note if the model was of no help, and with what it took."""
         ...
 
 

@@ -33,8 +33,12 @@ def run_chunk(job: Job) -> Entry:
 
 
 def run_passage(job: Job) -> Entry:
-    """Chunks → chunks with the texts that indexes, embedder and reranker read."""
-    return entry_of_corpus(steps.passages(job.build("passage"), job.corpus))
+    """Chunks → chunks with the texts that indexes, embedder and reranker read; what a model took, and how often it failed."""
+    corpus, written = steps.passages(job.build("passage"), job.corpus)
+    notes = [each.note for each in written if each.note]
+    spent = sum((Spent(each.tokens, each.cost) for each in written), Spent())
+    meta = {"written": {"failed": len(notes), "first": next(iter(notes), ""), **asdict(spent)}} if written else {}
+    return Entry(entry_of_corpus(corpus).arrays, meta)
 
 
 def run_uncut(job: Job) -> Entry:
