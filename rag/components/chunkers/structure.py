@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from rag.core import headings
+from rag.core.text.footnotes import MARK
 from rag.core.text.layout import Part, parts
 from rag.core.text.sentences import Piece, sentences, trimmed
 from rag.core.text.sentences import blocks as lines
@@ -15,7 +16,6 @@ from rag.core.text.tables import Table, tables
 
 ITEM = re.compile(r"^[ \t]*(?P<mark>[-*+]|\d{1,9}[.)])(?=\s|\Z)", re.MULTILINE)
 WORD = re.compile(r"(?<=\s)\S")
-REFERENCE = re.compile(r"\[\^[^\]\s]{1,100}\]")
 AUTHOR = re.compile(r"(?:[—–―]|--?[ -])[^\n\r]{1,200}")
 """The line below a quote that names its author."""
 COLON = (":", "：")
@@ -163,10 +163,10 @@ def _belonging(text: str, blocks: Sequence[Part]) -> Iterator[int]:
     referred: set[str] = set()
     for block, following in pairwise(blocks):
         if block.kind != "footnote":
-            referred = set(REFERENCE.findall(text, block.start, block.end))
+            referred = set(MARK.findall(text, block.start, block.end))
         introduced = block.kind == "text" and following.kind in INTRODUCED and text[block.end - 1] in COLON
         if introduced or (
-            following.kind == "footnote" and referred.intersection(REFERENCE.findall(text, following.start, following.end))
+            following.kind == "footnote" and referred.intersection(MARK.findall(text, following.start, following.end))
         ):
             yield following.start
 
