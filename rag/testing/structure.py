@@ -12,12 +12,12 @@ from rag.core.text.tables import Table, tables
 from rag.testing.laws import law
 
 WORD = re.compile(r"\w+")
-HEADER = 200
-"""The most characters of a header that a passage must repeat."""
+NAME = 100
+"""The most characters of the name of a column that a passage must repeat."""
 
 
 def check_structure(chunker: Chunker, passage: PassageText, document: Document, size: int) -> None:
-    """No chunk ends in a heading, code and rows of tables are in one chunk, and rows are read with their header.
+    """No chunk ends in a heading, code and rows of tables are in one chunk, and rows are read with the names of their columns.
 
     The laws hold for what fits into `size` characters with the headings above it; what is longer may be cut anywhere.
     """
@@ -37,10 +37,13 @@ def check_structure(chunker: Chunker, passage: PassageText, document: Document, 
 def _check_table(table: Table, spans: Sequence[Span], read: Sequence[str], text: str, size: int) -> None:
     for row in table.rows:
         law(sum(_holds(span, (row.start, row.end)) for span in spans) <= 1, "no row of a table is in two chunks")
-        header = text[table.head[0].start : table.head[-1].end]
+        names = [name for name, words in zip(table.names, row.cells, strict=False) if words and len(name) <= NAME]
         for span, words in zip(spans, read, strict=True):
-            if span.start < row.end and row.start < span.end and len(header) <= HEADER:
-                law(set(WORD.findall(header)) <= set(WORD.findall(words)), "a row is read with the header of its table")
+            if _holds(span, (row.start, row.end)):
+                law(
+                    set(WORD.findall(" ".join(names))) <= set(WORD.findall(words)),
+                    "a row is read with the names of its columns",
+                )
     blocks = parts(text)
     first = min(table.part.start, table.caption[0] if table.caption else table.part.start)
     number = next(number for number, block in enumerate(blocks) if block.end > first)

@@ -49,6 +49,8 @@ class MarkdownChunker:
     def chunk(self, document: Document) -> list[Span]:
         """Chunks in reading order."""
         text = document.text
+        if not text.strip():
+            return []
         structure = Structure.of(text, self.size, self.kept, self.rows)
         cuts = (trimmed(text, *piece) for piece in self._cut(structure, trimmed(text, 0, len(text)), 0))
         # Overlapping windows of characters may differ only in white space: each is kept once.

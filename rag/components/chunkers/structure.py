@@ -54,10 +54,13 @@ class Structure:
         starts = {block.start for block in blocks}
         loose = {start for start in starts.union(start for start, _ in stretches) if not _inside(stretches, start)}
         items = starts.union(_items(text, blocks), (row.start for table in found for row in table.rows[1:]))
-        edges = [_row_edges(found, stretches, [*sorted(starts), len(text)], count) if count else [] for count in (rows, 1)]
-        levels = [*_sections(text, blocks, headed), loose.difference(_belonging(text, blocks)), edges[0], loose, items]
+        after = [*sorted(starts), len(text)]
+        groups = list(_group_edges(found, stretches, after, rows)) if rows else []
+        places = [[*(row.start for row in table.rows), after[bisect_left(after, table.part.end)]] for table in found]
+        edges = [place for table, behind in zip(found, places, strict=True) for place in (table.part.start, *behind)]
+        levels = [*_sections(text, blocks, headed), loose.difference(_belonging(text, blocks)), groups, loose, items]
         uncut = [stretch for stretch, kind in kinds.items() if kind in kept]
-        return cls(text, tuple(sorted(places) for places in levels), bonds, uncut, *edges)
+        return cls(text, tuple(sorted(places) for places in levels), bonds, uncut, groups, edges)
 
     @property
     def depth(self) -> int:
@@ -185,10 +188,8 @@ def _items(text: str, blocks: Sequence[Part]) -> Iterator[int]:
                     yield item.start("mark")
 
 
-def _row_edges(found: Sequence[Table], stretches: Sequence[Piece], starts: Sequence[int], count: int) -> list[int]:
-    """The edges of groups of `count` rows; the first begins with its headings and caption, the last ends before a block."""
-    edges: list[int] = []
+def _group_edges(found: Sequence[Table], stretches: Sequence[Piece], after: Sequence[int], count: int) -> Iterator[int]:
+    """The edges of groups of `count` rows; the first begins with headings and caption, the last ends before the next block."""
     for table in found:
         start, end = stretches[bisect_right(stretches, table.part.start, key=lambda stretch: stretch[0]) - 1]
-        edges += [start, *(row.start for row in table.rows[count::count]), starts[bisect_left(starts, end)]]
-    return edges
+        yield from (start, *(row.start for row in table.rows[count::count]), after[bisect_left(after, end)])

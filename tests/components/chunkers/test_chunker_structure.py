@@ -95,7 +95,7 @@ SETTINGS = st.fixed_dictionaries(
 
 @given(text=TEXTS, values=SETTINGS, passage=st.sampled_from(["titled", "row"]))
 @example(TEXT, {"size": 60, "overlap": 0, "kept": [], "whole": 0, "rows": None}, "row")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_laws(text: str, values: dict[str, Any], passage: str) -> None:
     chunker = MarkdownChunker(**values | {"overlap": min(values["overlap"], values["size"] - 1)})
     check_chunks(chunker, Document("d", text))
