@@ -1,14 +1,13 @@
 """The laws of chunkers that keep the structure of a text, with what is read of their chunks."""
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
 
 from rag.core.corpus import Corpus
-from rag.core.records import Document, Span
+from rag.core.records import Document
 from rag.core.roles import Chunker, PassageText
-from rag.core.text.layout import Part, parts
-from rag.core.text.sentences import Piece
-from rag.core.text.tables import Table, tables
+from rag.core.text.layout import parts
+from rag.core.text.tables import tables
 from rag.testing.laws import law
 
 WORD = re.compile(r"\w+")
@@ -22,42 +21,26 @@ def check_structure(chunker: Chunker, passage: PassageText, document: Document, 
     The laws hold for what fits into `size` characters with the headings above it; what is longer may be cut anywhere.
     """
     text, corpus = document.text, Corpus.of([document], chunker.chunk(document))
-    spans = [Span(document.doc_id, *edges) for edges in zip(corpus.start.tolist(), corpus.end.tolist(), strict=True)]
-    blocks = parts(text)
+    spans = list(zip(corpus.start.tolist(), corpus.end.tolist(), passage.texts(corpus), strict=True))
+    blocks, tops = parts(text), [0]
     for number, block in enumerate(blocks):
         below = next((other.start for other in blocks[number:] if other.kind != "heading"), None)
         if block.kind == "heading" and below is not None and below - block.start < size:
-            law(not any(block.start < span.end <= below for span in spans), "no chunk ends in a heading")
-        if block.kind == "code" and block.end - _top(blocks, number) <= size:
-            law(any(_holds(span, (block.start, block.end)) for span in spans), "code is whole")
+            law(not any(block.start < end <= below for _, end, _ in spans), "no chunk ends in a heading")
+        if not number or blocks[number - 1].kind != "heading":
+            tops.append(block.start)
+        if block.kind == "code" and block.end - tops[-1] <= size:
+            law(any(start <= block.start and block.end <= end for start, end, _ in spans), "code is whole")
     for table in tables(text):
-        _check_table(table, spans, passage.texts(corpus), text, size)
-
-
-def _check_table(table: Table, spans: Sequence[Span], read: Sequence[str], text: str, size: int) -> None:
-    for row in table.rows:
-        law(sum(_holds(span, (row.start, row.end)) for span in spans) <= 1, "no row of a table is in two chunks")
-        names = [name for name, words in zip(table.names, row.cells, strict=False) if words and len(name) <= NAME]
-        for span, words in zip(spans, read, strict=True):
-            if _holds(span, (row.start, row.end)):
-                law(
-                    set(WORD.findall(" ".join(names))) <= set(WORD.findall(words)),
-                    "a row is read with the names of its columns",
-                )
-    blocks = parts(text)
-    first = min(table.part.start, table.caption[0] if table.caption else table.part.start)
-    number = next(number for number, block in enumerate(blocks) if block.end > first)
-    top = _top(blocks, number) if blocks[number].start == first else first
-    if table.rows and table.rows[0].end - top <= size:
-        law(any(_holds(span, (first, table.rows[0].end)) for span in spans), "caption, header and first row are in one chunk")
-
-
-def _top(blocks: Sequence[Part], number: int) -> int:
-    """The start of a block with the headings directly above it."""
-    while number and blocks[number - 1].kind == "heading":
-        number -= 1
-    return blocks[number].start
-
-
-def _holds(span: Span, piece: Piece) -> bool:
-    return span.start <= piece[0] and piece[1] <= span.end
+        for row in table.rows:
+            read = [words for start, end, words in spans if start <= row.start and row.end <= end]
+            law(len(read) <= 1, "no row of a table is in two chunks")
+            names = [name for name, cell in zip(table.names, row.cells, strict=False) if cell and len(name) <= NAME]
+            known = set(WORD.findall(" ".join(read)))
+            law(not read or known.issuperset(WORD.findall(" ".join(names))), "a row is read with the names of its columns")
+        first = min(table.part.start, table.caption[0] if table.caption else table.part.start)
+        last = table.rows[0].end if table.rows else table.part.end
+        if last - min(first, tops[bisect_right(tops, first) - 1]) <= size:
+            law(
+                any(start <= first and last <= end for start, end, _ in spans), "caption, header and first row are in one chunk"
+            )

@@ -66,7 +66,7 @@ class MarkdownChunker:
     def _cut(self, structure: Structure, piece: Piece, level: int) -> Iterator[Piece]:
         if self._fits(structure, piece):
             yield piece
-        elif level < structure.depth:
+        elif level <= len(structure.levels):
             yield from self._repacked(structure, piece, level)
         else:
             start, end = piece

@@ -28,7 +28,7 @@ class SemanticChunker:
     A chunk ends where the cosine distance of these two windows is above the `percentile` of all distances of the document. A
     chunk has `least` to `size` characters: an end before `least` does not count, and where `size` comes first, the greatest
     distance between both decides. Only the last chunk, and one before a sentence that does not fit into `size` with it, can be
-    shorter. Sentences longer than `size` are cut between words. A Markdown heading counts as part of the next sentence.
+    shorter. Sentences longer than `size` are cut between words. Behind a Markdown heading the distance counts as 0.
     """
 
     costly: ClassVar[bool] = True
@@ -44,32 +44,17 @@ class SemanticChunker:
 
     def chunk(self, document: Document) -> list[Span]:
         """Chunks in reading order; the embedder reads each sentence 2 × `window` + 1 times."""
-        pieces = list(self._pieces(document.text))
-        distances = self._distances(document.text, pieces)
+        text, shorter = document.text, RecursiveChunker(self.size, separators=(" ", ""))
+        long = [sentence for block in blocks(text) for sentence in sentences(text, block)]
+        pieces = [
+            (start + part.start, start + part.end)
+            for start, end in long
+            for part in shorter.chunk(Document("", text[start:end]))
+        ]
+        distances = self._distances(text, pieces)
         breaks = np.flatnonzero(distances > np.percentile(distances, self.percentile)).tolist() if len(distances) else []
         cuts = self._cuts(pieces, distances, breaks)
         return [Span(document.doc_id, pieces[first][0], pieces[stop - 1][1]) for first, stop in cuts]
-
-    def _pieces(self, text: str) -> Iterator[Piece]:
-        """Sentences, none longer than `size`, with the headings above them where both fit."""
-        shorter = RecursiveChunker(self.size, separators=(" ", ""))
-        head: Piece | None = None
-        for block in blocks(text):
-            for start, end in sentences(text, block):
-                if head and end - head[0] <= self.size:
-                    start, head = head[0], None
-                elif head:
-                    yield head
-                    head = None
-                if is_heading(text, block[0]) and end - start <= self.size:
-                    head = start, end
-                elif end - start <= self.size:
-                    yield start, end
-                else:
-                    spans = shorter.chunk(Document("", text[start:end]))
-                    yield from ((start + span.start, start + span.end) for span in spans)
-        if head:
-            yield head
 
     def _distances(self, text: str, pieces: Sequence[Piece]) -> NDArray[np.float64]:
         """The cosine distance between the windows of each piece and of the next one, shape (pieces - 1,)."""
@@ -82,7 +67,9 @@ class SemanticChunker:
             vectors = unit_rows(self.embedder.embed_documents(texts).astype(np.float64))
             found.append(1.0 - np.einsum("ij,ij->i", vectors[:-1], vectors[1:]))
         # Rounded, so that the last bits of a vector decide nothing.
-        return np.round(np.concatenate(found), 6) if found else np.zeros(0)
+        distances = np.round(np.concatenate(found), 6) if found else np.zeros(0)
+        distances[[number for number, piece in enumerate(pieces[:-1]) if is_heading(text, piece[0])]] = 0.0
+        return distances
 
     def _cuts(
         self, pieces: Sequence[Piece], distances: NDArray[np.float64], breaks: Sequence[int]

@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 from rag.core import headings
@@ -27,16 +26,15 @@ INTRODUCED = ("list", *KEPT)
 
 @dataclass(frozen=True)
 class Structure:
-    """A text and the places where its pieces are cut; those of a level are ascending.
+    """A text and the places where its pieces are cut, ascending in each level; words, the last level, are found when needed.
 
-    `marked` are the places of the levels up to items and rows; lines, sentences and words are found when they are needed.
     `bonds` are stretches (a, b) without a cut behind a, up to and including b: headings with the start of the text below, the
     header of a table with the start of its first row. `kept` are the blocks of some kinds with their headings and captions.
-    `groups` are the edges of the groups of rows that become chunks, `rows` the edges of all rows.
+    `groups` are the edges of the groups of rows that become chunks, and the end of the text; `rows` the edges of all rows.
     """
 
     text: str
-    marked: tuple[list[int], ...]
+    levels: tuple[list[int], ...]
     bonds: list[Piece]
     kept: list[Piece]
     groups: list[int]
@@ -56,31 +54,21 @@ class Structure:
         items = starts.union(_items(text, blocks), (row.start for table in found for row in table.rows[1:]))
         after = [*sorted(starts), len(text)]
         groups = list(_group_edges(found, stretches, after, rows)) if rows else []
-        places = [[*(row.start for row in table.rows), after[bisect_left(after, table.part.end)]] for table in found]
-        edges = [place for table, behind in zip(found, places, strict=True) for place in (table.part.start, *behind)]
-        levels = [*_sections(text, blocks, headed), loose.difference(_belonging(text, blocks)), groups, loose, items]
+        ends = ((table, after[bisect_left(after, table.part.end)]) for table in found)
+        edges = [edge for table, end in ends for edge in (table.part.start, *(row.start for row in table.rows), end)]
+        fine = [start for start, _ in lines(text)], [start for line in lines(text) for start, _ in sentences(text, line)]
+        levels = (*_sections(text, blocks, headed), loose.difference(_belonging(text, blocks)), groups, loose, items, *fine)
         uncut = [stretch for stretch, kind in kinds.items() if kind in kept]
-        return cls(text, tuple(sorted(places) for places in levels), bonds, uncut, groups, edges)
-
-    @property
-    def depth(self) -> int:
-        """The number of levels."""
-        return len(self.marked) + 3
+        return cls(text, tuple(sorted(places) for places in levels), bonds, uncut, [*groups, len(text)], [0, *edges])
 
     def parts(self, piece: Piece, level: int) -> Iterator[Piece]:
         """The parts of a piece between the places of a level, without white space at their edges."""
         start, end = piece
-        if level == self.depth - 1:
-            inside = [match.start() for match in WORD.finditer(self.text, start + 1, end)]
-        else:
-            places = (
-                self._lines
-                if level == len(self.marked)
-                else self._sentences
-                if level > len(self.marked)
-                else self.marked[level]
-            )
+        if level < len(self.levels):
+            places = self.levels[level]
             inside = places[bisect_right(places, start) : bisect_left(places, end)]
+        else:
+            inside = [match.start() for match in WORD.finditer(self.text, start + 1, end)]
         for part in pairwise([start, *(place for place in inside if not _inside(self.bonds, place)), end]):
             first, last = trimmed(self.text, *part)
             if first < last:
@@ -92,22 +80,12 @@ class Structure:
         return bool(number) and piece[1] <= self.kept[number - 1][1]
 
     def group_end(self, start: int) -> int:
-        """The end of the group of rows, or of the text without groups, that a piece which begins at `start` may reach."""
-        number = bisect_right(self.groups, start)
-        return self.groups[number] if number < len(self.groups) else len(self.text)
+        """The end of the group of rows in which a piece begins; the end of the text without groups."""
+        return self.groups[bisect_right(self.groups, start)]
 
     def row_before(self, place: int) -> int:
         """The last edge of a row up to a place, 0 if there is none."""
-        number = bisect_right(self.rows, place)
-        return self.rows[number - 1] if number else 0
-
-    @cached_property
-    def _lines(self) -> list[int]:
-        return [start for start, _ in lines(self.text)]
-
-    @cached_property
-    def _sentences(self) -> list[int]:
-        return [start for line in lines(self.text) for start, _ in sentences(self.text, line)]
+        return self.rows[bisect_right(self.rows, place) - 1]
 
 
 def _inside(stretches: Sequence[Piece], place: int) -> bool:
@@ -156,8 +134,8 @@ def _stretches(
             continue
         first, last = captions.get(block.start, (block.start, block.end))
         start, end = min(first, block.start), max(last, block.end)
-        if following and _names_author(text, block, following):
-            end = following.end
+        if block.kind == "quote" and following and following.kind == "text":
+            end = following.end if AUTHOR.fullmatch(text, following.start, following.end) else end
         yield (heads.get(start, start), end), block.kind
 
 
@@ -167,15 +145,12 @@ def _belonging(text: str, blocks: Sequence[Part]) -> Iterator[int]:
     for block, following in pairwise(blocks):
         if block.kind != "footnote":
             referred = set(MARK.findall(text, block.start, block.end))
-        introduced = block.kind == "text" and following.kind in INTRODUCED and text[block.end - 1] in COLON
-        if introduced or (
-            following.kind == "footnote" and referred.intersection(MARK.findall(text, following.start, following.end))
-        ):
+        if following.kind == "footnote":
+            belongs = not referred.isdisjoint(MARK.findall(text, following.start, following.end))
+        else:
+            belongs = block.kind == "text" and following.kind in INTRODUCED and text[block.end - 1] in COLON
+        if belongs:
             yield following.start
-
-
-def _names_author(text: str, block: Part, following: Part) -> bool:
-    return block.kind == "quote" and following.kind == "text" and bool(AUTHOR.fullmatch(text, following.start, following.end))
 
 
 def _items(text: str, blocks: Sequence[Part]) -> Iterator[int]:
