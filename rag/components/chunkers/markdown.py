@@ -23,8 +23,9 @@ class MarkdownChunker:
     the block above that refers to it, and a paragraph that ends with a colon with the list, table, code or quote below it.
 
     A block of a kind in `kept` (table, code, quote), with its headings and caption, is not cut up to `whole` characters, even
-    if it is longer than `size`. The rows of a longer table are packed up to `whole`. With `rows`, each group of `rows` rows is
-    a chunk, the first one with caption and header. `overlap` is filled with whole pieces of the chunk before, never with rows.
+    if it is longer than `size`; nor is the header of a table with its first row. A longer table is cut between rows, into
+    chunks of up to `whole` characters if tables are kept. With `rows`, each group of `rows` rows is a chunk, the first one with
+    caption and header. `overlap` is filled with whole pieces of the chunk before, never with rows.
     """
 
     def __init__(

@@ -29,7 +29,8 @@ class Structure:
     """A text and the places where its pieces are cut, ascending in each level; words, the last level, are found when needed.
 
     `bonds` are stretches (a, b) without a cut behind a, up to and including b: headings with the start of the text below, the
-    header of a table with the start of its first row. `kept` are the blocks of some kinds with their headings and captions.
+    header of a table with the start of its first row. `kept` are blocks of some kinds with their headings and captions, and
+    headers of tables with their first row.
     `groups` are the edges of the groups of rows that become chunks, and the end of the text; `rows` the edges of all rows.
     """
 
@@ -47,7 +48,8 @@ class Structure:
         headed = _headed(blocks, size)
         below = ((table.part.start, table.rows[0].start) for table in found if table.rows)
         bonds = sorted([*headed, *((start, body) for start, body in below if body - start < size)])
-        kinds = dict(_stretches(text, blocks, found, {body: start for start, body in headed}))
+        heads = {body: start for start, body in headed}
+        kinds = dict(_stretches(text, blocks, found, heads))
         stretches = list(kinds)
         starts = {block.start for block in blocks}
         loose = {start for start in starts.union(start for start, _ in stretches) if not _inside(stretches, start)}
@@ -59,7 +61,9 @@ class Structure:
         fine = [start for start, _ in lines(text)], [start for line in lines(text) for start, _ in sentences(text, line)]
         levels = (*_sections(text, blocks, headed), loose.difference(_belonging(text, blocks)), groups, loose, items, *fine)
         uncut = [stretch for stretch, kind in kinds.items() if kind in kept]
-        return cls(text, tuple(sorted(places) for places in levels), bonds, uncut, [*groups, len(text)], [0, *edges])
+        if "table" not in kept:
+            uncut += [(heads.get(table.part.start, table.part.start), table.rows[0].end) for table in found if table.rows]
+        return cls(text, tuple(sorted(places) for places in levels), bonds, sorted(uncut), [*groups, len(text)], [0, *edges])
 
     def parts(self, piece: Piece, level: int) -> Iterator[Piece]:
         """The parts of a piece between the places of a level, without white space at their edges."""

@@ -30,6 +30,11 @@ def test_a_part_of_a_section_is_never_packed_with_another_section() -> None:
         "### Y\n\nyyy",
         "## B\n\nb",
     ]
+    assert chunks("# A\n\naaaaaaaaaaaa\n\n## X\n\nx\n\n# B\n\n## C\n\nc", 24) == [
+        "# A\n\naaaaaaaaaaaa",
+        "## X\n\nx",
+        "# B\n\n## C\n\nc",
+    ]
 
 
 def test_a_section_that_is_too_long_is_cut_between_blocks_then_items_then_sentences() -> None:
@@ -53,7 +58,9 @@ def test_headings_as_long_as_a_chunk_are_cut() -> None:
 def test_a_table_has_its_caption_and_is_cut_between_rows() -> None:
     assert chunks(f"Some words.\n\n{TABLE}", 105) == ["Some words.", TABLE]
     assert chunks(TABLE, 70) == [f"Table 1. Peaks\n\n{HEADER}| Lark | 3.6 |", "| Weir | 2.9 |\n| Pell | 3.1 |"]
-    assert chunks(TABLE, 50) == ["Table 1. Peaks", f"{HEADER}| Lark | 3.6 |", "| Weir | 2.9 |\n| Pell | 3.1 |"]
+    assert chunks(TABLE, 62) == ["Table 1. Peaks", f"{HEADER}| Lark | 3.6 |\n| Weir | 2.9 |", "| Pell | 3.1 |"]
+    assert chunks(TABLE, 14) == ["Table 1. Peaks", f"{HEADER}| Lark | 3.6 |", "| Weir | 2.9 |", "| Pell | 3.1 |"]
+    assert chunks(HEADER + "| Lark | 3.6 |", 40, whole=0) == [f"{HEADER}| Lark", "| 3.6 |"], "a header is never alone"
 
 
 def test_groups_of_rows() -> None:
@@ -85,8 +92,9 @@ def test_blocks_that_belong_together() -> None:
 
 def test_overlap_is_whole_pieces_but_no_rows() -> None:
     assert chunks("aa\n\nbb\n\ncc", 6, overlap=3) == ["aa\n\nbb", "bb\n\ncc"]
-    found = chunks(f"{TABLE}\n\nEnd.", 70, overlap=40)
-    assert [sum(row in chunk for chunk in found) for row in ("Lark", "Weir", "Pell")] == [1, 1, 1]
+    for values in ({"size": 62}, {"size": 99}, {"size": 20, "kept": ["table"], "whole": 80}):
+        found = chunks(f"{TABLE}\n\nEnd. Some more words.", **values, overlap=19)
+        assert [sum(row in chunk for chunk in found) for row in ("Lark", "Weir", "Pell")] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("piece", STRUCTURED)
