@@ -39,19 +39,6 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The text that indexes, embedder and reranker read for a chunk, written with the help of a model.
-
-    `note` says why the model was of no help, empty if it was; `tokens` and `cost` (US dollars) are those of the model.
-    """
-
-    text: str
-    note: str = ""
-    tokens: int = 0
-    cost: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Recalled:
     """The part of a conversation that a model is shown: a `summary` of older turns, and the latest `turns`.
 
@@ -99,7 +86,8 @@ class Source:
     """A passage as a prompt may show it: `title` is the first heading of its document, or else the file name.
 
     `section` are the headings above the passage, outermost first, the title among them; empty if none. `page` is that of its
-    first character, 0 if the document has no pages. `metadata` are those of the document.
+    first character, 0 if the document has no pages. `metadata` are those of the document. `figures` are the [start, end) of
+    `text` that a model wrote about pictures.
     """
 
     document: str
@@ -108,6 +96,7 @@ class Source:
     text: str
     page: int = 0
     metadata: Mapping[str, Value] = field(default_factory=dict)
+    figures: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,11 @@ def found_passages(corpus: Corpus, trace: Trace, k: int) -> list[FoundPassage]:
     places = places_by_step(trace)
     rows = enumerate(trace.selected.first(k).row(0), 1)
     return [
-        {**_passage(number, corpus.chunk(position), score, corpus), "steps": steps_of(places, position)}
+        {
+            **_passage(number, corpus.chunk(position), score, corpus),
+            "steps": steps_of(places, position),
+            "indexed": corpus.index_text(position) if corpus.index_text(position) != corpus.text(position) else None,
+        }
         for number, (position, score) in rows
     ]
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from rag.core import pages
 from rag.core.corpus import Corpus
-from rag.core.pages import page_at
 from rag.core.rankings import Rankings
 from rag.core.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request, Source
 from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
@@ -96,8 +96,10 @@ class Reading:
 def _source(chunk: Chunk, text: str, corpus: Corpus) -> Source:
     row = corpus.place(chunk.span.doc_id)
     document = Document(chunk.span.doc_id, "") if row is None else corpus.documents[row]
-    page = page_at(document.blocks, chunk.span.start)
-    return Source(document.doc_id, corpus.title(document.doc_id), chunk.section, text, page, document.metadata)
+    begin, blocks = chunk.span.start, document.blocks
+    figures = tuple((start - begin, end - begin) for start, end in pages.figures(blocks, begin, chunk.span.end))
+    page = pages.page_at(blocks, begin)
+    return Source(document.doc_id, corpus.title(document.doc_id), chunk.section, text, page, document.metadata, figures)
 
 
 def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:

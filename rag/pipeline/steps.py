@@ -11,21 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import DIGITS, NOTHING, Rankings, merged
-from rag.core.records import Document, Query, Sought, Span, Vectors, Written
-from rag.core.roles import (
-    AskingPassageText,
-    Chunker,
-    Embedder,
-    Fusion,
-    PassageText,
-    Reranker,
-    Rewriter,
-    Selector,
-    changes_nothing,
-)
+from rag.core.records import Document, Query, Sought, Span, Vectors
+from rag.core.roles import Chunker, Embedder, Fusion, PassageText, Reranker, Rewriter, Selector, changes_nothing
 
 SUBQUERY_K = 60
 """The constant of reciprocal rank fusion (Cormack et al. 2009) between the texts that one question is searched for by."""
@@ -46,16 +37,16 @@ def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
     return Corpus.of(documents, spans)
 
 
-def passages(writer: PassageText, corpus: Corpus) -> tuple[Corpus, list[Written]]:
-    """The chunks with the texts that indexes, embedder and reranker read, and what a model did for each text, if one did.
+def passages(writer: PassageText, corpus: Corpus) -> tuple[Corpus, list[str], Spent]:
+    """The chunks with the texts that indexes, embedder and reranker read, why a model was of no help, and what it took.
 
     ConfigError unless there is one text per chunk.
     """
-    written = list(writer.written(corpus)) if isinstance(writer, AskingPassageText) else []
-    texts = tuple(each.text for each in written) if written else tuple(writer.texts(corpus))
-    if len(texts) != len(corpus):
-        raise ConfigError("passage", f"gave {len(texts)} texts for {len(corpus)} chunks", "one text per chunk is needed")
-    return replace(corpus, indexed=texts), written
+    written = getattr(writer, "written", lambda chunks: [(text, "", Spent()) for text in writer.texts(chunks)])(corpus)
+    if len(written) != len(corpus):
+        raise ConfigError("passage", f"gave {len(written)} texts for {len(corpus)} chunks", "one text per chunk is needed")
+    spent = sum((took for _, _, took in written), Spent())
+    return replace(corpus, indexed=tuple(text for text, _, _ in written)), [why for _, why, _ in written if why], spent
 
 
 def embed_documents(embedder: Embedder, texts: Sequence[str]) -> Vectors:

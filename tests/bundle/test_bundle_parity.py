@@ -45,6 +45,7 @@ PIPELINES = {
     "neighbours": "selector=neighbours chunker=sentence",
     "editions": "selector=editions",
     "titles": "passage=titled reranker=mmr",
+    "rows": "passage=row selector=figures",
     "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60",
     "guards": "guard=[scan,rules,spotlight,output]",
     "marks": "guard=[datamark] prompt=cited",
@@ -63,6 +64,7 @@ ELSEWHERE = {
     "embedder": {"minilm", "minilm_windows", "static", "sentence_transformer", "openai"},
     "generator": {"openai", "gemini", "groq", "ollama", "llamacpp", "vllm", "closed_book", "gold"},
     "memory": {"summary_model"},
+    "passage": {"contextual"},
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
     "reranker": {"cross_encoder", "maxsim"},
 }

@@ -31,7 +31,7 @@ HEADED = (
     "<!--\n",
 )
 
-STRUCTURED = (
+BLOCKS = (
     *(
         "| a | b |\n|--|--|\n| 1 | 2 |\n\n",
         "| a | b |\n|--|\n| | |\n",

@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from rag.components.passages.surroundings import Surroundings, surroundings
+from rag.components.passages.titled import framed
 from rag.core.corpus import Corpus
 from rag.core.text.layout import Row, cell_words
 from rag.core.text.tables import Table, within
@@ -21,36 +21,31 @@ class RowText:
 
     def texts(self, corpus: Corpus) -> Sequence[str]:
         """The chunks with their rows written out."""
-        return [found.around("".join(_written(found))) for found in surroundings(corpus)]
+        return framed(corpus, lambda text, start, end: "".join(_written(text, start, end)))
 
 
-def _written(found: Surroundings) -> Iterator[str]:
+def _written(text: str, start: int, end: int) -> Iterator[str]:
     """The pieces of a chunk, those of tables written by row."""
-    at = found.start
-    for table in within(found.document, found.start, found.end):
-        yield found.document[at : max(at, table.part.start)]
-        yield "\n".join(_lines(found, table))
-        at = min(table.part.end, found.end)
-    yield found.document[at : found.end]
+    at = start
+    for table in within(text, start, end):
+        yield text[at : max(at, table.part.start)]
+        yield "\n".join(_lines(text, table, start, end))
+        at = min(table.part.end, end)
+    yield text[at:end]
 
 
-def _lines(found: Surroundings, table: Table) -> Iterator[str]:
-    for row in _inside(found, table.head):
-        yield " | ".join(filter(None, _cells(found, row)))
-    for row in _inside(found, table.rows):
-        pairs = zip(table.names, _cells(found, row), strict=False)
-        yield " | ".join(f"{name[:LONGEST]}: {words}" if name else words for name, words in pairs if words)
+def _lines(text: str, table: Table, start: int, end: int) -> Iterator[str]:
+    """The rows of a table that [start, end) holds a part of: those of the header as they are, the others with names."""
+    for rows, names in (table.head, [""] * len(table.names)), (table.rows, table.names):
+        first = bisect_right(rows, start, key=lambda row: row.end)
+        for row in rows[first : bisect_left(rows, end, key=lambda row: row.start)]:
+            pairs = zip(names, _cells(text, row, start, end), strict=False)
+            yield " | ".join(f"{name[:LONGEST]}: {words}" if name else words for name, words in pairs if words)
 
 
-def _inside(found: Surroundings, rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows of which the chunk holds a part."""
-    first = bisect_right(rows, found.start, key=lambda row: row.end)
-    return rows[first : bisect_left(rows, found.end, key=lambda row: row.start)]
-
-
-def _cells(found: Surroundings, row: Row) -> Sequence[str]:
-    """The words of the cells of a row, or of their parts in the chunk."""
-    if found.start <= row.start and row.end <= found.end:
+def _cells(text: str, row: Row, start: int, end: int) -> Sequence[str]:
+    """The words of the cells of a row, or of their parts in [start, end)."""
+    if start <= row.start and row.end <= end:
         return row.cells
-    inside = ((max(start, found.start), min(end, found.end)) for start, end in row.places)
-    return [cell_words(found.document, *place) if place[0] < place[1] else "" for place in inside]
+    inside = [(max(first, start), min(last, end)) for first, last in row.places]
+    return [cell_words(text, *place) if place[0] < place[1] else "" for place in inside]

@@ -33,7 +33,6 @@ from rag.core.roles.answering import (
     StoredReplies,
 )
 from rag.core.roles.retrieving import (
-    AskingPassageText,
     ChecksIndexes,
     Chunker,
     Embedder,

@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Arrays, Document, Example, Parsed, Span, Vectors, Written
+from rag.core.records import Allowed, Arrays, Document, Example, Parsed, Span, Vectors
 from rag.core.source_files import Decision, SourceFile
 
 
@@ -96,19 +96,14 @@ class Chunker(Protocol):
 
 @runtime_checkable
 class PassageText(Protocol):
-    """Writes what indexes, embedder and reranker read for a chunk; prompts and citations quote the chunk itself."""
+    """Writes what indexes, embedder and reranker read for a chunk; prompts and citations quote the chunk itself.
+
+    One that asks a model may have `written(corpus)`, too: by position the text, the reason if the model was of no help (else
+    an empty text), and `rag.core.assessments.Spent`.
+    """
 
     def texts(self, corpus: Corpus) -> Sequence[str]:
         """One text per chunk, by position, with all words of the chunk."""
-        ...
-
-
-@runtime_checkable
-class AskingPassageText(PassageText, Protocol):
-    """A PassageText that asks a model."""
-
-    def written(self, corpus: Corpus) -> Sequence[Written]:
-        """The texts of `texts`, each with a note if the model was of no help, and with what it took."""
         ...
 
 
@@ -214,7 +209,10 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Selector(Protocol):
-    """Drops hits or adds their neighbours. A trial may have a list of them; each gets the rankings of the one before it."""
+    """Drops hits, adds their neighbours (`widens = True`) or gives hits new scores (`reorders = True`).
+
+    A trial may have a list of them; each gets the rankings of the one before it.
+    """
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
         """Fewer hits (`Rankings.where`), or all hits and neighbours with the rank and the score of their hit."""

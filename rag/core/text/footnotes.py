@@ -10,20 +10,19 @@ from rag.core.text.sentences import Piece, trimmed
 
 MARK = re.compile(r"\[\^(?P<label>[^\]\s]{1,100})\]")
 DEFINED = re.compile(rf"^ {{0,3}}{MARK.pattern}:", re.MULTILINE)
-PROSE = ("text", "footnote", "list", "quote")
 LONGEST = 1000
 """The most characters of a footnote that are read with its referrer: any number of chunks may refer to it."""
 
 
 @lru_cache(maxsize=16)
 def definitions(text: str) -> Mapping[str, Piece]:
-    """Label in small letters → the place of its first definition, up to the next one or the end of the paragraph."""
+    """Label in small letters → the place of its first definition, up to the next one or the end of the block."""
     found: dict[str, Piece] = {}
     for part in parts(text) if DEFINED.search(text) else ():
-        if part.kind in PROSE:
+        if part.kind != "code":
             marks = list(DEFINED.finditer(text, text.rfind("\n", 0, part.start) + 1, part.end))
-            for mark, (start, end) in zip(marks, pairwise([*(mark.start() for mark in marks), part.end]), strict=True):
-                found.setdefault(mark["label"].lower(), trimmed(text, start, end))
+            for mark, edges in zip(marks, pairwise([*(mark.start() for mark in marks), part.end]), strict=True):
+                found.setdefault(mark["label"].lower(), trimmed(text, *edges))
     return found
 
 

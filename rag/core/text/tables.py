@@ -1,8 +1,8 @@
 """The tables of a Markdown text: caption, names of the columns, rows.
 
-A caption is known by its form, in any language: a label with a number ("Table 3. Marks", "Tabelle 2: Pegel", "表 1 水位"), a
-line in bold or italics, or a short line that does not end like a sentence. Markdown has one header row, and converters write
-merged cells as empty ones. So rows below the header belong to it as long as their first cells and its own are empty.
+A caption is known by its form, in any language: a label with a number ("Table 3. Marks", "Tabelle 2: Pegel", "表 1 水位"), or a
+short line above the table that does not end like a sentence. Markdown has one header row, and converters write merged cells as
+empty ones. So rows below the header belong to it as long as their first cells and its own are empty.
 """
 
 import re
@@ -29,8 +29,6 @@ LABELLED = re.compile(
     re.VERBOSE,
 )
 """The start of a caption with a number; at the end, the captions of Pandoc."""
-MARKED = re.compile(r"(\*{1,3}|_{1,3})(?=[^\s*_]).*[^\s]\1")
-"""A line in bold or italics."""
 SENTENCE = (".", "!", "?", ";", "…", "。", "！", "？", "।", "؟")
 LONGEST, SHORT = 300, 120
 """The most characters of a caption with a number, and of one without."""
@@ -57,21 +55,18 @@ class Table:
 @lru_cache(maxsize=16)
 def tables(text: str) -> tuple[Table, ...]:
     """The tables of a text in reading order, in time linear in the text."""
-    if "|" not in text:
-        return ()
-    blocks = parts(text)
+    blocks = (Part("", 0, 0), *parts(text), *[Part("", len(text), len(text))] * 2) if "|" in text else ()
     places = [number for number, part in enumerate(blocks) if part.kind == "table"]
-    above = [_caption(text, blocks[number - 1], -1) if number else None for number in places]
-    below = [_caption(text, blocks[number + 1], 0) if number + 1 < len(blocks) else None for number in places]
-    labels = [sum(is_labelled(text, piece) for piece in side if piece) for side in (above, below)]
+    above = [_caption(text, blocks[number - 1]) for number in places]
+    below = [_caption(text, blocks[number + 1], is_below=True) for number in places]
+    is_below = sum(map(bool, below)) > sum(_is_labelled(text, piece) for piece in above if piece)
     found = []
     for number, upper, lower in zip(places, above, below, strict=True):
-        lower = lower if lower and is_labelled(text, lower) else None
-        if labels[1] > labels[0]:  # The captions of this text are below its tables.
-            upper = lower or (None if upper and is_labelled(text, upper) else upper)
-        elif upper is None and (number + 2 >= len(blocks) or blocks[number + 2].kind != "table"):
-            upper = lower
-        found.append(_table(text, blocks[number], upper))
+        if is_below and upper and _is_labelled(text, upper):  # It is the caption of the table before.
+            upper = None
+        elif not is_below and blocks[number + 2].kind == "table":  # It may be the caption of the next table.
+            lower = None
+        found.append(_table(text, blocks[number], (lower or upper) if is_below else (upper or lower)))
     return tuple(found)
 
 
@@ -82,33 +77,29 @@ def within(text: str, start: int, end: int) -> Sequence[Table]:
     return every[first : bisect_left(every, end, key=lambda table: table.part.start)]
 
 
-def is_labelled(text: str, piece: Piece) -> bool:
-    """True if a caption begins with a label and a number."""
+def caption_of(text: str, table: Table) -> str:
+    """The words of the caption of a table on one line; empty if it has none."""
+    return headings.words(" ".join(text[slice(*table.caption)].split())) if table.caption else ""
+
+
+def _is_labelled(text: str, piece: Piece) -> bool:
     return LABELLED.match(text[slice(*piece)]) is not None
 
 
-def _caption(text: str, part: Part, line: int) -> Piece | None:
-    """The caption in the paragraph above a table, or below it: the paragraph, or its line next to the table."""
-    if part.kind != "text":
-        return None
-    edges = [part.start, part.end]
-    if line and part.end - part.start > LONGEST:
-        edges[0] = max(text.rfind(mark, part.start, part.end) + 1 for mark in ("\n", "\r")) or part.start
-    for start in dict.fromkeys((edges[0], max(text.rfind("\n", *edges) + 1, edges[0]) if line else edges[0])):
-        piece = trimmed(text, start, edges[1])
-        if _is_caption(text[slice(*piece)]):
-            return piece
-    return None
+def _caption(text: str, part: Part, is_below: bool = False) -> Piece | None:
+    """The caption in the paragraph above a table, or its last line; or the paragraph below it with a label."""
+    pieces = [(part.start, part.end)] if part.kind == "text" else []
+    if pieces and not is_below:
+        pieces.append(trimmed(text, max(text.rfind("\n", part.start, part.end) + 1, part.start), part.end))
+    return next((piece for piece in pieces if _is_caption(text, piece, is_below)), None)
 
 
-def _is_caption(words: str) -> bool:
+def _is_caption(text: str, piece: Piece, is_below: bool) -> bool:
+    words = text[piece[0] : min(piece[1], piece[0] + LONGEST + 1)]
     if len(words) > LONGEST or not any(map(str.isalnum, words)) or words.startswith(("<", "---", "[^")):
         return False
-    if LABELLED.match(words):
-        return True
-    if len(words) > SHORT or "\n" in words or "\r" in words:
-        return False
-    return bool(MARKED.fullmatch(words)) or not words.endswith(SENTENCE)
+    is_short = len(words) <= SHORT and "\n" not in words and not words.endswith(SENTENCE)
+    return _is_labelled(text, piece) or (is_short and not is_below)
 
 
 def _table(text: str, part: Part, caption: Piece | None) -> Table:
@@ -116,11 +107,8 @@ def _table(text: str, part: Part, caption: Piece | None) -> Table:
     size = 1 + len(_continued(lines))
     names = tuple(_names(lines[:size]))
     names += ("",) * (max(len(row.cells) for row in lines) - len(names))
-    # A parser of Markdown bounds the empty cells that complete rows to the width of the header.
-    width = len(lines[0].cells)
-    padded = [
-        row if len(row.cells) >= width else replace(row, cells=(*row.cells, *[""] * (width - len(row.cells)))) for row in lines
-    ]
+    width = len(lines[0].cells)  # A parser of Markdown bounds the empty cells that complete rows to this width.
+    padded = [replace(row, cells=row.cells + ("",) * (width - len(row.cells))) for row in lines]
     return Table(part, caption, names, tuple(padded[:size]), tuple(padded[size:]))
 
 
@@ -139,8 +127,3 @@ def _names(head: Sequence[Row]) -> Iterator[str]:
         before = [words or left for words, left in zip(own, before, strict=True)]
         lowest = max((number for number, words in enumerate(own) if words), default=-1)
         yield " ".join(filter(None, dict.fromkeys((*before[:lowest], *own[lowest:][:1]))))
-
-
-def caption_of(text: str, table: Table) -> str:
-    """The words of the caption of a table on one line; empty if it has none."""
-    return headings.words(" ".join(text[slice(*table.caption)].split())) if table.caption else ""

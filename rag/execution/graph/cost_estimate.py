@@ -61,7 +61,7 @@ class Forecast:
             return Outlook()  # A check repeats a request only where it fails.
         total = Outlook()
         for role, node in stage.nodes.items():
-            for component in spenders(self.graph.components, node, role):
+            for component in spenders(self.graph.components.without_inner, node, role):
                 prompt = PASSAGE + (self._read(stage, golden, k) if role in ("generator", "judge", "passage") else 0)
                 likely = component.spending(min(questions, fresh) * times, prompt, self._reply(component))
                 total += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
@@ -88,7 +88,8 @@ class Forecast:
         """Tokens of the passages and pinned documents of a prompt."""
         if stage.name == "passage":  # Each chunk is read with its document.
             lengths = [len(document.text) for document in golden.documents]
-            return round(sum(length * length for length in lengths) / max(sum(lengths), 1)) // CHARACTERS
+            mean = round(sum(length * length for length in lengths) / max(sum(lengths), 1))
+            return int(min(mean, stage.nodes["passage"].get("document_chars", mean))) // CHARACTERS
         limit = stage.values.get("context_tokens")
         pinned = set(stage.values.get("pinned") or ())
         whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)
@@ -132,7 +133,7 @@ def within(components: Components, config: Mapping[str, Any], terms: Terms) -> M
     """
     if not terms.limited and terms.replay == "use":
         return config
-    asked = [component for name, node in config.items() for component in spenders(components, node, name)]
+    asked = [part for name, node in config.items() for part in spenders(components.without_inner, node, name)]
     for component in asked:
         if terms.usd is not None and isinstance(component, CostEstimate) and math.isnan(component.spending(1, 1, None)[1]):
             what = f"cannot be kept: the price of {fingerprint(component)} is not known"

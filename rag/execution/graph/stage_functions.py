@@ -15,6 +15,7 @@ from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
 from rag.core.rankings import NOTHING
 from rag.core.records import Answer, Sought
+from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
@@ -34,11 +35,10 @@ def run_chunk(job: Job) -> Entry:
 
 def run_passage(job: Job) -> Entry:
     """Chunks → chunks with the texts that indexes, embedder and reranker read; what a model took, and how often it failed."""
-    corpus, written = steps.passages(job.build("passage"), job.corpus)
-    notes = [each.note for each in written if each.note]
-    spent = sum((Spent(each.tokens, each.cost) for each in written), Spent())
-    meta = {"written": {"failed": len(notes), "first": next(iter(notes), ""), **asdict(spent)}} if written else {}
-    return Entry(entry_of_corpus(corpus).arrays, meta)
+    writer = job.build("passage")
+    corpus, failed, spent = steps.passages(writer, job.corpus)
+    meta = {"failed": len(failed), "first": next(iter(failed), ""), **asdict(spent)}
+    return Entry(entry_of_corpus(corpus).arrays, {"written": meta} if is_costly(writer) else {})
 
 
 def run_uncut(job: Job) -> Entry:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from support.growing_texts import STRUCTURED, calls, growth
+from support.growing_texts import BLOCKS, calls, growth
 
 from rag.components.chunkers.markdown import MarkdownChunker
 from rag.core.records import Document
@@ -97,7 +97,7 @@ def test_overlap_is_whole_pieces_but_no_rows() -> None:
         assert [sum(row in chunk for chunk in found) for row in ("Lark", "Weir", "Pell")] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("piece", STRUCTURED)
+@pytest.mark.parametrize("piece", BLOCKS)
 def test_four_times_the_text_takes_four_times_the_calls(piece: str) -> None:
     chunker = MarkdownChunker(100, 20, ["table"], 400, 2)
     assert growth(lambda text: chunker.chunk(Document("d", text)), piece, 6_000, calls) < 4.5
