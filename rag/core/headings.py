@@ -66,12 +66,13 @@ WORDS, LETTERS = 12, 0.4
 class Section:
     """The characters of a document from `start` up to the next heading; its text begins at `body`.
 
-    `path` are the headings above it and its own, outermost first, joined by ` > `.
+    `path` are the headings above it and its own, outermost first, joined by ` > `; `depth` is their number.
     """
 
     start: int
     body: int
     path: str
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def sections(text: str) -> list[Section]:
     path: list[_Heading] = []
     for heading in _headings(text):
         path = [*(above for above in path if above.level < heading.level), heading]
-        parts.append(Section(heading.start, heading.end, " > ".join(above.title for above in path)))
+        parts.append(Section(heading.start, heading.end, " > ".join(above.title for above in path), len(path)))
     return parts
 
 

@@ -1,9 +1,10 @@
-"""No text can hang a guard, the search for headings or a passage: four times the text takes about four times the time."""
+"""No text hangs a guard, the search for headings, a chunker or a passage: four times the text takes four times the time."""
 
 import pytest
 from bench.measuring import least_cpu
-from support.growing_texts import HEADED, READ, SAID, Run, growth, look, scan
+from support.growing_texts import BLOCKS, HEADED, READ, SAID, Run, growth, look, scan
 
+from rag.components.chunkers.markdown import MarkdownChunker
 from rag.components.passages.row import RowText
 from rag.components.passages.titled import TitledText
 from rag.core.corpus import Corpus
@@ -38,6 +39,12 @@ def test_a_look_at_a_reply_grows_with_the_reply(piece: str) -> None:
 @pytest.mark.parametrize("piece", HEADED)
 def test_headings_are_found_in_time_that_grows_with_the_text(piece: str) -> None:
     assert growth(sections, piece, LENGTH // 4, seconds) < GROWTH
+
+
+@pytest.mark.parametrize("piece", BLOCKS)
+def test_chunks_are_cut_in_time_that_grows_with_the_text(piece: str) -> None:
+    chunker = MarkdownChunker(400, 50, ["table"], 1600, 2)
+    assert growth(lambda text: chunker.chunk(Document("d", text)), piece, LENGTH // 4, seconds) < GROWTH
 
 
 STRUCTURED = (

@@ -7,6 +7,7 @@ import pytest
 from support.corpora import text_folder
 
 from rag.components.chunkers.fixed import FixedChunker
+from rag.components.chunkers.markdown import MarkdownChunker
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.chunkers.sentence import SentenceChunker
 from rag.components.chunkers.token import TokenChunker
@@ -41,6 +42,8 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     (RecursiveChunker, {"size": 0}, "chunker.size", ""),
     (RecursiveChunker, {"size": 5, "overlap": 5}, "chunker.overlap", "less than size=5"),
     *[(RecursiveChunker, {"separators": value}, "chunker.separators", "") for value in ("\n", ["\n", 3], ["", "\n"], None)],
+    *[(MarkdownChunker, {"kept": value}, "chunker.kept", "") for value in ("code", ["heading"], None)],
+    *[(MarkdownChunker, {name: -1}, f"chunker.{name}", "") for name in ("size", "overlap", "whole", "rows")],
     *[(SentenceChunker, {"sentences": value}, "chunker.sentences", "") for value in (0, 1.0)],
     *[(SentenceChunker, {"sentences": 2, "step": step}, "chunker.step", "leave out text") for step in (0, 3)],
     *[(TokenChunker, {"embedder": HASHING, "target": value}, "chunker.target", "") for value in (0, "20")],
