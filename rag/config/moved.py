@@ -44,6 +44,14 @@ RENAMED = {
     "tokens": "core.text.tokens",
 }
 
+ANALYSER = "the index takes it from its analyser: for example analyser=stems, or a conf/analyser/<name>.yaml of your own"
+MOVED_PARAMETERS = {
+    ("rag.components.indexes.bm25s.Bm25sIndex", "stemmer"): ANALYSER,
+    ("rag.components.indexes.bm25s.Bm25sIndex", "stopwords"): ANALYSER,
+    ("rag.components.indexes.bm25.Bm25Index", "shortest"): ANALYSER,
+}
+"""Class and parameter that it had → what took its place."""
+
 
 def new_name(name: object) -> str:
     """The present name of a module, or of a name in one, by its old name; empty for a name that we never had."""

@@ -10,7 +10,8 @@ from rag.components.generators.statements import Statement, statements
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Chunk, Reply, Request
-from rag.core.text.stems import PART, Stems, check_language
+from rag.core.text.languages import check_language
+from rag.core.text.stems import PART, Stems
 
 EXACT = 2.0
 """The factor for a term with a digit: ids, dates and amounts are rarely shared by accident."""

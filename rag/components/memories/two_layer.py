@@ -15,7 +15,7 @@ from rag.components.memories.summaries import turn_line
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Query, Recalled, Turn
-from rag.core.text.stems import check_language
+from rag.core.text.languages import check_language
 from rag.core.text.templates import check_template
 
 VALUES = 3

@@ -33,6 +33,7 @@ from rag.core.roles.answering import (
     StoredReplies,
 )
 from rag.core.roles.retrieving import (
+    Analyser,
     ChecksIndexes,
     Chunker,
     Embedder,
@@ -75,6 +76,9 @@ ROLES: Mapping[str, type] = {
 LOADER_PARTS: Mapping[str, type] = {"parser": Parser, "redactor": Redactor, "ingest": IngestionRules, "noise": NoiseFilter}
 """Config groups whose choices are parts of a loader → the Protocol of their choices."""
 
+INDEX_PARTS: Mapping[str, type] = {"analyser": Analyser}
+"""Config groups whose choices are parts of an index → the Protocol of their choices."""
+
 SEVERAL: Mapping[str, tuple[type, ...]] = {
     "metric": (RankingMetric, AnswerMetric, AssessedMetric),
     "selector": (Selector,),
@@ -86,7 +90,7 @@ SEVERAL: Mapping[str, tuple[type, ...]] = {
 
 def protocols(role: str) -> tuple[type, ...]:
     """The Protocols of a config group: a choice fits one or more."""
-    return SEVERAL.get(role) or ({**ROLES, **LOADER_PARTS}[role],)
+    return SEVERAL.get(role) or ({**ROLES, **LOADER_PARTS, **INDEX_PARTS}[role],)
 
 
 def has_methods(component: type, protocol: type) -> bool:
