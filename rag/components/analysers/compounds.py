@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -26,6 +26,10 @@ MOST = 8
 """The most parts of a word that is also cut at CHANGES: a hash is not."""
 
 
+Place = tuple[int, int]
+"""The characters [start, end) of a word."""
+
+
 @cache
 def _token() -> re.Pattern[str]:
     """Words with the marks of scripts that write vowels as marks, joined by single JOINTS; commas join digits only."""
@@ -39,8 +43,10 @@ class CompoundAnalyser(WordAnalyser):
     A word is a run of letters and digits, or several joined by one of `- . / : @ _ + & # \\`, or digits joined by commas:
     part numbers, versions, e-mail addresses, paths. Its terms are the whole in lower case, the stems of its parts, and runs of
     up to LONGEST parts, so that `BMS-986158` is found in `BMS-986158/placebo`. A change of case or from letters to digits also
-    ends a part. A question searches for the longest runs of an id that the index has: for its parts only if no chunk has the
-    id. Letters joined by hyphens are no id: a question with `well-known` searches for whole and parts.
+    ends a part. Letters joined by hyphens, slashes or `&` are a compound and no id: they have no runs.
+
+    A question of ids alone searches for the longest runs that the index has: for parts only if no chunk has the id. Any other
+    question searches for all terms of its ids, and for the parts of its compounds.
 
     With `words` the words themselves are terms in addition to their stems. Runs of scripts without blanks become pairs of
     characters, as in Lucene's CJKAnalyzer, and single characters. Texts are compared after NFKC and case folding.
@@ -61,10 +67,13 @@ class CompoundAnalyser(WordAnalyser):
         return numbered(texts, _cut, lambda words: map(self._indexed, words))
 
     def terms(self, text: str, known: Container[str] | None = None) -> list[str]:
-        """The terms of a question, those of an index with the terms `known`, or all."""
+        """The terms of a question to an index with the terms `known`, or all terms of a text."""
+        words = _cut(text)
         if known is None:
-            return list(chain.from_iterable(map(self._indexed, _cut(text))))
-        return [term for word in _cut(text) for term in self._asked(word, known) if term in known]
+            return list(chain.from_iterable(map(self._indexed, words)))
+        is_lookup = all(_is_id(word) for word in words if self._indexed(word))
+        asked = (self._longest(word, known) if is_lookup else self._asked(word) for word in words)
+        return [term for term in chain.from_iterable(asked) if term in known]
 
     def _indexed(self, word: str) -> list[str]:
         """The terms of a word in a text, each once."""
@@ -73,27 +82,31 @@ class CompoundAnalyser(WordAnalyser):
         parts = _parts(word)
         if len(parts) == 1:
             return self._simple(word)
-        runs = () if HYPHENED.fullmatch(word) else _runs(word, parts)
-        own = chain.from_iterable(self._simple(word[start:end]) for start, end in parts)
-        return list(dict.fromkeys([word.casefold(), *runs, *own]))
+        runs = _runs(word, parts) if _is_id(word) else ()
+        return list(dict.fromkeys([word.casefold(), *runs, *self._stems(word, parts)]))
 
-    def _asked(self, word: str, known: Container[str]) -> Iterator[str]:
-        """The terms of a word in a question."""
-        parts = _parts(word)
+    def _asked(self, word: str) -> Iterable[str]:
+        """The terms of a word in a question that has more than ids."""
         if UNSPACED.match(word):
-            yield from _pairs(word) or [word]
-        elif len(parts) == 1 or HYPHENED.fullmatch(word):
-            yield from self._indexed(word)
-        elif word.casefold() in known:
+            return _pairs(word) or [word]
+        return self._stems(word, _parts(word)) if HYPHENED.fullmatch(word) else self._indexed(word)
+
+    def _longest(self, word: str, known: Container[str]) -> Iterator[str]:
+        """The longest runs of an id that are known, and the stems of the other parts."""
+        if word.casefold() in known:
             yield word.casefold()
-        else:
-            first = 0
-            while first < len(parts):
-                start, end = parts[first]
-                ends = [end for _, end in parts[first + 1 : first + LONGEST]]
-                longest = next((end for end in reversed(ends) if word[start:end].casefold() in known), None)
-                yield from [word[start:longest].casefold()] if longest else self._simple(word[start:end])
-                first = next((place for place, (begin, _) in enumerate(parts) if begin >= (longest or end)), len(parts))
+            return
+        parts, first = _parts(word), 0
+        while first < len(parts):
+            start = parts[first][0]
+            sizes = range(min(LONGEST, len(parts) - first), 1, -1)
+            size = next((size for size in sizes if word[start : parts[first + size - 1][1]].casefold() in known), 1)
+            run = word[start : parts[first + size - 1][1]]
+            yield from [run.casefold()] if size > 1 else self._simple(run)
+            first += size
+
+    def _stems(self, word: str, parts: Sequence[Place]) -> Iterator[str]:
+        return chain.from_iterable(self._simple(word[start:end]) for start, end in parts)
 
     def _simple(self, word: str) -> list[str]:
         """The terms of a word without joints: its stem, and itself with `words`; none of a short word or a stop word."""
@@ -110,7 +123,12 @@ def _cut(text: str) -> list[str]:
     return _token().findall(UNSPACED.sub(r" \g<0> ", plain))
 
 
-def _parts(word: str) -> list[tuple[int, int]]:
+def _is_id(word: str) -> bool:
+    """True for a word of several parts that is no compound of words."""
+    return not HYPHENED.fullmatch(word) and not UNSPACED.match(word) and len(_parts(word)) > 1
+
+
+def _parts(word: str) -> list[Place]:
     """The parts of a word as places in it."""
     if word.isalpha() and (word.islower() or word[1:].islower()):
         return [(0, len(word))]
@@ -122,7 +140,7 @@ def _parts(word: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
 
 
-def _runs(word: str, parts: Sequence[tuple[int, int]]) -> Iterator[str]:
+def _runs(word: str, parts: Sequence[Place]) -> Iterator[str]:
     """All runs of two to LONGEST parts of a word in lower case."""
     for first, (start, _) in enumerate(parts):
         for _, end in parts[first + 1 : first + LONGEST]:

@@ -69,6 +69,6 @@ class WordAnalyser:
         return numbered(texts, self._words, self._terms_of)
 
     def terms(self, text: str, known: Container[str] | None = None) -> list[str]:
-        """The terms of a text in reading order, repeats included; those of an index with the terms `known`, or all."""
+        """The terms of a text in reading order, repeats included: those that are in `known`, or all."""
         terms = chain.from_iterable(self._terms_of(self._words(text)))
         return [term for term in terms if known is None or term in known]

@@ -155,7 +155,7 @@ class Analyser(Protocol):
         ...
 
     def terms(self, text: str, known: Container[str] | None = None) -> list[str]:
-        """The terms by which a question searches an index that has the terms `known`, repeats included; None: has all."""
+        """The terms of a question to an index with the terms `known`, repeats included; without `known` all terms of a text."""
         ...
 
 
