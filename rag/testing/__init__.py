@@ -17,6 +17,7 @@ from rag.testing.answering import (
     check_queries,
 )
 from rag.testing.retrieval import (
+    check_analyser,
     check_chunker,
     check_embedder,
     check_fusion,
@@ -33,6 +34,7 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
     "passage": check_passage,
     "embedder": check_embedder,
     "index": check_index,
+    "analyser": check_analyser,
     "fusion": check_fusion,
     "reranker": check_reranker,
     "selector": check_selector,
@@ -48,6 +50,15 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 """Config group → the check of its choices."""
 
 # Written out, so that type checkers of plug-in packages see the names.
-__all__ = ["CHECKS", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator", "check_guard"]
+__all__ = [
+    "CHECKS",
+    "check_analyser",
+    "check_check",
+    "check_chunker",
+    "check_embedder",
+    "check_fusion",
+    "check_generator",
+    "check_guard",
+]
 __all__ += ["check_index", "check_judge", "check_loader", "check_memory", "check_metric", "check_passage", "check_prompt"]
 __all__ += ["check_queries", "check_reranker", "check_selector"]

@@ -12,7 +12,12 @@ from rag.core.roles import SEVERAL
 
 CONF = Path(__file__).parents[2] / "conf"
 HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
-GIVEN = {"${embedder}": HASHING, "${coverage}": 0.5, '${oc.select:prompt.refusal,""}': "I cannot say."}
+GIVEN = {
+    "${embedder}": HASHING,
+    "${coverage}": 0.5,
+    "${language}": "english",
+    '${oc.select:prompt.refusal,""}': "I cannot say.",
+}
 """Values for the references in a choice to the rest of a config."""
 
 
@@ -26,7 +31,7 @@ def node(group: str, choice: str, **changes: Any) -> dict[str, Any]:
     read: dict[str, Any] = yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))
     values = read.get(choice, read)
     given = {name: GIVEN.get(value, value) if isinstance(value, str) else value for name, value in values.items()}
-    return with_choices(given | changes)
+    return with_choices(given | changes, language="english")
 
 
 def build(group: str, choice: str, **changes: Any) -> Any:

@@ -71,6 +71,7 @@ class ExtractiveGenerator:
     language: str = "english"
     superseded: Sequence[str] = ()
     superseded_worth: float = 0.5
+    list_language: str = "english"
 
     def __post_init__(self) -> None:
         check_whole("generator.sentences", self.sentences, 1)
@@ -79,6 +80,11 @@ class ExtractiveGenerator:
         if isinstance(self.superseded, str) or not all(isinstance(word, str) and word.strip() for word in self.superseded):
             raise ConfigError("generator.superseded", f"is {self.superseded!r}", "a list of words, [] for none")
         check_language("generator.language", self.language)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The language of `superseded`."""
+        return (self.list_language,) if self.superseded else ()
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request, without tokens and cost."""
@@ -135,14 +141,14 @@ class _Reader:
     """Reads the texts of one batch: a chunk that several questions found is cut and stemmed once."""
 
     def __init__(self, language: str, superseded: Sequence[str]) -> None:
-        self._stems = Stems(language)
+        self._language, self._stems = language, Stems(language)
         words = "|".join(map(re.escape, superseded))
         self._superseded = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) if words else None
         self._known: dict[Chunk, list[Quote]] = {}
 
     def quotes(self, chunk: Chunk) -> list[Quote]:
         if chunk not in self._known:
-            self._known[chunk] = [self._quote(statement) for statement in statements(chunk)]
+            self._known[chunk] = [self._quote(statement) for statement in statements(chunk, self._language)]
         return self._known[chunk]
 
     def weights(self, question: str, read: Sequence[frozenset[str]]) -> dict[str, float]:

@@ -34,7 +34,7 @@ class CarryOver:
     light: str
     hints: str
     openers: Sequence[str] = ()
-    stemmer: str = "english"
+    language: str = "english"
     short: int = 2
     enough: int = 2
     most: int = 6
@@ -46,7 +46,7 @@ class CarryOver:
     answers: float = 0.0
 
     def __post_init__(self) -> None:
-        check_language("queries.stemmer", self.stemmer)
+        check_language("queries.language", self.language)
         for name in ("share", "decay", "switch", "leaning"):
             check_number(f"queries.{name}", getattr(self, name), 0, 1)
         for name in ("named", "answers"):
@@ -54,10 +54,15 @@ class CarryOver:
         for name, lowest in (("most", 1), ("short", 0), ("enough", 1)):
             check_whole(f"queries.{name}", getattr(self, name), lowest)
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The language of the lists of words."""
+        return (self.language,)
+
     @cached_property
     def words(self) -> Language:
         """The words of the language that the rules use."""
-        return language(self.light, self.hints, self.openers, self.stemmer)
+        return language(self.light, self.hints, self.openers, self.language)
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
         """Dependent questions with the terms of their topic, others as typed."""
