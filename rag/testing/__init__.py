@@ -50,15 +50,6 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 """Config group → the check of its choices."""
 
 # Written out, so that type checkers of plug-in packages see the names.
-__all__ = [
-    "CHECKS",
-    "check_analyser",
-    "check_check",
-    "check_chunker",
-    "check_embedder",
-    "check_fusion",
-    "check_generator",
-    "check_guard",
-]
+__all__ = ["CHECKS", "check_analyser", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator"]
 __all__ += ["check_index", "check_judge", "check_loader", "check_memory", "check_metric", "check_passage", "check_prompt"]
-__all__ += ["check_queries", "check_reranker", "check_selector"]
+__all__ += ["check_guard", "check_queries", "check_reranker", "check_selector"]

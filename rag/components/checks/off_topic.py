@@ -34,7 +34,7 @@ class OffTopicCheck:
     pleasantries: str = ""
     fillers: str = ""
     language: str = "english"
-    list_language: str = "english"
+    languages: Sequence[str] = ("english",)
     on_failure: str = "refuse"
 
     def __post_init__(self) -> None:
@@ -43,11 +43,6 @@ class OffTopicCheck:
         if self.floor is not None:
             check_number("check.off_topic.floor", self.floor, -1, 1, "a cosine, or null")
         check_language("check.off_topic.language", self.language)
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The language of `pleasantries` and `fillers`."""
-        return (self.list_language,) if self.pleasantries else ()
 
     def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
         """One finding for a message that is declined."""

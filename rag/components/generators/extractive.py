@@ -71,7 +71,7 @@ class ExtractiveGenerator:
     language: str = "english"
     superseded: Sequence[str] = ()
     superseded_worth: float = 0.5
-    list_language: str = "english"
+    languages: Sequence[str] = ("english",)
 
     def __post_init__(self) -> None:
         check_whole("generator.sentences", self.sentences, 1)
@@ -80,11 +80,6 @@ class ExtractiveGenerator:
         if isinstance(self.superseded, str) or not all(isinstance(word, str) and word.strip() for word in self.superseded):
             raise ConfigError("generator.superseded", f"is {self.superseded!r}", "a list of words, [] for none")
         check_language("generator.language", self.language)
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The language of `superseded`."""
-        return (self.list_language,) if self.superseded else ()
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request, without tokens and cost."""

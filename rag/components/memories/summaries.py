@@ -9,6 +9,7 @@ from rag.components.memories.statements import fitting, pieces, read_statement
 from rag.core.models.chat import Given, ask, spent
 from rag.core.records import Message, Query, Request, Turn
 from rag.core.roles import Generator, fingerprint
+from rag.core.text.languages import check_language
 from rag.core.text.templates import check_template, fill
 from rag.core.text.tokens import borders
 
@@ -56,6 +57,7 @@ class PickedSentences:
 
     def __post_init__(self) -> None:
         check_template("memory.turn_format", self.turn_format, ("text",))
+        check_language("memory.language", self.language)
 
     def summarise(self, olders: Sequence[Older], tokens: int) -> list[Summary]:
         """The most important sentences of each old summary and its turns."""

@@ -48,7 +48,7 @@ class TwoLayerMemory:
     overlap: float = 0.5
     signals: Sequence[str] = ()
     language: str = "english"
-    list_language: str = "english"
+    languages: Sequence[str] = ("english",)
     turn_format: str = "- {role}: {text}"
 
     def __post_init__(self) -> None:
@@ -65,11 +65,6 @@ class TwoLayerMemory:
             raise ConfigError("memory.overlap", f"is {self.overlap}", "a number above 0, at most 1")
         check_template("memory.turn_format", self.turn_format, ("text",))
         check_language("memory.language", self.language)
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The language of `signals`."""
-        return (self.list_language,) if self.signals else ()
 
     def recall(self, queries: Sequence[Query]) -> list[Recalled]:
         """The last turns; the summary is the rule and the older messages."""

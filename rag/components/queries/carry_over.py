@@ -44,6 +44,7 @@ class CarryOver:
     named: float = 1.5
     leaning: float = 0.5
     answers: float = 0.0
+    languages: Sequence[str] = ("english",)
 
     def __post_init__(self) -> None:
         check_language("queries.language", self.language)
@@ -53,11 +54,6 @@ class CarryOver:
             check_number(f"queries.{name}", getattr(self, name), 0)
         for name, lowest in (("most", 1), ("short", 0), ("enough", 1)):
             check_whole(f"queries.{name}", getattr(self, name), lowest)
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The language of the lists of words."""
-        return (self.language,)
 
     @cached_property
     def words(self) -> Language:
