@@ -47,7 +47,7 @@ def test_sentences_end_where_a_reader_would_end_them(text: str) -> None:
     [
         (
             "german",
-            "Hr. Holm kam am 3. Mai, z. B. Montag, an. | Er blieb. | Siehe Nr. 5 und Ziff. 2, ca. 20 Mio. Euro, ggf. Montag. | Ende.",
+            "Hr. Holm kam am 3. Mai, z. B. Montag, an. | Er blieb. | Siehe Nr. 5 und Ziff. 2, ca. 20 Mio. Euro. | Ende.",
         ),
         ("french", "Mme. Ames habite au chap. 3. | Elle part."),
         ("spanish", "La Sra. Hill lee la pág. 7. | Se va."),
