@@ -147,7 +147,7 @@ def combinations(group: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple
 
 @dataclass(frozen=True)
 class Reading:
-    """Whether a value has interpolations or missing parts, and the top-level keys that these name.
+    """Whether a value has interpolations, missing parts or names of nested choices, and the top-level keys that it names.
 
     None stands for any key: the keys of `${${name}}`, and of resolvers such as `oc.select`, are not known.
     """
