@@ -1,7 +1,7 @@
 """A corpus to look at: its documents, their chunks by one or two chunkers, flags, and the places of gold."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ class SeenChunk:
 class GoldPlace:
     """Evidence for question number `question`: its `pieces` [start, end) in a document, and how they were found there.
 
-    `state` is exact, pieced, lost by the parser, redaction or noise, or WHOLE; the last ones have no pieces.
+    `state` is exact, pieced, lost by the parser, redaction or noise, or WHOLE; only the first two have pieces.
     """
 
     question: int
@@ -157,6 +157,6 @@ def _chunks(corpus: Corpus, model: object) -> list[list[SeenChunk]]:
     return rows
 
 
-def _counts(flags: Any) -> dict[str, int]:
+def _counts(flags: Iterable[str]) -> dict[str, int]:
     counted = Counter(flags)
     return {name: counted[name] for name in FLAGS}

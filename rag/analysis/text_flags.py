@@ -23,7 +23,7 @@ WORD, SIGN = re.compile(r"[^\W\d_]{2}"), re.compile(r"[\W_]+")
 
 @dataclass(frozen=True)
 class Flagger:
-    """Flags texts of one kind; `longest` is the most characters without a flag, `repeated` are hashes of repeated texts."""
+    """Flags texts of one kind: texts above `longest` characters are huge, and `repeated` holds hashes of repeated texts."""
 
     longest: float
     repeated: frozenset[int]

@@ -100,8 +100,8 @@ def inspect(
     """Write one HTML page with documents, their pages and blocks, their chunks, gold, redactions and flags.
 
     The page opens from a disk and needs no network. Flags: tiny, huge, no words, repeated, mojibake, and cut by the window of
-    the embedder. Chunks of two chunkers are side by side; a bundle has its own chunker. Gold is that of dataset; loader.path
-    without dataset has none.
+    the embedder. Chunks of two chunkers are side by side; a bundle has its own chunker. Gold is that of the dataset; with
+    loader.path and no dataset there is none.
 
     --json: page (its path), left_out (documents without text in the page), name, documents, pages, blocks, redactions by rule,
     gold by state, flags of documents, and chunkers: chunks, flags, gold_cut (evidence that no chunk holds whole).

@@ -2,19 +2,17 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from rag.core.records import Block, Box
 
 
 def page_at(blocks: Sequence[Block], place: int) -> int:
     """The page, from 1, of the character at `place`; 0 for a text without pages."""
-    paged = [block for block in blocks if block.page]
-    if not paged:
-        return 0
-    within = [block.page for block in paged if block.start <= place < block.end]
-    if within:
-        return within[-1]
-    return paged[max(0, bisect_right(paged, place, key=lambda block: block.start) - 1)].page
+    earlier = blocks[: bisect_right(blocks, place, key=lambda block: block.start)]
+    within = (block.page for block in reversed(earlier) if block.page and place < block.end)
+    nearest = (block.page for block in chain(reversed(earlier), blocks) if block.page)
+    return next(chain(within, nearest), 0)
 
 
 def pages_of(blocks: Sequence[Block], start: int, end: int) -> tuple[int, int] | None:

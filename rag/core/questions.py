@@ -98,6 +98,11 @@ class Example:
     unanswerable: bool = False
 
     @property
+    def places(self) -> tuple[Place, ...]:
+        """The alternatives of all groups, in their order."""
+        return tuple(place for group in self.evidence for place in group.alternatives)
+
+    @property
     def has_gold(self) -> bool:
         """True if the places of the answer in the corpus are known."""
         return any(group.grade > 0 for group in self.evidence)

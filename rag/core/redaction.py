@@ -2,21 +2,27 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from rag.core.secrets.finder import find_secrets
+from rag.core.secrets.finder import secret_finds
 from rag.core.secrets.named import RULE, named_values
-from rag.core.secrets.places import placeholder, replaced
+from rag.core.secrets.places import Find, placeholder, replaced, stable
 
 HIDDEN = placeholder(RULE)
 """In place of a value under the name of a secret."""
 
 FOLDERS = re.compile(r"(?:OLD)?PWD")
 """Environment variables that end like a password, and hold a folder."""
+
+USER_INFO = re.compile(r"(?<=://)(?!git@)(?:[^/\s@:]{16,}:[^/\s@]*|[^/\s@:]+:?)(?=@)")
+"""The user of an address without a password, or a long one with it: either may be a token. Documents keep names of users."""
+
+USER_INFO_RULE, USER_INFO_RANK = "url-password", 4
+"""The rule of conf/redaction/assay.toml for passwords in addresses; rules that know the form of a token name it first."""
 
 
 @lru_cache(maxsize=4096)
@@ -27,13 +33,18 @@ def is_secret_name(name: str) -> bool:
 
 def secret_rule(text: str) -> str:
     """The rule that finds the first secret of a text; empty if there is none."""
-    return next((find.rule for find in find_secrets(text)), "")
+    return next((find.rule for find in stable(text, _finds)), "")
 
 
 @lru_cache(maxsize=4096)
 def without_secrets(text: str) -> str:
     """The text with a placeholder for each secret."""
-    return replaced(text, [find[:3] for find in find_secrets(text)])
+    return replaced(text, [find[:3] for find in stable(text, _finds)])
+
+
+def _finds(text: str) -> Iterator[Find]:
+    yield from secret_finds(text)
+    yield from (Find(*match.span(), USER_INFO_RULE, USER_INFO_RANK) for match in USER_INFO.finditer(text))
 
 
 def redacted_text(key: str, value: str) -> str:

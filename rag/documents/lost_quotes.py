@@ -1,12 +1,14 @@
 """What lost a quote that is not in its text: a redaction or the parser."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from rag.core.records import Document, Fate, Redaction
 from rag.core.roles import Redactor
+from rag.core.text.edits import Cut, Edited
 from rag.documents.quote_pieces import SHARE, Cover, candidates
 from rag.documents.reduced_text import EDGE, HOLE, Reduced, reduced
 from rag.documents.rendered import occurrences
@@ -27,37 +29,39 @@ class Quoted:
     page: int = 0
 
 
-def before_redaction(redactions: Sequence[Redaction], place: int) -> int:
-    """A place outside of placeholders, in the text before redaction."""
-    return place + sum(each.length - (each.end - each.start) for each in redactions if each.end <= place)
+@lru_cache(maxsize=128)
+def before_redaction(text: str, redactions: tuple[Redaction, ...]) -> Edited:
+    """The text before redaction, with HOLEs for the characters of values."""
+    return Edited.of(text, [Cut(each.start, each.end, HOLE * each.length) for each in redactions])
 
 
 @lru_cache(maxsize=128)
-def _with_holes(text: str, redactions: tuple[Redaction, ...]) -> str:
-    """The text before redaction, with HOLEs for the characters of values."""
-    pieces, last = list[str](), 0
-    for each in redactions:
-        pieces += [text[last : each.start], HOLE * each.length]
-        last = each.end
-    return "".join([*pieces, text[last:]])
+def after_redaction(text: str, redactions: tuple[Redaction, ...]) -> Edited:
+    """The text made of that before redaction, with HOLEs for the characters of placeholders."""
+    before = before_redaction(text, redactions)
+    values = zip(before.moved(redactions), redactions, strict=True)
+    return Edited.of(before.text, [Cut(value.start, value.end, HOLE * (each.end - each.start)) for value, each in values])
 
 
-def laid_over(document: Document, quoted: Quoted, redactor: Redactor | None) -> tuple[int, int] | None:
+def _values(document: Document) -> tuple[Redaction, ...]:
+    """The redactions of a document, at the places of their values in the text before redaction."""
+    return before_redaction(document.text, document.redactions).moved(document.redactions)
+
+
+def _laid_over(document: Document, quoted: Quoted, redactor: Redactor | None) -> tuple[int, int] | None:
     """The place, in the text before redaction, where a quote touches a value and fits all other characters.
 
     CONTEXT of these are letters and digits; or the redactor finds all values in the quote at that place, as it did in the file.
     The length of a value alone is no evidence: another one may be as long.
     """
-    text, quote, redactions = _with_holes(document.text, document.redactions), quoted.text, document.redactions
+    text, quote = before_redaction(document.text, document.redactions).text, quoted.text
     if quoted.place and _fits(text, quote, quoted.place[0]) and len(quote) == quoted.place[1] - quoted.place[0]:
         return quoted.place
-    end = 0
-    for each in redactions:
-        start = before_redaction(redactions, each.start)
-        end = start + each.length
+    for value in _values(document):
+        start, end = value.start, value.end
         starts = {start - at for at in _after_context(quote, text[max(start - CONTEXT, 0) : start])}
         starts |= {end - at for at in _before_context(quote, text[end : end + CONTEXT])}
-        if each.length == len(quote):
+        if value.length == len(quote):
             starts.add(start)
         for place in sorted(starts):
             touches = place < end and place + len(quote) > start and _fits(text, quote, place)
@@ -67,7 +71,7 @@ def laid_over(document: Document, quoted: Quoted, redactor: Redactor | None) -> 
 
 
 def _shared(text: str, quote: str, place: int) -> int:
-    """The letters and digits of a quote that are known at its place."""
+    """The number of letters and digits that a text has at the place of a quote, outside of values."""
     return sum(map(str.isalnum, text[place : place + len(quote)]))
 
 
@@ -82,13 +86,13 @@ def _finds(redactor: Redactor | None, text: str, quote: str, place: int) -> bool
 
 
 def _after_context(quote: str, context: str) -> list[int]:
-    """The places of a quote right behind a context, or behind the end of it that is at the begin of the quote."""
+    """The offsets in a quote right behind a context, or behind the last characters of it with which the quote begins."""
     begins = [size for size in range(1, len(context) + 1) if quote.startswith(context[-size:])]
     return begins + [at + len(context) for at in occurrences(quote, context, 50)] if context else []
 
 
 def _before_context(quote: str, context: str) -> list[int]:
-    """The places of a quote right before a context, or before the begin of it that is at the end of the quote."""
+    """The offsets in a quote right before a context, or before the first characters of it with which the quote ends."""
     ends = [len(quote) - size for size in range(1, len(context) + 1) if quote.endswith(context[:size])]
     return ends + occurrences(quote, context, 50) if context else []
 
@@ -99,24 +103,27 @@ def _fits(text: str, quote: str, place: int) -> bool:
     return len(part) == len(quote) and HOLE in part and all(a in (HOLE, b) for a, b in zip(part, quote, strict=True))
 
 
-def cause_of(document: Document, quoted: Quoted, text: Reduced, place: tuple[int, int] | None) -> tuple[Fate, str]:
-    """What lost a quote, and the rules: a redaction if the quote would be in the text without it, else the parser.
+def cause_of(
+    document: Document, quoted: Quoted, text: Reduced, redactor: Redactor | None
+) -> tuple[Fate, str, tuple[int, int] | None]:
+    """What lost a quote, the rules, and the place of the quote in the text before redaction, if it is known.
 
-    `place` is that of `laid_over`.
+    It is a redaction if the quote would be in the text without it, else the parser.
     """
+    place = _laid_over(document, quoted, redactor)
     if place:
-        starts = [(before_redaction(document.redactions, each.start), each) for each in document.redactions]
-        touched = (each.rule for start, each in starts if start < place[1] and start + each.length > place[0])
-        return "redaction", ", ".join(dict.fromkeys(touched))
-    quote, holes = reduced(quoted.text), {each.start: each for each in document.redactions}
-    for at in (at for at, place in enumerate(text.places) if text.text[at] == HOLE and place in holes) if holes else ():
-        if rules := _around(quote.text, text, at, holes):
-            return "redaction", ", ".join(dict.fromkeys(rules))
-    gaps = _Gaps(document, quote, text)
-    for cover in candidates(quote, text) if holes else ():
-        if rules := gaps.rules(cover):
-            return "redaction", ", ".join(rules)
-    return "parser", MISSING
+        rules = [value.rule for value in _values(document) if value.start < place[1] and value.end > place[0]]
+    else:
+        rules = _rules(document, reduced(quoted.text), text) if document.redactions else []
+    return ("redaction", ", ".join(dict.fromkeys(rules)), place) if rules else ("parser", MISSING, None)
+
+
+def _rules(document: Document, quote: Reduced, text: Reduced) -> list[str]:
+    """The rules of the values in a quote that a reader set in another way: in one piece, or else in several."""
+    holes, gaps = {each.start: each for each in document.redactions}, _Gaps(document, quote, text)
+    starts = (match.start() for match in re.finditer(HOLE, text.text))
+    around = (_around(quote.text, text, at, holes) for at in starts if text.places[at] in holes)
+    return next(filter(None, chain(around, map(gaps.rules, candidates(quote, text)))), [])
 
 
 def redacted_in(document: Document, quoted: Quoted, text: Reduced, cover: Cover) -> list[str]:
@@ -125,7 +132,7 @@ def redacted_in(document: Document, quoted: Quoted, text: Reduced, cover: Cover)
 
 
 def _around(quote: str, text: Reduced, at: int, holes: Mapping[int, Redaction]) -> list[str]:
-    """The rules of the values in a reduced quote that lies over the placeholder at `at`; empty if it does not."""
+    """The rules of the values in a reduced quote that includes the placeholder at `at`; empty if it does not."""
     for before in range(min(len(quote), at), -1, -1):
         if text.text.startswith(quote[:before], at - before) and HOLE not in text.text[at - before : at]:
             rules, rest = _behind(quote[before:], text, at, holes)

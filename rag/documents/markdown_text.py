@@ -10,7 +10,7 @@ from rag.core.records import Block, Box, Parsed, Value
 NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """Characters that no text file may have: control characters and halves of surrogate pairs."""
 MARK = re.compile(r"^(?= {0,3}(?:#{1,6}[ \t]|```|~~~))", re.MULTILINE)
-"""The begin of a line that Markdown takes for a heading or for the fence of code."""
+"""The start of a line that Markdown takes for a heading or for the fence of code."""
 PROSE = ("text", "footnote", "marginalia")
 FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 

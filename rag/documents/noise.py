@@ -1,14 +1,14 @@
 """Documents without the characters that a noise filter found."""
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, repeat
+from itertools import accumulate, groupby, repeat
 
 from rag.core.pages import page_at
 from rag.core.records import Block, Document
 from rag.core.roles import NoiseFilter, changes_nothing
+from rag.core.text.edits import Cut, Edited
 from rag.documents.manifest import ManifestLine
 
 BLANK = re.compile(r"\s*")
@@ -59,29 +59,23 @@ def cut(document: Document, found: Sequence[tuple[int, int, str]]) -> tuple[Docu
     Blocks and redactions are moved; those inside a finding are dropped with it. Findings are in reading order and may be
     nested: the outer one counts.
     """
-    cuts: list[tuple[int, int]] = []
+    cuts: list[Cut] = []
     dropped: list[Dropped] = []
     text = document.text
     for start, end, rule in found:
-        if cuts and start < cuts[-1][1] and end <= cuts[-1][1]:
+        last = cuts[-1].end if cuts else 0
+        if start < last and end <= last:
             continue
-        start, after = max(start, cuts[-1][1] if cuts else 0), _after_blank(text, end)
+        start, after = max(start, last), _after_blank(text, end)
         at = start - sum(one.size for one in dropped)
         dropped.append(Dropped(rule, text[start:end], page_at(document.blocks, start), at, text[end:after]))
-        cuts.append((start, after))
+        cuts.append(Cut(start, after))
     if not cuts:
         return document, ()
-    moved = _Places(cuts)
-    kept = [text[end:start] for (_, end), (start, _) in zip([(0, 0), *cuts], [*cuts, (len(text), 0)], strict=True)]
-    blocks = ((moved(block.start), moved(block.end), block) for block in document.blocks)
-    redactions = ((moved(one.start), moved(one.end), one) for one in document.redactions)
-    cleaned = replace(
-        document,
-        text="".join(kept),
-        blocks=tuple(replace(block, start=start, end=end) for start, end, block in blocks if start < end),
-        redactions=tuple(replace(one, start=start, end=end) for start, end, one in redactions if start < end),
-    )
-    return cleaned, tuple(dropped)
+    edited = Edited.of(text, cuts)
+    blocks = tuple(block for block in edited.moved(document.blocks) if block.start < block.end)
+    redactions = tuple(each for each in edited.moved(document.redactions) if each.start < each.end)
+    return replace(document, text=edited.text, blocks=blocks, redactions=redactions), tuple(dropped)
 
 
 def _after_blank(text: str, place: int) -> int:
@@ -91,19 +85,17 @@ def _after_blank(text: str, place: int) -> int:
 
 def with_noise(document: Document, dropped: Sequence[Dropped]) -> Document:
     """The document before `cut`, with a block for each text that was dropped."""
-    pieces, blocks = [], []
-    last = gone = 0
-    for one in dropped:
-        pieces += [document.text[last : one.at], one.text, one.blank]
-        blocks.append(Block("marginalia", one.at + gone, one.at + gone + len(one.text), one.page))
-        last, gone = one.at, gone + one.size
-    moved = _Restored(dropped)
-    blocks += [replace(block, start=moved(block.start), end=moved(block.end - 1) + 1) for block in document.blocks]
+    added = groupby(dropped, lambda one: one.at)
+    edited = Edited.of(document.text, [Cut(at, at, "".join(one.text + one.blank for one in ones)) for at, ones in added])
+    starts = accumulate((one.size for one in dropped), initial=0)
+    places = [(one, one.at + gone) for one, gone in zip(dropped, starts, strict=False)]
+    blocks = [Block("marginalia", start, start + len(one.text), one.page) for one, start in places]
+    blocks += edited.moved(document.blocks)
     return replace(
         document,
-        text="".join([*pieces, document.text[last:]]),
+        text=edited.text,
         blocks=tuple(sorted(blocks, key=lambda block: (block.start, -block.end))),
-        redactions=tuple(replace(one, start=moved(one.start), end=moved(one.end - 1) + 1) for one in document.redactions),
+        redactions=edited.moved(document.redactions),
     )
 
 
@@ -120,27 +112,3 @@ def without_dropped(start: int, end: int, dropped: Sequence[Dropped]) -> tuple[l
             rules.append(one.rule)
         last, gone = one.at, gone + one.size
     return kept, rules
-
-
-class _Restored:
-    """Maps characters of a document to their places in `with_noise`."""
-
-    def __init__(self, dropped: Sequence[Dropped]) -> None:
-        self.at = [one.at for one in dropped]
-        self.gone = [0, *accumulate(one.size for one in dropped)]
-
-    def __call__(self, place: int) -> int:
-        return place + self.gone[bisect_right(self.at, place)]
-
-
-class _Places:
-    """Maps places before the cuts to places after them; a place inside a cut becomes its start."""
-
-    def __init__(self, cuts: Sequence[tuple[int, int]]) -> None:
-        self.starts = [start for start, _ in cuts]
-        self.cuts, self.removed = cuts, [0, *accumulate(end - start for start, end in cuts)]
-
-    def __call__(self, place: int) -> int:
-        number = bisect_left(self.starts, place)
-        inside = max(0, self.cuts[number - 1][1] - place) if number else 0
-        return place - self.removed[number] + inside

@@ -5,19 +5,19 @@ A wrong place is worse than a lost one: a quote with several places is lost unle
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 from rag.core.errors import DataError
 from rag.core.pages import page_at
-from rag.core.records import Anchor, Document, Fate, Redaction, Span
+from rag.core.records import Anchor, Document, Fate, Span
 from rag.core.roles import Redactor
-from rag.documents.lost_quotes import Quoted, before_redaction, cause_of, laid_over, redacted_in
+from rag.documents.lost_quotes import Quoted, after_redaction, before_redaction, cause_of, redacted_in
 from rag.documents.quote_pieces import LENGTHY, Cover, covers, tiled
-from rag.documents.reduced_text import HOLE, Reduced, reduced
+from rag.documents.reduced_text import Reduced, reduced
 from rag.documents.rendered import occurrences, rendered
 
 NEAR = 200
@@ -41,28 +41,27 @@ def resolve(document: Document, quoted: Quoted, where: str, redactor: Redactor |
         raise DataError(where, "the quote is empty", "quote the words that hold the evidence")
     if found := _exact(document, quoted):
         return _anchor(document, quoted, "exact", [found])
-    masked = reduced(_masked(document.text, document.redactions))
-    places = [place for place in covers(reduced(quoted.text), masked) if _breaks(document.text, masked, place)]
-    chosen = _chosen(document, quoted, [_on_page(document, quoted, masked, place) for place in places], masked)
+    masked = reduced(after_redaction(document.text, document.redactions).text)
+    covered = [cover for cover in covers(reduced(quoted.text), masked) if _breaks(document.text, masked, cover)]
+    chosen = _chosen(document, quoted, [_on_page(document, quoted, masked, cover) for cover in covered], masked)
     if chosen and (rules := redacted_in(document, quoted, masked, chosen)):
         return lost(document.doc_id, quoted, "redaction", ", ".join(rules))
     if chosen:
         spans = [masked.offsets(*stretch) for stretch in chosen.stretches()]
         same = _same(document.text, quoted.text, spans[0][0], spans[-1][1])
         return _anchor(document, quoted, "exact" if same else "pieced", [same] if same else spans)
-    if places:
+    if covered:
         return lost(document.doc_id, quoted, "parser", SEVERAL)
-    value = laid_over(document, quoted, redactor)
-    fate, rule = cause_of(document, quoted, masked, value)
-    in_file = value if fate == "redaction" and not document.blocks else None
-    return lost(document.doc_id, quoted, fate, rule, Span(document.doc_id, *in_file) if in_file else None)
+    fate, rule, place = cause_of(document, quoted, masked, redactor)
+    in_file = Span(document.doc_id, *place) if place and not document.blocks else None
+    return lost(document.doc_id, quoted, fate, rule, in_file)
 
 
 def _anchor(document: Document, quoted: Quoted, fate: Fate, places: Sequence[tuple[int, int]]) -> Anchor:
     spans = tuple(Span(document.doc_id, *place) for place in places)
     original = None
     if not document.blocks and fate == "exact":
-        original = Span(document.doc_id, *(before_redaction(document.redactions, place) for place in places[0]))
+        original = Span(document.doc_id, *before_redaction(document.text, document.redactions).stretches(places)[0])
     return Anchor(document.doc_id, spans, fate, original or _digest(quoted))
 
 
@@ -75,31 +74,11 @@ def _digest(quoted: Quoted) -> str:
     return hashlib.sha256(f"{quoted.text}\0{quoted.place}\0{quoted.page}".encode()).hexdigest()[:16]
 
 
-@lru_cache(maxsize=128)
-def _masked(text: str, redactions: tuple[Redaction, ...]) -> str:
-    """The text with HOLEs in the place of the characters of placeholders."""
-    pieces, last = list[str](), 0
-    for each in redactions:
-        pieces += [text[last : each.start], HOLE * (each.end - each.start)]
-        last = each.end
-    return "".join([*pieces, text[last:]])
-
-
-def _after(redactions: Sequence[Redaction], place: int) -> int:
-    """A place outside of values in the text before redaction, in the text."""
-    shift = 0
-    for each in redactions:
-        if place + shift < each.start + each.length:
-            break
-        shift += each.end - each.start - each.length
-    return place + shift
-
-
 def _exact(document: Document, quoted: Quoted) -> tuple[int, int] | None:
     """The one place where the characters of a quote are, numbers whole; None for no or several places."""
     text, size = document.text, len(quoted.text)
     if quoted.place and quoted.place[0] >= 0:
-        start = _after(document.redactions, quoted.place[0])
+        ((start, _),) = after_redaction(text, document.redactions).stretches([quoted.place])
         if text[start : start + size] == quoted.text:
             return start, start + size
     starts = [at for at in occurrences(text, quoted.text, 50) if not (_cuts(text, at) or _cuts(text, at + size))]
@@ -149,18 +128,9 @@ def _on_page(document: Document, quoted: Quoted, text: Reduced, place: Cover) ->
     page = quoted.page if quoted.page in pages else pages.most_common(1)[0][0]
     blocks = [block for block in document.blocks if block.page == page]
     borders = min(block.start for block in blocks), max(block.end for block in blocks)
-    low, high = (_at(text, border) for border in borders)
+    low, high = (bisect_left(text.places, border) for border in borders)
     alone = tiled(reduced(quoted.text), text, low, high)
     return alone if alone.enough else place
-
-
-def _at(text: Reduced, place: int) -> int:
-    """The first reduced character at or after a place of the source."""
-    low, high = 0, len(text.places)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if text.places[middle] < place else (low, middle)
-    return low
 
 
 def _pages(document: Document, text: Reduced, place: Cover) -> Counter[int]:

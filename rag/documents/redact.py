@@ -1,7 +1,7 @@
 """Placeholders in place of values that must not be stored."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import accumulate, count
 from pathlib import PurePosixPath
@@ -9,9 +9,7 @@ from pathlib import PurePosixPath
 from rag.core.records import Example, Parsed, Redaction
 from rag.core.roles import Redactor
 from rag.core.secrets.places import placeholder, replaced
-
-Edges = Sequence[tuple[int, int, int, int]]
-"""Start and end of each value before the redaction, and of its placeholder after it."""
+from rag.core.text.edits import Cut, Edited
 
 
 def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
@@ -27,14 +25,10 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
     found = redactor.find(parsed.text)
     if not found:
         return parsed
-    edges = _edges(found)
-    new = [Redaction(edge[2], edge[3], rule, end - start) for edge, (start, end, rule) in zip(edges, found, strict=True)]
-    old = (replace(each, start=moved(each.start, edges, False), end=moved(each.end, edges, True)) for each in parsed.redactions)
-    blocks = tuple(
-        replace(block, start=moved(block.start, edges, False), end=moved(block.end, edges, True)) for block in parsed.blocks
-    )
-    redactions = tuple(sorted((*new, *old), key=lambda each: each.start))
-    return replace(parsed, text=replaced(parsed.text, found), blocks=blocks, redactions=redactions)
+    edited = Edited.of(parsed.text, [Cut(start, end, placeholder(rule)) for start, end, rule in found])
+    new = edited.moved([Redaction(start, end, rule, end - start) for start, end, rule in found])
+    redactions = tuple(sorted((*new, *edited.moved(parsed.redactions)), key=lambda each: each.start))
+    return replace(parsed, text=edited.text, blocks=edited.moved(parsed.blocks), redactions=redactions)
 
 
 def redacted(text: str, redactor: Redactor) -> str:
@@ -75,24 +69,3 @@ def redacted_question(example: Example, redactor: Redactor) -> Example:
     text, rewrite = redacted(query.text, redactor), redacted(query.rewrite, redactor)
     answers = tuple(redacted(answer, redactor) for answer in example.answers)
     return replace(example, query=replace(query, text=text, rewrite=rewrite, history=history), answers=answers)
-
-
-def _edges(found: Sequence[tuple[int, int, str]]) -> Edges:
-    edges, shift = [], 0
-    for start, end, rule in found:
-        length = len(placeholder(rule))
-        edges.append((start, end, start + shift, start + shift + length))
-        shift += length - (end - start)
-    return edges
-
-
-def moved(place: int, edges: Edges, is_end: bool) -> int:
-    """A place of the text before the redaction, in the text after it; one inside of a value moves to its placeholder's edge."""
-    shift = 0
-    for start, end, new_start, new_end in edges:
-        if place <= start:
-            break
-        if place < end:
-            return new_end if is_end else new_start
-        shift = new_end - end
-    return place + shift

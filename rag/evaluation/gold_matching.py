@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.roles import Judgements
-from rag.evaluation.gold_table import ArrayTable, Gold, ranges
+from rag.evaluation.gold_table import ArrayTable, Gold
+from rag.evaluation.overlaps import ranges
 
 DENSE = 1 << 22
 """The number of possible keys above which sorting the present keys is faster than a lookup table."""

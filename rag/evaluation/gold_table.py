@@ -10,6 +10,7 @@ from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Anchor, Arrays, Evidence, Example, Place, Span, document_of, spans_of
+from rag.evaluation.overlaps import ranges, shared_chars
 
 WHOLE = -1
 """The place of the document of an alternative that is a span."""
@@ -100,18 +101,11 @@ def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.
         alternative_document=np.where(is_span, WHOLE, question * len(line.base) + document),
         span_alternative=spans,
         span_chars=chars,
-        span_needed=share_of(coverage, chars),
+        span_needed=_share(coverage, chars),
         **line.pieces(span, *placed),
         relevant=np.unique(np.concatenate(relevant)),
         judged=np.unique(judged[:, 0] * len(line.base) + judged[:, 1]),
     )
-
-
-def ranges(first: Ints, last: Ints) -> tuple[Ints, Ints]:
-    """Every integer of every range [first[i], last[i]), as (i, integer)."""
-    sizes = np.maximum(last - first, 0)
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    return owner, np.arange(len(owner)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
 
 
 @dataclass(frozen=True)
@@ -133,7 +127,7 @@ class _Line:
     def of(cls, corpus: Corpus, examples: Sequence[Example]) -> "_Line":
         sizes = {document.doc_id: len(document.text) for document in corpus.documents}
         known = frozenset(sizes)
-        for gold in (gold for example in examples for group in example.evidence for gold in group.alternatives):
+        for gold in (gold for example in examples for gold in example.places):
             for doc_id, reach in [(document_of(gold), 0), *((span.doc_id, span.end) for span in _spans(gold))]:
                 if doc_id not in known:
                     sizes[doc_id] = max(reach, sizes.get(doc_id, 0))
@@ -178,16 +172,9 @@ class _Line:
 
         `question` and `chars` are those of each span, `span`, `start` and `end` those of each of its places.
         """
-        order = np.argsort(self.start, kind="stable")
-        # The running maximum makes the ends ascend even if chunks are nested: a superset, filtered by `shared` below.
-        reach = np.maximum.accumulate(self.end[order])
-        owner, row = ranges(np.searchsorted(reach, start, "right"), np.searchsorted(self.start[order], end))
-        found, pair = np.unique(span[owner] * len(order) + order[row], return_inverse=True)
-        common = np.minimum(self.end[order[row]], end[owner]) - np.maximum(self.start[order[row]], start[owner])
-        shared = np.bincount(pair, np.maximum(common, 0), len(found)).astype(np.int64)
-        held, chunk = np.divmod(found, max(len(order), 1))
-        enough: Flags = shared >= share_of(coverage, np.minimum(self.end[chunk] - self.start[chunk], chars[held]))
-        keys: Ints = question[held[enough]] * len(order) + chunk[enough]
+        held, chunk, shared = shared_chars(self.start, self.end, span, start, end)
+        enough: Flags = shared >= _share(coverage, np.minimum(self.end[chunk] - self.start[chunk], chars[held]))
+        keys: Ints = question[held[enough]] * len(self.start) + chunk[enough]
         return keys
 
 
@@ -244,7 +231,7 @@ def _alternatives(example: Example, evidence: Evidence, line: _Line) -> Iterator
         yield WHOLE, places
 
 
-def share_of(coverage: float, chars: Ints) -> Ints:
+def _share(coverage: float, chars: Ints) -> Ints:
     """The smallest whole number of characters that is at least `coverage` of `chars`, and at least 1."""
     # 0.55 * 100 is 55.00000000000001 in binary; 55 characters must be enough.
     return np.maximum(np.ceil(np.round(coverage * chars, 6)), 1).astype(np.int64)

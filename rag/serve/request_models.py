@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 
+from rag.core.records import Value
+
 Text = Annotated[str, StringConstraints(strip_whitespace=False, min_length=1, pattern=r"\S")]
 QUESTION = "How many days of leave do I get?"
 
@@ -20,9 +22,6 @@ class Range(ClosedBody):
     doc_id: str
     start: int = Field(ge=0)
     end: int = Field(ge=1)
-
-
-Value = str | int | float | bool
 
 
 class Ends(ClosedBody):

@@ -16,6 +16,7 @@ from rag.testing.answering import (
     check_prompt,
     check_queries,
 )
+from rag.testing.reading import check_ingest, check_noise, check_parsed, check_parser, check_redactor
 from rag.testing.retrieval import (
     check_chunker,
     check_embedder,
@@ -29,6 +30,10 @@ from rag.testing.retrieval import (
 
 CHECKS: Mapping[str, Callable[[Any], None]] = {
     "loader": check_loader,
+    "parser": check_parser,
+    "redactor": check_redactor,
+    "ingest": check_ingest,
+    "noise": check_noise,
     "chunker": check_chunker,
     "passage": check_passage,
     "embedder": check_embedder,
@@ -49,5 +54,6 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 
 # Written out, so that type checkers of plug-in packages see the names.
 __all__ = ["CHECKS", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator", "check_guard"]
-__all__ += ["check_index", "check_judge", "check_loader", "check_memory", "check_metric", "check_passage", "check_prompt"]
-__all__ += ["check_queries", "check_reranker", "check_selector"]
+__all__ += ["check_index", "check_ingest", "check_judge", "check_loader", "check_memory", "check_metric", "check_noise"]
+__all__ += ["check_parsed", "check_parser", "check_passage", "check_prompt", "check_queries", "check_redactor"]
+__all__ += ["check_reranker", "check_selector"]

@@ -90,12 +90,12 @@ def _expected(example: Example, texts: Mapping[str, str]) -> dict[str, Any]:
     """The gold answers, and the gold quotes after the names of their documents."""
     answers = " | ".join(example.answers) or ("The documents cannot answer this." if example.to_decline else "")
     places = [place for group in example.evidence if group.grade > 0 for place in group.alternatives]
-    quotes = [place if isinstance(place, str) else f"{place.doc_id}: {_quote(place, texts[place.doc_id])}" for place in places]
+    quotes = [place if isinstance(place, str) else f"{place.doc_id}: {_quote(place, texts)}" for place in places]
     return ({"expected_response": _cut(answers)} if answers else {}) | ({"evidence": quotes} if quotes else {})
 
 
-def _quote(place: Span | Anchor, text: str) -> str:
-    pieces = [text[span.start : span.end] for span in spans_of(place)]
+def _quote(place: Span | Anchor, texts: Mapping[str, str]) -> str:
+    pieces = [texts[span.doc_id][span.start : span.end] for span in spans_of(place)]
     return _cut(" … ".join(pieces)) if pieces else "(lost before the chunker)"
 
 

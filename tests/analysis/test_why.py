@@ -16,12 +16,14 @@ from rag.analysis.blame.corridor import STAGES
 from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom
 from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.config.experiment import load
+from rag.documents.file_tree import SkippedWarning
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.reporting.terminal import output
 from rag.reporting.terminal.lost_questions import blame as blame_table
 from rag.reporting.terminal.lost_questions import headroom as show_headroom
 from rag.reporting.terminal.passages import excerpt, heading
+from rag.tracking import question_rows
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "embedder.dimensions=64", "split=all")
 AXES = """\
@@ -150,6 +152,28 @@ def test_a_config_that_has_not_run_is_run(rag: Verb) -> None:
     fixed = ("chunker=fixed", "chunker.size=60", "selector=neighbours", "index=[bm25s]", "fusion=single", "k=1")
     (account,) = rag("why", "q2", *GIVEN, *fixed, "--json").json["trials"]
     assert list(account["ranks"]) == ["bm25s", "selected"]
+
+
+def test_a_quote_of_a_file_that_was_not_read(rag: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "golden" / "documents").mkdir(parents=True)
+    (tmp_path / "golden" / "documents" / "fees.pdf").write_text("%PDF-1.4 and no more", "utf-8")
+    (tmp_path / "golden" / "documents" / "pets.md").write_text("Dogs travel free.", "utf-8")
+    place = {"doc": "fees.pdf", "quote": "The fee is 88 crowns."}
+    question = {"id": "q1", "text": "What is the fee?", "evidence": [{"any": [place]}]}
+    (tmp_path / "golden" / "questions.jsonl").write_text(json.dumps(question), "utf-8")
+    fixed = "[dataset.path=golden, 'index=[bm25s]', fusion=single, embedder=hashing, latency=0]"
+    (tmp_path / "study.yaml").write_text(f"question: Fees?\ndataset: native\nsplit: all\nfixed: {fixed}\n", "utf-8")
+    with pytest.warns(SkippedWarning, match="1 not readable"):
+        ready = sweep.prepare(load("study.yaml", []))
+    done = sweep.run(ready.plan, ready.store, ready.settings, lambda *_: None)
+    sweep.write(done)
+    (row,) = question_rows.questions(done.plan.trials[0], done.plan, ready.store)
+    assert row.expectations == {"evidence": ["fees.pdf: (lost before the chunker)"]}
+    said = rag("why", "q1", f"trial={done.plan.trials[0].trial_id}", "--json")
+    ((gold,),) = (group["any"] for group in said.json["question"]["evidence"])
+    assert (gold["document"], gold["quote"], gold["fate"], gold["pieces"]) == ("fees.pdf", "", "parser", [])
+    assert said.json["trials"][0]["stage"] == STAGES[0]
 
 
 @pytest.mark.parametrize(

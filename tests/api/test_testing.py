@@ -18,8 +18,8 @@ from rag.components.metrics.recall import Recall
 from rag.config.build import Components
 from rag.core.assessments import Claim, Verdict
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Finding, Message, Query, Recalled, Reply, Request, Sought, Span
-from rag.core.roles import ROLES, SEVERAL
+from rag.core.records import Block, Document, Finding, Message, Parsed, Query, Recalled, Reply, Request, Sought, Span
+from rag.core.roles import LOADER_PARTS, ROLES, SEVERAL
 
 CONF = Path(__file__).parents[2] / "conf"
 HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
@@ -27,6 +27,10 @@ PLAIN = {
     "chunker": ("fixed", "recursive", "sentence", "token", "whole"),
     "embedder": ("hashing",),
     "index": ("bm25", "bm25s", "dense", "faiss_flat"),
+    "parser": ("text", "csv", "html"),
+    "redactor": ("none", "secrets"),
+    "ingest": ("all",),
+    "noise": ("none", "standard"),
     "fusion": ("rrf", "weighted"),
     "reranker": ("none", "mmr"),
     "selector": ("neighbours", "score_floor"),
@@ -40,7 +44,7 @@ def node(group: str, choice: str) -> dict[str, Any]:
 
 
 def test_every_role_has_a_check() -> None:
-    assert set(testing.CHECKS) == {*ROLES, *SEVERAL} - {"dataset"}
+    assert set(testing.CHECKS) == {*ROLES, *LOADER_PARTS, *SEVERAL} - {"dataset"}
 
 
 @pytest.mark.parametrize(("group", "choice"), [(group, choice) for group, choices in PLAIN.items() for choice in choices])
@@ -130,6 +134,30 @@ class Same:
         return iter([Document("d", "one"), Document("d", "two")])
 
 
+class Astray:
+    suffixes, in_process = ("txt",), True
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        return Parsed("one", (Block("text", 0, 9),))
+
+
+class Marking:
+    def find(self, text: str) -> list[tuple[int, int, str]]:
+        return [(0, 1, "first")] if text else []
+
+
+class Eager:
+    def find(self, documents: Sequence[Document]) -> list[list[tuple[int, int, str]]]:
+        return [[(0, 1, "all")] for _ in documents]
+
+
+class Undecided:
+    purpose, keys = "Tests.", ("one",)
+
+    def decide(self, file: Any) -> None:
+        return None
+
+
 class Adding:
     def select(self, rankings: Rankings, corpus: Any) -> Rankings:
         return Rankings.pack([[(0, 9.0)] for _ in range(len(rankings))])
@@ -176,6 +204,10 @@ class Screening:
         (testing.check_guard, Outside(), "lies in its text"),
         (testing.check_check, Screening(), "flag, quarantine, abstain"),
         (testing.check_loader, Same(), "an id of its own"),
+        (testing.check_parser, Astray(), "lies in the text"),
+        (testing.check_redactor, Marking(), "nothing is found after"),
+        (testing.check_noise, Eager(), "without blocks"),
+        (testing.check_ingest, Undecided(), "is decided"),
         (testing.check_selector, Adding(), "nothing is added"),
         (testing.check_prompt, Filling(), "contexts unchanged"),
         (testing.check_judge, Sure(), "claims, or it abstains|lies in its text|lies in \\[0, 1\\]"),

@@ -160,6 +160,16 @@ def _padded(cell: str, width: int) -> str:
     return cell.rjust(width) if cell[:1].isdigit() or cell[:1] in "–-+" else cell.ljust(width)
 
 
+def least_cpu(work: Callable[[], object], times: int = 3) -> float:
+    """The fewest processor seconds of some repetitions."""
+    taken = []
+    for _ in range(times):
+        with timed() as once:
+            work()
+        taken.append(once.cpu)
+    return min(taken)
+
+
 def median_seconds(work: Callable[[], object], times: int) -> float:
     """The median seconds on the wall of some repetitions."""
     taken = []

@@ -1,8 +1,7 @@
 """No text can hang a guard or the search for headings: four times the text takes about four times the time."""
 
-import time
-
 import pytest
+from bench.measuring import least_cpu
 from support.growing_texts import HEADED, READ, SAID, Run, growth, look, scan
 
 from rag.core.headings import sections
@@ -16,12 +15,7 @@ GROWTH = 8.0
 
 def seconds(run: Run, text: str) -> float:
     """The best of three: what else the machine does comes on top."""
-    found = []
-    for _ in range(3):
-        start = time.process_time()
-        run(text)
-        found.append(time.process_time() - start)
-    return max(min(found), 1e-3)
+    return max(least_cpu(lambda: run(text)), 1e-3)
 
 
 @pytest.mark.parametrize("piece", READ)

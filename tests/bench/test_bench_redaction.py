@@ -1,12 +1,10 @@
 """Redaction: recall by kind, clean lines that change, personal data by type, and speed."""
 
-import base64
 import json
 import random
 import time
-import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -15,7 +13,8 @@ from typing import Any
 import pytest
 from bench.measuring import DATA, ROOT, Report, needs_data
 from support.choices import build
-from support.generated_secrets import Planted, planted_broken, planted_names, planted_shapes
+from support.found_secrets import examples_by_rule, is_found, lookalikes
+from support.generated_secrets import planted_broken, planted_names, planted_shapes
 
 from rag.components.redactors.personal_kinds import kinds
 from rag.core.secrets.finder import find_secrets
@@ -35,13 +34,6 @@ PRESIDIO = {
 """Recall and precision of AnalyzerEngine 2.2.366 with all of its recognisers and a blank pipeline, measured the same way."""
 
 SIZE, NAMES = 100_000, ("token", "secret", "password", "key")
-
-
-def is_found(planted: Planted) -> bool:
-    """Whether every character of the secret is in a find."""
-    at = planted.text.index(planted.secret)
-    places = {place for find in find_secrets(planted.text) for place in range(find.start, find.end)}
-    return places.issuperset(range(at, at + len(planted.secret)))
 
 
 def test_recall_by_kind() -> None:
@@ -65,13 +57,7 @@ def test_recall_by_kind() -> None:
 
 @needs_data
 def test_examples_of_gitleaks_by_rule() -> None:
-    rules = {rule.name: rule for rule in shape_rules().rules}
-    seen: dict[str, Counter[tuple[bool, bool]]] = {}
-    for line in (DATA / "gitleaks-literals" / "literals.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        data, rule = base64.b64decode(row["text_base64"]), rules.get(row["rule"])
-        hit = rule is not None and rule in shape_rules().candidates(data) and any(rule.places(data))
-        seen.setdefault(row["rule"], Counter())[row["secret"], hit] += 1
+    seen = examples_by_rule(DATA / "gitleaks-literals" / "literals.jsonl")
     table = Report("gitleaks-literals, the rules that are not all right", ["rule", "found", "missed", "false", "left"])
     total = sum(seen.values(), Counter[tuple[bool, bool]]())
     for name, counts in [*sorted(seen.items()), ("all", total)]:
@@ -91,7 +77,8 @@ def clean_lines() -> dict[str, list[str]]:
     named = [
         path for path in code if any(word in str(path) for word in ("openai", "starlette", "mlflow", "httpx", "sqlalchemy"))
     ]
-    texts: dict[str, Iterator[str]] = {
+    texts: dict[str, Iterable[str]] = {
+        **lookalikes(chance, 600, 400, 300, 300),
         "handbook": lines_of((ROOT / "datasets" / "handbook").rglob("*.md")),
         "docs": lines_of((ROOT / "docs").glob("*.md")),
         "code": lines_of(code[:600]),
@@ -101,10 +88,6 @@ def clean_lines() -> dict[str, list[str]]:
         "squad": (part for line in lines_of((DATA / "squad2-a").glob("*.json")) for part in line.split(". ")),
         "chroma": lines_of((DATA / "chroma-a").rglob("*.md")),
         "financebench": lines_of((DATA / "financebench-dev").rglob("*.jsonl")),
-        "uuid": (f"{name}: {uuid.UUID(int=chance.getrandbits(128))}" for name in ["id", "run", "session", "trace"] * 150),
-        "git": (f"commit {chance.getrandbits(160):040x}" for _ in range(400)),
-        "images": (f"![x](data:image/png;base64,{base64.b64encode(chance.randbytes(600)).decode()})" for _ in range(300)),
-        "sha": (f"sha512-{base64.b64encode(chance.randbytes(64)).decode()}  x-{number}.tgz" for number in range(300)),
     }  # fmt: skip
     return {name: list(islice((line for line in dict.fromkeys(lines) if line.strip()), 1600)) for name, lines in texts.items()}
 
@@ -180,7 +163,7 @@ HOSTILE = [
     "a", "1", "1 2 3 4 ", "@", "a@a.a.", "::", "token ", "token=", "pw:", "password is ", "password='", "| password |",
     "://u:", "eyJ", "+49 30 ", "-----BEGIN PRIVATE KEY-----", "QUJD\n", "abc1def2\n", "curl -H '",
     "kind: Secret\ndata:\n", "8.8.8.200 ", "4111 1111 1111 1111 ", "[redacted: ", "GB33BUKB20201555555555 ",
-    "adafruit_key=", "born on ", "$2b$", "?sig=",
+    "adafruit_key=", "born on ", "$2b$", "?sig=", 'x_api = "a1B2c3D4e5F6g7H8i9"; ', "ACCA2BLQ7HX77WUQEPOQ ",
 ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from support.command_line import Verb, verb
+from support.plugin_packages import add_plugin
 from support.small_set import AXES, TEXTS, write_experiment
 
 from rag.execution.sweep import sweep
@@ -259,7 +260,6 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
 
 # Processes
 
-METADATA = "Metadata-Version: 2.1\nName: slow-plugin\nVersion: 1\n"
 SLOW = '''
 import os, time
 from pathlib import Path
@@ -284,12 +284,7 @@ class SlowEmbedder:
 
 def plugin(folder: Path) -> dict[str, str]:
     """Install `embedder=slow` into a folder; returns the environment of a process that finds it."""
-    (folder / "slow_plugin" / "conf" / "embedder").mkdir(parents=True)
-    (folder / "slow_plugin" / "__init__.py").write_text(SLOW, "utf-8")
-    (folder / "slow_plugin" / "conf" / "embedder" / "slow.yaml").write_text("_target_: slow_plugin.SlowEmbedder\n", "utf-8")
-    (folder / "slow_plugin-1.dist-info").mkdir()
-    (folder / "slow_plugin-1.dist-info" / "METADATA").write_text(METADATA, "utf-8")
-    (folder / "slow_plugin-1.dist-info" / "entry_points.txt").write_text("[rag.plugins]\nslow = slow_plugin\n", "utf-8")
+    add_plugin(folder, "slow_plugin", SLOW, {"embedder/slow": "SlowEmbedder"})
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     return {**os.environ, "PYTHONPATH": path}
 

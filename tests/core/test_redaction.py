@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from rag.core.redaction import HIDDEN, redacted_json, redacted_text
+from rag.core.redaction import HIDDEN, redacted_json, redacted_text, secret_rule, without_secrets
+from rag.core.secrets.finder import find_secrets
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,24 @@ def test_similar_names_stay(key: str) -> None:
 )
 def test_secrets_are_recognised_by_their_form_too(value: str, seen: str) -> None:
     assert redacted_text("base_url", value) == seen
+
+
+@pytest.mark.parametrize(
+    ("address", "seen"),
+    [
+        ("https://abcd1234@host/x", "https://[redacted: url-password]@host/x"),
+        ("https://abcd1234:@host", "https://[redacted: url-password]@host"),
+        ("https://abcdefgh12345678:x-oauth-basic@host", "https://[redacted: url-password]@host"),
+        ("https://glpat-aB3dE5gH7jK9mN1pQ3sT@host", "https://[redacted: gitlab-pat]@host"),
+        ("ssh://git@host/x.git", "ssh://git@host/x.git"),
+        ("http://host:80/a@b", "http://host:80/a@b"),
+    ],
+)
+def test_a_token_in_place_of_a_user_is_hidden(address: str, seen: str) -> None:
+    assert redacted_text("dataset.path", f"from {address} it came") == f"from {seen} it came"
+    assert without_secrets(redacted_text("", address)) == seen
+    assert bool(secret_rule(address)) == (address != seen)
+    assert find_secrets("https://bob@host") == [], "documents keep the names of users"
 
 
 def test_plain_values_survive_json() -> None:

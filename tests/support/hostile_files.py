@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from zipfile import ZipFile
 
-from support.sample_files import SAMPLES
+from support.sample_files import SAMPLES, parts_of
 
 Build = Callable[[str], bytes]
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -63,8 +62,7 @@ def sample(suffix: str) -> bytes:
 
 @cache
 def parts(suffix: str) -> Mapping[str, Stream]:
-    with ZipFile(io.BytesIO(sample(suffix))) as archive:
-        return {name: deflated(archive.read(name)) for name in archive.namelist()}
+    return {name: deflated(part) for name, part in parts_of(sample(suffix)).items()}
 
 
 def replaced(suffix: str, part: str, content: bytes | Stream) -> bytes:

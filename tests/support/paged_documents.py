@@ -39,7 +39,8 @@ cafÃ© hours are posted in the lobby by the porter.
 
 def document(doc_id: str, marked: str) -> Document:
     """A document of pages with equal blocks, one below the other; `[EMAIL]` is a redaction, the last block a footer."""
-    text, starts = marked.replace("\f", "\n\n"), [0, *(match.end() + 1 for match in re.finditer("\f", marked))]
+    text = marked.replace("\f", "\n\n")
+    starts = [0, *(match.end() + number for number, match in enumerate(re.finditer("\f", marked), 1))]
     blocks = []
     for number, page in enumerate(marked.split("\f"), 1):
         parts = list(re.finditer(r"(?:.+\n?)+", page))

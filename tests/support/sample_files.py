@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -68,7 +68,7 @@ def docx(*more: str) -> bytes:
     for cell, text in zip(table._cells, ("band", "days", "A", "26"), strict=True):
         cell.text = text
     document.save(data)
-    return data.getvalue()
+    return archive(parts_of(data.getvalue()))
 
 
 def pptx() -> bytes:
@@ -85,7 +85,7 @@ def pptx() -> bytes:
         table.cell(number // 2, number % 2).text_frame.text = text
     slide.notes_slide.notes_text_frame.text = "Speak slowly."
     deck.save(data)
-    return data.getvalue()
+    return archive(parts_of(data.getvalue()))
 
 
 OFFICE = "http://schemas.openxmlformats.org"
@@ -124,13 +124,19 @@ def _xlsx_cell(place: str, value: object) -> str:
     return f'<c r="{place}" t="{"b" if isinstance(value, bool) else "n"}"><v>{int(value)}</v></c>'
 
 
-def archive(parts: dict[str, str | bytes]) -> bytes:
+def archive(parts: Mapping[str, str | bytes]) -> bytes:
     """A ZIP archive with these files, of the same bytes every time."""
     data = io.BytesIO()
     with ZipFile(data, "w", ZIP_DEFLATED) as target:
         for name, content in parts.items():
             target.writestr(ZipInfo(name), content, ZIP_DEFLATED)
     return data.getvalue()
+
+
+def parts_of(data: bytes) -> dict[str, bytes]:
+    """The files in a ZIP archive by name: what `archive` takes."""
+    with ZipFile(io.BytesIO(data)) as source:
+        return {name: source.read(name) for name in source.namelist()}
 
 
 def csv() -> bytes:

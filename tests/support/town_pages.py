@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.plugin_packages import add_plugin
+
 from rag.config.catalog import plugins
 
 PLUGIN = '''\
@@ -61,6 +63,7 @@ class Hushed:
 
         return [(match.start(), match.end(), "mail") for match in re.finditer(r"[a-z]+@[a-z]+", text)]
 '''
+CHOICES = {"parser/whole": "Whole", "parser/torn": "Torn", "parser/halved": "Halved", "redactor/hushed": "Hushed"}
 TOPICS = ("harbour", "library", "railway", "orchard", "theatre", "brewery", "museum", "bakery", "quarry", "chapel")
 
 
@@ -92,16 +95,7 @@ def installed(folder: Path) -> Iterator[Path]:
             row = {"id": f"{topic}-{number}", "text": text, "cluster": topic, "answers": [str(number * 37 + len(topic))]}
             rows.append(row | {"evidence": [{"any": [place]}]})
     (folder / "golden" / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    package = folder / "site" / "townpages"
-    (package / "conf" / "parser").mkdir(parents=True)
-    (package / "conf" / "redactor").mkdir()
-    (package / "__init__.py").write_text(PLUGIN)
-    for group, name in (("parser", "Whole"), ("parser", "Torn"), ("parser", "Halved"), ("redactor", "Hushed")):
-        (package / "conf" / group / f"{name.lower()}.yaml").write_text(f"_target_: townpages.{name}\n")
-    info = folder / "site" / "townpages-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: townpages\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rag.plugins]\ntown = townpages\n")
+    add_plugin(folder / "site", "townpages", PLUGIN, CHOICES)
     sys.path.insert(0, str(folder / "site"))
     plugins.cache_clear()
     yield folder

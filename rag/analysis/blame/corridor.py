@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
 from rag.core.records import Anchor, Example, Place, document_of, spans_of
-from rag.evaluation.gold_table import ranges
+from rag.evaluation.overlaps import shared_chars
 from rag.evaluation.scoring import Gold
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_graph import Stage
@@ -87,14 +87,9 @@ def _most_chars(corpus: Corpus, spans: int, number: Ints, document: Ints, start:
     sizes = np.array([len(document.text) for document in corpus.documents], np.int64)
     base = np.append(np.cumsum(sizes) - sizes, sizes.sum() + 1)
     first, last = base[corpus.doc] + corpus.start, base[corpus.doc] + corpus.end
-    start, end = base[document] + start, base[document] + end
-    # The running maximum makes the ends ascend if chunks are nested: a superset, in which further chunks share nothing.
-    reach = np.maximum.accumulate(last)
-    owner, chunk = ranges(np.searchsorted(reach, start, "right"), np.searchsorted(first, end))
-    found, pair = np.unique(number[owner] * (len(corpus) + 1) + chunk, return_inverse=True)
-    common = np.minimum(last[chunk], end[owner]) - np.maximum(first[chunk], start[owner])
+    held, _, chars = shared_chars(first, last, number, base[document] + start, base[document] + end)
     most = np.zeros(spans, np.int64)
-    np.maximum.at(most, found // (len(corpus) + 1), np.bincount(pair, np.maximum(common, 0), len(found)).astype(np.int64))
+    np.maximum.at(most, held, chars)
     return most
 
 

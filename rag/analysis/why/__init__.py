@@ -37,9 +37,9 @@ def _question(example: Example, reopened: ReopenedTrial) -> dict[str, Any]:
         if isinstance(gold, str):
             return {"document": gold}
         spans = [(span.start, span.end) for span in spans_of(gold)]
-        document = documents[gold.doc_id]
-        quote = " … ".join(document.text[start:end] for start, end in spans)
-        whole = {"start": spans[0][0], "end": spans[-1][1], "page": _page(document, spans)} if spans else {}
+        quote = " … ".join(documents[gold.doc_id].text[start:end] for start, end in spans)
+        # A lost quote may be one of a file that was not read.
+        whole = {"start": spans[0][0], "end": spans[-1][1], "page": _page(documents[gold.doc_id], spans)} if spans else {}
         fate = {"fate": gold.fate, "rule": gold.rule, "pieces": spans} if isinstance(gold, Anchor) else {}
         return {"document": gold.doc_id} | whole | {"quote": quote} | fate
 

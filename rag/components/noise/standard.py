@@ -57,8 +57,8 @@ class StandardNoiseFilter:
 
     def _noise(self, document: Document, keys: Sequence[str], common: set[tuple[str, str]]) -> Iterator[Found]:
         blocks = list(zip(document.blocks, keys, strict=True))
-        margins = {text for block, key in blocks if block.kind == "marginalia" for text in (key, _plain(document, block))} - {
-            ""
+        margins = {
+            text for block, key in blocks if block.kind == "marginalia" for text in (key, _plain(document, block)) if text
         }
         paged = self._on_most_pages(blocks)
         folders = [str(folder) for folder in PurePosixPath(document.doc_id).parents]

@@ -45,6 +45,7 @@ class _Reader:
         body = document.element.body
         self.page = 1 if next(body.iter(W + "lastRenderedPageBreak"), None) is not None else 0
         used = {node.get(VAL) for node in body.iter(W + "pStyle")}
+        # A title is the heading of level 1, and the others move down.
         self.shift = int(any(self.styles.of(name).level == 0 for name in used))
 
     def read(self) -> Parsed:
@@ -137,7 +138,7 @@ class _Reader:
         if len(rows) == 1 and len(rows[0]) == 1:
             self._blocks(rows[0][0])
             return
-        cells, pages, after = list[list[str | None]](), list[int](), list[Inline]()
+        cells, pages, after = list[list[str | None]](), list[int](), Inline()
         for node, row in zip(_content(table, ROW), rows, strict=True):
             line: list[str | None] = [None] * _span(node, f"{W}trPr/{W}gridBefore")
             for cell in row:
@@ -151,11 +152,13 @@ class _Reader:
         for number, (page, part) in enumerate(groupby(zip(pages, cells, strict=True), itemgetter(0))):
             rows_of_page = [line for _, line in part]
             self.text.add_table(rows_of_page, page, width=max(map(len, cells)), is_continued=number > 0)
-        for inline in after:
-            self._appended(inline)
+        self._appended(after)
 
-    def _words(self, container: Any, after: list[Inline] | None = None) -> Iterator[str]:
-        """The texts of the paragraphs in a cell or a note, with the labels of lists; tables in it as their cells."""
+    def _words(self, container: Any, after: Inline | None = None) -> Iterator[str]:
+        """The texts of the paragraphs in a cell or a note, with the labels of lists; tables in it as their cells.
+
+        `after` gets the notes that the paragraphs name.
+        """
         for node in _content(container):
             if node.tag == PARAGRAPH:
                 inline, label = self._inline(node), self._label(node, self.styles.of(value(node, STYLE)))
@@ -163,8 +166,8 @@ class _Reader:
                 yield mark + inline.text
                 for box in inline.boxes:
                     yield from self._words(box)
-                if after is not None and inline.notes:
-                    after.append(Inline(notes=inline.notes))
+                if after is not None:
+                    after.notes += inline.notes
             elif node.tag == TABLE:
                 for row in _content(node, ROW):
                     for cell in _content(row, CELL):

@@ -69,21 +69,19 @@ class LiteparseParser:
 
 
 class _Blocks:
-    """The blocks of one page, with a line for each that marginalia are looked for in."""
+    """The blocks of one page; text that they lack is a Line among them. `outlines` has a line for each, to find marginalia."""
 
     def __init__(self, page: Any) -> None:
-        self.outlines = Page(page.page_num, page.width, page.height, [])
         self._blocks: list[Any] = [block for block in page.blocks if _texts(block)]
         self._texts = texts = [lost_text.letters("".join(_texts(block))) for block in self._blocks]
         self.is_torn = not texts or _has_columns(page) or self._is_doubtful(page)
-        boxes = [_points(block.bbox) for block in self._blocks]
+        lines = [Line(block.text if block.kind in LINES else "", *_points(block.bbox), 1) for block in self._blocks]
         for piece in lost_text.pieces(page.text, page.height, texts):
-            end = len(boxes) if piece.top > 0 else 0
-            place = next((index for index, box in enumerate(boxes) if box[1] >= piece.top), end)
+            end = len(lines) if piece.top > 0 else 0
+            place = next((index for index, line in enumerate(lines) if line.top >= piece.top), end)
             self._blocks.insert(place, piece)
-            boxes.insert(place, (0, piece.top, 0, piece.top))
-        for block, (left, top, right, bottom) in zip(self._blocks, boxes, strict=True):
-            self.outlines.lines.append(Line(_line_text(block), left, top, right, bottom, 1))
+            lines.insert(place, piece)
+        self.outlines = Page(page.page_num, page.width, page.height, lines)
 
     def _is_doubtful(self, page: Any) -> bool:
         """True if the blocks separate the words of a line, or cells of a table mix words of several places."""
@@ -107,8 +105,7 @@ class _Blocks:
             if isinstance(block, Line) or index in outer:
                 text.add("marginalia" if index in outer else "text", clean(line.text), page.number, box)
             elif block.kind == "table":
-                rows = [block.header] * bool(block.header) + (block.rows or [])
-                text.add_table([[self._cell(cell) for cell in row] for row in rows], page.number, box)
+                text.add_table([[self._cell(cell) for cell in row] for row in _rows(block)], page.number, box)
             else:
                 text.add(*_kind_and_text(block), page.number, box)
 
@@ -137,14 +134,13 @@ def _kind_and_text(block: Any) -> tuple[str, str]:
 
 def _texts(block: Any) -> list[str]:
     """All text of a block."""
-    rows = [*([block.header] if block.header else ()), *(block.rows or ())]
-    return [text for text in (block.text, *(block.lines or ()), *(cell.text for row in rows for cell in row)) if text]
+    cells = (cell.text for row in _rows(block) for cell in row)
+    return [text for text in (block.text, *(block.lines or ()), *cells) if text]
 
 
-def _line_text(block: Any) -> str:
-    if isinstance(block, Line):
-        return block.text
-    return block.text if block.kind in LINES else ""
+def _rows(block: Any) -> list[list[Any]]:
+    """The cells of a table, its head first; no rows for another block."""
+    return [*([block.header] if block.header else ()), *(block.rows or ())]
 
 
 def _points(box: Any) -> Box:

@@ -20,8 +20,6 @@ RATIO, SMALL = 200, 8 << 20
 """The most bytes unpacked from a byte of the archive, and the size from which this counts."""
 STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)")
 """The namespaces of Office Open XML in its strict form (ISO/IEC 29500)."""
-
-
 NAMES = ("title", "author", "subject", "keywords", "category", "language", "last_modified_by", "version")
 
 

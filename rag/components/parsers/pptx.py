@@ -62,8 +62,8 @@ def _text(node: Any) -> str:
 def _add(text: MarkdownText, shape: Any, page: int) -> None:
     role, lines = _role(shape), list[tuple[int, str]]()
     for line in shape.iterfind(f"{P}txBody/{A}p"):
-        properties = line.find(A + "pPr")
-        lines += [(int(properties.get("lvl", "0")) if properties is not None else 0, words)] if (words := _text(line)) else []
+        style = line.find(A + "pPr")
+        lines += [(int(style.get("lvl", "0")) if style is not None else 0, words)] if (words := _text(line)) else []
     if (table := shape.find(f".//{A}tbl")) is not None:
         text.add_table([[_cell(cell) for cell in row.iterfind(A + "tc")] for row in table.iterfind(A + "tr")], page)
     elif role in TITLES:

@@ -3,18 +3,20 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from rag.core.secrets.named import named_values
-from rag.core.secrets.places import Find, stable
+from rag.core.secrets.places import Find, stable, without_rules
 from rag.core.secrets.shapes import GENERIC, shape_rules
 
-BROKEN = re.compile(r"(?<=[\w+/=.~-])[ \t]*\r?\n[ \t]*(?=[\w+/=.~-]{2})")
-"""An end of line between two parts of what may be one value, as PDF readers cut it."""
-
-PART, LONGEST = re.compile(r"[\w+/=.~-]+"), 60
-WORD = re.compile(r"[A-Za-z]?[a-z]{0,13}[.,]?|[\d.,-]+")
+PART, LONGEST = r"[\w+/=.~-]", 60
+"""A character of a value, and the characters of its parts that are looked at."""
+WORD = r"(?:[A-Za-z]?[a-z]{0,13}[.,]?|[\d.,-]+)"
 """A part that is rather a word or a number than a part of a value."""
+
+SECOND = re.compile(rf"\n[ \t]*(?!{WORD}(?!{PART}))({PART}{{2,{LONGEST}}})")
+FIRST = re.compile(rf"(?!{WORD}\Z).*{PART}")
+"""What may be the second part of a value that an end of line cuts, as PDF readers give it, and what may be the first."""
 
 MIXED = r"\d.*[A-Za-z]|[A-Za-z].*\d"
 MARKED, PREFIXED = re.compile(MIXED), re.compile(r"[A-Za-z]{2,}[-_]|" + MIXED)
@@ -40,18 +42,20 @@ def in_characters(text: str, find: Callable[[bytes], Iterable[Find]]) -> list[Fi
 
 def secret_finds(text: str, but: Collection[str] = ()) -> Iterator[Find]:
     """The finds of one pass over a text, in no order; some may overlap."""
-    yield from (find for find in in_characters(text, _by_form_and_name) if find.rule not in but)
-    breaks = [match.span() for match in BROKEN.finditer(text) if _cuts(text, *match.span())]
-    if breaks:
-        yield from (find for find in _across(text, breaks) if find.rule not in but)
+    text = without_rules(text)
+    finds = chain(in_characters(text, _by_form_and_name), _across(text, list(_breaks(text))))
+    return (find for find in finds if find.rule not in but)
 
 
-def _cuts(text: str, start: int, end: int) -> bool:
-    """Whether the sides of an end of line look like parts of a value: neither is a word, and one has a prefix or digits."""
-    left, right = text[max(0, start - LONGEST) : start].split()[-1], PART.match(text, end, end + LONGEST)
-    if right is None or not (PREFIXED.search(left) or MARKED.search(right[0])):
-        return False
-    return not WORD.fullmatch(left) and not WORD.fullmatch(right[0])
+def _breaks(text: str) -> Iterator[tuple[int, int]]:
+    """Ends of lines, with the blanks around them, between parts of a value: neither is a word, one has a prefix or digits."""
+    for second in SECOND.finditer(text):
+        begin = max(0, second.start() - LONGEST)
+        before = text[begin : second.start()].rstrip(" \t\r")
+        first = (before.split() or [""])[-1]
+        is_value = PREFIXED.search(first) or MARKED.search(second[1])
+        if is_value and FIRST.fullmatch(first) and before.endswith(first):
+            yield begin + len(before), second.start(1)
 
 
 def _by_form_and_name(data: bytes) -> Iterator[Find]:
@@ -66,6 +70,8 @@ def _by_form(data: bytes) -> Iterator[Find]:
 
 def _across(text: str, breaks: list[tuple[int, int]]) -> Iterator[Find]:
     """Values by form that only the text without some of its line ends shows, at their places in the text."""
+    if not breaks:
+        return
     edges = [0, *(edge for span in breaks for edge in span), len(text)]
     joined = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
     removed = list(accumulate(end - start for start, end in breaks))

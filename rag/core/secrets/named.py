@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import re2
 
 from rag.core.secrets.places import Find
-from rag.core.secrets.shapes import rule_tables
+from rag.core.secrets.shapes import LINE_LENGTH, rule_tables
 
 RULE, RANK = "secret-by-name", 2
 FOLLOWING = re.compile(
@@ -61,7 +61,7 @@ MORE = re.compile(rb"[&;,](?=[\w.-]{1,40}=)")
 BAR = re.compile(rb"(?<!\\)\|")
 CODE = re.compile(rb"[\w.]+[(\[{].*", re.DOTALL)
 RULER = re.compile(rb"[ \t|:-]*-{2,}[ \t|:-]*")
-FLAG = re.compile(rb"(?:^|\s)--?[\w.-]{0,30}\Z", re.IGNORECASE)
+FLAG = re.compile(rb"(?:^|\s)--?[\w.-]{0,30}\Z")
 LINE = re.compile(rb"[ \t]*(?:[-*+#>|][ \t]+)*(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?[\w.*'\"-]*(?:[ \t][\w.-]+)?[ \t_.-]*")
 SYMBOLS = frozenset("!@#$%^&*+?~=")
 
@@ -166,8 +166,10 @@ class NamedValues:
 
     def is_kept(self, value: str) -> bool:
         """Whether a value is a placeholder, or describes or refers to a value."""
-        if len(value) > 300 or self._placeholders.search(value):
-            return len(value) <= 300
+        if len(value) > 300:
+            return False
+        if self._placeholders.search(value):
+            return True
         if any(pattern.fullmatch(value) for pattern in (REFERENCE, PLAIN, FILE)):
             return not (value.isdigit() and len(value) >= 4) and not _random(value)
         words = WORD.findall(re.sub(r"([a-z])([A-Z])", r"\1 \2", value).lower())
@@ -199,8 +201,9 @@ def _candidate(data: bytes, name_start: int, name_end: int, following: re.Match[
     if form == "flag" and not FLAG.search(data, max(0, name_start - 40), name_start):
         return None
     if form == "assignment":
-        before = data[data.rfind(b"\n", 0, name_start) + 1 : name_start]
-        is_alone = LINE.fullmatch(before) is not None and b"\n" not in between
+        line = data.rfind(b"\n", max(0, name_start - LINE_LENGTH), name_start) + 1
+        is_first = (line > 0 or name_start <= LINE_LENGTH) and LINE.fullmatch(data, line, name_start) is not None
+        is_alone = is_first and b"\n" not in between
         sure = kind == "line" and (is_alone or (b"=" in between and between == between.strip()))
     else:
         sure = form in ("attribute", "flag") or (form == "element" and data[end : end + 2] == b"</")

@@ -16,6 +16,11 @@ def placeholder(rule: str) -> str:
     return f"[redacted: {rule}]"
 
 
+def without_rules(text: str) -> str:
+    """The text with an `x` for each letter of a rule in a placeholder: `generic-api-key]` is not the name of the next value."""
+    return PLACEHOLDER.sub(lambda found: placeholder("x" * (len(found[0]) - len(placeholder("")))), text)
+
+
 class Find(NamedTuple):
     """A value at the characters [start, end). Of rules that find the same value, the one with the lowest `rank` names it."""
 

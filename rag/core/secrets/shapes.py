@@ -3,8 +3,7 @@
 import hashlib
 import math
 import tomllib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -17,6 +16,9 @@ FILES = ("gitleaks.toml", "assay.toml")
 GENERIC = "generic-api-key"
 LABELLED = ("kubernetes-secret-yaml",)
 """Rules whose match begins with the name of the value."""
+
+LINE_LENGTH = 400
+"""Bytes before and after a value that are looked at as its line."""
 
 OPERATORS = r"(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)"
 WIDER = {
@@ -48,47 +50,23 @@ def rule_tables() -> Mapping[str, Mapping[str, Any]]:
 
 def entropy(value: bytes) -> float:
     """Shannon's entropy of the bytes of a value, in bits."""
-    return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
-
-
-@dataclass(frozen=True)
-class AllowList:
-    """Values that a rule leaves: those that a pattern or a stop word is found in, or, with `all_of`, one of each."""
-
-    patterns: Sequence[str]
-    stopwords: Sequence[bytes]
-    target: str
-    all_of: bool
-
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> "AllowList":
-        """The list of a table of gitleaks; conditions on paths and commits are left out: a text has none."""
-        stopwords = [word.lower().encode() for word in table.get("stopwords", ())]
-        return cls(table.get("regexes", ()), stopwords, table.get("regexTarget", "secret"), table.get("condition") == "AND")
-
-    @cached_property
-    def _compiled(self) -> Sequence[Any]:
-        return [re2.compile(pattern.encode()) for pattern in self.patterns]
-
-    def allows(self, places: Mapping[str, bytes]) -> bool:
-        """Whether the list leaves a value; `places` are the value, its match and its line."""
-        by_pattern = any(pattern.search(places[self.target]) for pattern in self._compiled)
-        secret = places["secret"].lower()
-        by_word = any(word in secret for word in self.stopwords)
-        parts = [part for part, given in ((by_pattern, self.patterns), (by_word, self.stopwords)) if given]
-        return bool(parts) and (all(parts) if self.all_of else any(parts))
+    shares = [value.count(byte) / len(value) for byte in {*value}]
+    return -sum(share * math.log2(share) for share in shares)
 
 
 @dataclass(frozen=True)
 class ShapeRule:
-    """A pattern for one kind of secret. It is tried only on texts that hold one of its `keywords`, in any case."""
+    """A pattern for one kind of secret. It is tried only on texts that hold one of its `keywords`, in any case.
+
+    `allowed` are patterns of values that stay, by where they are searched for: in the `secret`, its `match`, or its `line`.
+    """
 
     name: str
     regex: str
     keywords: tuple[str, ...]
     entropy: float
     group: int
-    lists: tuple[AllowList, ...]
+    allowed: Mapping[str, str]
     rank: int
 
     @cached_property
@@ -96,32 +74,54 @@ class ShapeRule:
         """The compiled pattern, for bytes."""
         return re2.compile(self.regex.encode())
 
+    @cached_property
+    def _groups(self) -> Sequence[int]:
+        return (self.group,) if self.group else (*range(1, self.pattern.groups + 1), 0)
+
+    @cached_property
+    def _allowed(self) -> Sequence[tuple[str, Any]]:
+        return [(where, re2.compile(regex.encode())) for where, regex in self.allowed.items()]
+
     def places(self, data: bytes) -> Iterator[tuple[int, int]]:
         """The places [start, end) of the values in a text in UTF-8."""
         for match in self.pattern.finditer(data):
-            group = self.group or next((number for number in range(1, self.pattern.groups + 1) if match.group(number)), 0)
-            start, end = match.span(group)
+            start, end = next((span for span in map(match.span, self._groups) if span[0] < span[1]), (0, 0))
             secret = data[start:end]
             if not secret or (self.entropy and entropy(secret) <= self.entropy):
                 continue
-            line = data[data.rfind(b"\n", 0, start) + 1 : (data.find(b"\n", end) + 1 or len(data) + 1) - 1]
-            seen = {"secret": secret, "match": match.group(), "line": line}
-            if not any(each.allows(seen) for each in self.lists):
+            seen = {"secret": secret, "match": match.group()}
+            if "line" in self.allowed:
+                seen["line"] = _line(data, start, end)
+            if not any(pattern.search(seen[where]) for where, pattern in self._allowed):
                 yield (start + (secret.find(b":") + 1 if self.name in LABELLED else 0), end)
 
 
-def _rule(table: Mapping[str, Any], everywhere: AllowList, rank: int) -> ShapeRule:
+def _line(data: bytes, start: int, end: int) -> bytes:
+    """The line of a value, or the part of it near the value: a text may be one long line."""
+    before, after = data[max(0, start - LINE_LENGTH) : start], data[end : end + LINE_LENGTH]
+    return before.rpartition(b"\n")[2] + data[start:end] + after.partition(b"\n")[0]
+
+
+def _allowed(tables: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
+    """The patterns of lists of gitleaks, one for each target; conditions on paths and commits are left out: a text has none."""
+    found: dict[str, list[str]] = {}
+    for table in tables:
+        found.setdefault(table.get("regexTarget", "secret"), []).extend(table.get("regexes", ()))
+        found.setdefault("secret", []).extend(f"(?i){re2.escape(word)}" for word in table.get("stopwords", ()))
+    return {where: "|".join(f"(?:{regex})" for regex in regexes) for where, regexes in found.items() if regexes}
+
+
+def _rule(table: Mapping[str, Any], everywhere: Mapping[str, Any], rank: int) -> ShapeRule:
     regex = table["regex"]
     if "path" in table:  # made for files of one format: in texts, a comma is no sign of a value
         regex = regex.replace(OPERATORS, "(?:=>|:=|=|>|:)")
     for narrow, wide in WIDER.items():
         regex = regex.replace(narrow, wide)
-    lists = (everywhere, *(AllowList.of(each) for each in table.get("allowlists", ())))
+    allowed = _allowed((everywhere, *table.get("allowlists", ())))
     more = rule_tables()["assay.toml"]["more_keywords"].get(table["id"], ())
     keywords, group = (*table["keywords"], *more), table.get("secretGroup", 0)
-    return ShapeRule(
-        table["id"], regex, keywords, table.get("entropy", 0.0), group, lists, 3 if table["id"] == GENERIC else rank
-    )
+    rank = 3 if table["id"] == GENERIC else rank
+    return ShapeRule(table["id"], regex, keywords, table.get("entropy", 0.0), group, allowed, rank)
 
 
 class ShapeRules:
@@ -129,26 +129,23 @@ class ShapeRules:
 
     def __init__(self) -> None:
         tables = [rule_tables()[name] for name in FILES]
-        everywhere = AllowList.of(tables[0]["allowlist"])
+        everywhere = tables[0]["allowlist"]
         self.rules = tuple(
             _rule(rule, everywhere, rank) for rank, table in enumerate(tables) for rule in table["rules"] if "regex" in rule
         )
         options = re2.Options()
         options.literal, options.case_sensitive = True, False
-        self._keywords, self._of = re2.Set.SearchSet(options), list[tuple[int, ...]]()
-        users: dict[str, list[int]] = {}
+        self._keywords, self._rule_of = re2.Set.SearchSet(options), list[int]()
         for number, rule in enumerate(self.rules):
             for keyword in rule.keywords:
-                users.setdefault(keyword.lower(), []).append(number)
-        for keyword, numbers in users.items():
-            self._keywords.Add(keyword)
-            self._of.append(tuple(numbers))
+                self._keywords.Add(keyword)
+                self._rule_of.append(number)
         self._keywords.Compile()
 
     def candidates(self, data: bytes) -> list[ShapeRule]:
         """The rules one of whose keywords is in a text in UTF-8, in their order."""
         hits = self._keywords.Match(data) or ()
-        return [self.rules[number] for number in sorted({number for hit in hits for number in self._of[hit]})]
+        return [self.rules[number] for number in sorted({self._rule_of[hit] for hit in hits})]
 
 
 @lru_cache(maxsize=1)

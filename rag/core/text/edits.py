@@ -1,9 +1,14 @@
 """Texts with pieces removed or replaced, and the new places of the rest."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import TypeVar
+
+from rag.core.records import Block, Redaction
+
+Part = TypeVar("Part", Block, Redaction)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,9 +42,31 @@ class Edited:
 
     def places(self, places: Iterable[int]) -> list[int]:
         """The new offsets of places in the old text; a removed place moves to the start of its cut."""
-        starts = [cut.start for cut in self.cuts]
-        shifts = list(accumulate((len(cut.instead) - (cut.end - cut.start) for cut in self.cuts), initial=0))
+        starts, shifts = [cut.start for cut in self.cuts], self._shifts()
         return [self._place(place, bisect_left(starts, place), shifts) for place in places]
+
+    def stretches(self, stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The new [start, end) of stretches of the old text; an edge inside a cut moves to that of what is there instead.
+
+        Text that is added at an edge of a stretch stays outside of it.
+        """
+        starts, ends, shifts = [cut.start for cut in self.cuts], [cut.end for cut in self.cuts], self._shifts()
+        found = []
+        for start, end in stretches:
+            gone, begun = bisect_right(ends, start), bisect_left(starts, end)
+            first = min(start, starts[gone]) if gone < len(starts) else start
+            last = max(end, ends[begun - 1]) if begun else end
+            found.append((first + shifts[gone], last + shifts[begun]))
+        return found
+
+    def moved(self, parts: Sequence[Part]) -> tuple[Part, ...]:
+        """Blocks or redactions of the old text, at their `stretches` of the new one."""
+        places = self.stretches((part.start, part.end) for part in parts)
+        return tuple(replace(part, start=start, end=end) for part, (start, end) in zip(parts, places, strict=True))
+
+    def _shifts(self) -> list[int]:
+        """The sums of what the first cuts add, from none of them to all."""
+        return list(accumulate((len(cut.instead) - (cut.end - cut.start) for cut in self.cuts), initial=0))
 
     def _place(self, place: int, before: int, shifts: Sequence[int]) -> int:
         """The new offset of a place behind the starts of `before` cuts."""

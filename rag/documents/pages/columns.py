@@ -6,7 +6,7 @@ from itertools import pairwise
 from rag.documents.pages.lines import Line
 
 FEWEST = 8
-"""Lines of a page for which a second column is looked for."""
+"""Lines of a page, or across its middle, from which a second column is looked for."""
 PROSE = 0.6
 """Share of a column's width that its median line fills, if it is prose and not part of a table."""
 

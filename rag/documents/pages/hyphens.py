@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
 DIVIDED = re.compile(r"[^\W\d_]+-$")
 FIRST = re.compile(r"[^\W\d_]+")
@@ -18,22 +19,23 @@ class Hyphens:
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._lines, self._words = lines, frozenset[str]()
+        self._lines = lines
 
     def joined(self, before: str, after: str, separator: str) -> str:
-        """Two lines as one text, `separator` between them unless a word is divided."""
-        if not before.endswith("-"):
-            return before + separator + after
+        """Two lines as one text, the first with a hyphen at its end; `separator` is between them unless a word is divided."""
         first, second = DIVIDED.search(before, max(0, len(before) - LONGEST)), FIRST.match(after)
         if not first or not second or not second[0][0].islower():
             return before + ("" if before[-2:-1].isalnum() else separator) + after
         start, rest = first[0][:-1].casefold(), second[0].casefold()
         return (before if self._keeps(start, rest) else before[:-1]) + after
 
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """The words of the document, in lower case, without those that a line end divides."""
+        return frozenset(WORD.findall(ACROSS.sub(" ", "\n".join(self._lines)).casefold()))
+
     def _keeps(self, start: str, rest: str) -> bool:
         """True if the document has the compound, or both parts as words of their own but not the whole."""
-        if not self._words:
-            self._words = frozenset(WORD.findall(ACROSS.sub(" ", "\n".join(self._lines)).casefold()))
         if f"{start}{rest}" in self._words:
             return False
         return f"{start}-{rest}" in self._words or {start, rest} <= self._words

@@ -61,17 +61,16 @@ class Layout:
         groups = list(_groups(lines))
         notes = _first_note(groups, page, self._style)
         for number, group in enumerate(groups):
-            content, box = _joined(group, self._hyphens), page.box(group)
+            kind, content = "text", _joined(group, self._hyphens)
             score = min((line.score for line in group if line.score is not None), default=None)
             if level := self._style.level(group):
-                text.add("heading", "#" * level + " " + content.replace("\n", " "), page.number, box, score)
+                kind, content = "heading", "#" * level + " " + content.replace("\n", " ")
             elif number >= notes:
-                text.add("footnote", content, page.number, box, score)
+                kind = "footnote"
             elif item := _item(group[0]):
                 marker = "-" if BULLET.match(content) else item[0].strip()
-                text.add("list", f"{marker} {content[item.end() :]}", page.number, box, score)
-            else:
-                text.add("text", content, page.number, box, score)
+                kind, content = "list", f"{marker} {content[item.end() :]}"
+            text.add(kind, content, page.number, page.box(group), score)
 
 
 class RunningText(Layout):

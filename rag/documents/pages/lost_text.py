@@ -8,7 +8,7 @@ from rag.documents.pages.lines import Line
 
 SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 SHORT = 5
-"""Letters and digits of a stretch from which it is not lost if the blocks hold it anywhere."""
+"""A stretch of at least so many letters and digits is not lost if the blocks hold it anywhere."""
 GAP = re.compile(r"\s{2,}")
 
 
@@ -35,7 +35,7 @@ def torn(lines: Sequence[str], kept: Sequence[str]) -> float:
 
 
 def reordered(lines: Sequence[str], kept: Sequence[str]) -> float:
-    """The share of three words in a row of a page, line by line, that no block has in a row; `kept` as for `torn`."""
+    """The share of the runs of three words of a page, line by line, that no block has as a run; `kept` as for `torn`."""
     words, whole = [word for line in lines for word in map(letters, line.split()) if word], "|".join(kept)
     runs = ["".join(words[at : at + 3]) for at in range(max(len(words) - 2, 1))]
     return sum(run not in whole for run in runs) / len(runs)

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from rag.core.errors import DataError, UserError
 from rag.core.records import Value
+from rag.documents.markdown_text import one_line
 from rag.documents.pages.lines import clean
 
 HEADER = b"%PDF-"
@@ -15,12 +16,12 @@ REPAIR = "open it in a reader and save it again, or try another parser"
 SEARCHED = 1024
 """Bytes in which the header of a PDF may begin."""
 STAMP = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?")
-PLACEHOLDERS = {"", "untitled", "(anonymous)", "(unspecified)", "unspecified", "anonymous"}
+PLACEHOLDERS = {"untitled", "(anonymous)", "(unspecified)", "unspecified", "anonymous"}
 
 
 @contextmanager
 def reading(data: bytes, name: str) -> Iterator[None]:
-    """Turn every error of a library into a DataError of one line; one at once for bytes that are no PDF."""
+    """Turn every error of a library into a DataError of one line; bytes that are no PDF are refused at once."""
     if not data:
         raise DataError(name, "is empty", "leave it out, or copy it again")
     if HEADER not in data[:SEARCHED]:
@@ -45,15 +46,10 @@ def check_pages(pages: int, most: int, name: str) -> None:
 
 
 def properties(stated: Mapping[str, str | None]) -> dict[str, Value]:
-    """`title`, `author` and `date` (day of creation, ISO 8601) that a file states; placeholders of tools are left out."""
-    found: dict[str, Value] = {}
-    for key in ("Title", "Author"):
-        value = " ".join(clean(str(stated.get(key) or "")).split())
-        if value.lower() not in PLACEHOLDERS:
-            found[key.lower()] = value
-    if day := _day(str(stated.get("CreationDate") or stated.get("ModDate") or "")):
-        found["date"] = day
-    return found
+    """`title`, `author` and `date` (day of creation, ISO 8601, or empty) that a file states, without placeholders of tools."""
+    named = {key.lower(): one_line(clean(str(stated.get(key) or ""))) for key in ("Title", "Author")}
+    known: dict[str, Value] = {key: value for key, value in named.items() if value.lower() not in PLACEHOLDERS}
+    return {**known, "date": _day(str(stated.get("CreationDate") or stated.get("ModDate") or ""))}
 
 
 def _day(stamp: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from rag.documents.pages.columns import in_reading_order
+from rag.documents.pages.columns import FEWEST, in_reading_order
 from rag.documents.pages.lines import Line, Page, clean, in_rows
 from rag.documents.pages.pdf_files import check_pages, reading
 
@@ -19,10 +19,12 @@ WIDE = 0.6
 """Width of a character against the height of its font from which a line has gaps, as the rows of tables do."""
 LONG = 100
 """Characters from which a line is no heading: whether its font is bold is not asked."""
-FEWEST = 8
-"""Lines across the middle of a page for which a second column is looked for."""
 DRAWN = (3, 13, 20)
 """Annotations whose text a page shows: FreeText, Stamp, Widget."""
+
+Place = tuple[float, float, float, float]
+Stretch = tuple[int, int, Place, Place]
+"""Start and end of a line in the text of its page, and the places of its first and last character."""
 
 
 @contextmanager
@@ -97,33 +99,32 @@ class TextPage:
         self._is_turned, self._left, self._top = rotation != 0, bounds[0], bounds[3]
         self._turned = _turn(rotation, bounds)
         self._box, self._name, self._flags = raw.FS_RECTF(), ctypes.create_string_buffer(128), ctypes.c_int()
-        self._is_direct = True
+        self._text = self._read()
+        self._is_direct = len(self._text) == self._count
 
     def lines(self) -> list[Line]:
         """The lines in the order of the file; those of two columns side by side are two."""
-        text = self._text()
-        self._is_direct = len(text) == self._count
         whole: list[Stretch] = []
         found: list[Line] = []
-        for stretch in STRETCH.finditer(text):
+        for stretch in STRETCH.finditer(self._text):
             content = stretch[0]
             end = stretch.start() + len(content.rstrip())
             start = stretch.end() - len(content.lstrip())
             whole.append((start, end, self._place(start), self._place(end - 1)))
         has_gutter = self._has_gutter(whole)
         for start, end, first, last in whole:
-            if has_gutter or not (_is_even(first, last) or LEFTWARDS.search(text, start, end)):
-                found += self._pieces(text, start, end)
+            if has_gutter or not (_is_even(first, last) or LEFTWARDS.search(self._text, start, end)):
+                found += self._pieces(start, end)
             else:
-                found.append(self._line(text, start, end, first, last))
+                found.append(self._line(start, end, first, last))
         return found
 
-    def _text(self) -> str:
+    def _read(self) -> str:
         buffer = (ctypes.c_ushort * (self._count + 1))()
         units = self._raw.FPDFText_GetText(self._handle, 0, self._count, buffer)
         return bytes(buffer)[: max(units - 1, 0) * 2].decode("utf-16-le", "replace")
 
-    def _has_gutter(self, whole: "Sequence[Stretch]") -> bool:
+    def _has_gutter(self, whole: Sequence[Stretch]) -> bool:
         """True if hardly a line across the middle of the page has a character there: two columns, drawn line by line."""
         across = [
             first
@@ -137,20 +138,20 @@ class TextPage:
         sample = across[:: len(across) // 4]
         return not any(self._has_character(self._width / 2, _middle(place)) for place in sample)
 
-    def _pieces(self, text: str, start: int, end: int) -> list[Line]:
+    def _pieces(self, start: int, end: int) -> list[Line]:
         """The words of a line, joined where they are close and at one height."""
         found: list[Stretch] = []
-        for word in WORD.finditer(text, start, end):
+        for word in WORD.finditer(self._text, start, end):
             left, right = self._place(word.start()), self._place(word.end() - 1)
             size, last = left[3] - left[1], found[-1] if found else None
             if last and -size < left[0] - last[3][2] < size and left[1] < _middle(last[3]) < left[3]:
                 found[-1] = (last[0], word.end(), last[2], right)
             else:
                 found.append((word.start(), word.end(), left, right))
-        return [self._line(text, *stretch) for stretch in found]
+        return [self._line(*stretch) for stretch in found]
 
-    def _line(self, text: str, start: int, end: int, first: "Place", last: "Place") -> Line:
-        content = text[start:end]
+    def _line(self, start: int, end: int, first: Place, last: Place) -> Line:
+        content = self._text[start:end]
         if content[-1] in "\ufffe\x02":
             content = content[:-1] + "-"
         left, top, right, bottom = first
@@ -172,16 +173,11 @@ class TextPage:
             return index
         return max(0, int(self._raw.FPDFText_GetCharIndexFromTextIndex(self._handle, index)))
 
-    def _place(self, index: int) -> "Place":
+    def _place(self, index: int) -> Place:
         """Left, top, right and bottom of a character in points from the top left of the page as it is shown."""
         box = self._box
         self._raw.FPDFText_GetLooseCharBox(self._handle, index if self._is_direct else self._char(index), box)
         return self._turned(box.left, box.bottom, box.right, box.top)
-
-
-Place = tuple[float, float, float, float]
-Stretch = tuple[int, int, Place, Place]
-"""Start and end of a line in the text of its page, and the places of its first and last character."""
 
 
 def _turn(rotation: int, page: Place) -> Callable[[float, float, float, float], Place]:
@@ -201,6 +197,6 @@ def _middle(place: Place) -> float:
 
 def _is_even(first: Place, last: Place) -> bool:
     """True for a line from left to right, and for text that runs up or down the page."""
-    if first[1] < (last[1] + last[3]) / 2 < first[3]:
+    if first[1] < _middle(last) < first[3]:
         return first[0] <= last[0]
     return abs(first[0] - last[0]) < first[2] - first[0]

@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from rag.core.errors import DataError, UserError, closest, together
 from rag.core.records import FATES, SPLITS, Anchor, Document, Evidence, Example, Span, document_of, spans_of
 from rag.core.roles import Loader, Questions
+from rag.core.source_files import suffix_of
 from rag.documents.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.files import gathered
 from rag.documents.quote_anchors import Documents, find_document
 from rag.documents.redact import redacted_question
-from rag.evaluation.data.fates import fate_of
 
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs for a holdout.
@@ -76,6 +77,11 @@ class Golden:
         return sum(len(document.text) for document in self.documents)
 
     @cached_property
+    def suffixes(self) -> frozenset[str]:
+        """The suffixes of the names of all documents, in lower case without the dot."""
+        return frozenset(suffix_of(PurePosixPath(document.doc_id)) for document in self.documents)
+
+    @cached_property
     def corpus_digest(self) -> str:
         """SHA-256 over names, texts, metadata, blocks and redactions of all documents, independent of the order of loading."""
         return _digest(map(_document_record, self.documents))
@@ -98,8 +104,8 @@ class Golden:
     @cached_property
     def fates(self) -> dict[str, int]:
         """The numbers of quotes by fate, in the order of FATES, without zeros; quotes in the texts of files are exact."""
-        places = (place for example in self.examples for group in example.evidence for place in group.alternatives)
-        found = Counter(fate_of(place) for place in places if not isinstance(place, str))
+        quotes = (place for example in self.examples for place in example.places if not isinstance(place, str))
+        found = Counter(quote.fate if isinstance(quote, Anchor) else "exact" for quote in quotes)
         return {fate: found[fate] for fate in FATES if found[fate]}
 
     @property
@@ -110,14 +116,12 @@ class Golden:
 
 def gold_spans(example: Example) -> list[Span]:
     """The spans in the evidence of a question, each once, in their order; without quotes in pieces."""
-    places = (place for group in example.evidence for place in group.alternatives)
-    return list(dict.fromkeys(spans[0] for place in places if len(spans := spans_of(place)) == 1))
+    return list(dict.fromkeys(spans[0] for place in example.places if len(spans := spans_of(place)) == 1))
 
 
 def gold_documents(example: Example) -> list[str]:
     """The documents that hold the evidence of a question, each once, in their order."""
-    places = (place for group in example.evidence for place in group.alternatives)
-    return list(dict.fromkeys(document_of(place) for place in places))
+    return list(dict.fromkeys(map(document_of, example.places)))
 
 
 def load_documents(loader: Loader) -> tuple[Document, ...]:

@@ -109,11 +109,7 @@ def check_dataset(golden: Golden) -> DatasetCheck:
     for example in golden.examples:
         splits[example.cluster].add(example.split)
     anchors = [
-        (example.query.query_id, place)
-        for example in golden.examples
-        for group in example.evidence
-        for place in group.alternatives
-        if isinstance(place, Anchor)
+        (example.query.query_id, place) for example in golden.examples for place in example.places if isinstance(place, Anchor)
     ]
     return DatasetCheck(
         documents=len(lengths),

@@ -98,7 +98,7 @@ def uncut(corpus: Corpus, examples: Sequence[Example]) -> Corpus:
     Merged chunks may be longer than the chunker's limit; an embedder with a limit of its own reads only their beginning.
     """
     gold: dict[str, set[Span]] = {}
-    for place in (place for example in examples for group in example.evidence for place in group.alternatives):
+    for place in (place for example in examples for place in example.places):
         for span in spans_of(place):
             gold.setdefault(span.doc_id, set()).add(span)
     chunks = _chunks_of_documents(corpus)

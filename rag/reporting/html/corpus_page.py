@@ -5,57 +5,44 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
 from rag.analysis.text_flags import FLAGS
-from rag.core.errors import StoreError
-from rag.core.files import replace_text
 from rag.core.records import BLOCKS, FATES
+from rag.reporting.html import page
 from rag.reporting.html.embedded_data import BUDGET, block
-from rag.reporting.html.page import environment, policy, shipped
 
 LONGEST, SHARD = 400_000, 300_000
-"""Characters of a document that a page holds, and about how many characters are unpacked together."""
+"""The most characters of a document in a page, and about how many characters are unpacked together."""
 DIGITS = 4
 
 
 def write(view: CorpusView, path: Path, budget: int = BUDGET) -> int:
-    """Write the page; return how many documents are in it without their texts. StoreError if it cannot be written."""
-    page, left_out = render(view, budget)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_text(path, page, errors="replace")
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another place: --html FILE") from error
+    """Write the page; return how many documents it names without their texts. StoreError if it cannot be written."""
+    text, left_out = render(view, budget)
+    page.write(path, text)
     return left_out
 
 
 def render(view: CorpusView, budget: int = BUDGET) -> tuple[str, int]:
-    """The page, and how many documents are in it without their texts; texts take at most `budget` characters of it."""
-    style, script = shipped("page.css") + shipped("corpus.css"), shipped("common.js") + shipped("corpus.js")
+    """Return the page, and the number of documents whose texts are left out to stay within `budget` characters of data."""
     shards, places = _shards(view.documents, budget)
-    blocks = {"data-index": block(_index(view, places))}
-    blocks |= {f"data-shard-{number}": shard for number, shard in enumerate(shards)}
     left_out = len(view.documents) - len(places)
-    page = environment().get_template("corpus.html")
-    text = page.render(
+    text = page.page_of(
+        "corpus.html",
+        ["page.css", "corpus.css"],
+        ["common.js", "corpus.js"],
+        {"data-index": block(_index(view, places))} | {f"data-shard-{number}": shard for number, shard in enumerate(shards)},
         view=view,
         sums=view.to_json(),
         flags=FLAGS,
         left_out=left_out,
         longest=LONGEST,
-        # Base64, or JSON without characters that could end a script element; files of this package.
-        packed=[(name, Markup(text)) for name, text in blocks.items()],  # noqa: S704
-        style=Markup(style),  # noqa: S704
-        script=Markup(script),  # noqa: S704
-        policy=policy(style, script),
     )
     return text, left_out
 
 
 def _shards(documents: Sequence[SeenDocument], budget: int) -> tuple[list[str], dict[int, tuple[int, int]]]:
-    """Blocks of documents that fit, those with gold or flags first, and by row the shard of a document and its place there."""
+    """Blocks of the documents that fit, those with gold or flags first, and by row the block and the place in it."""
     shards: list[str] = []
     places: dict[int, tuple[int, int]] = {}
     order = sorted(range(len(documents)), key=lambda row: (not documents[row].gold, not documents[row].flags))
@@ -109,7 +96,7 @@ def _index(view: CorpusView, places: dict[int, tuple[int, int]]) -> dict[str, An
 
 
 def _entry(seen: SeenDocument, place: tuple[int, int] | None) -> dict[str, Any]:
-    """What the list of documents needs of one of them."""
+    """A document in the list of the page; `at` is the place of its content."""
     document = seen.document
     return {
         "name": document.doc_id,

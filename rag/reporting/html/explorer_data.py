@@ -1,6 +1,6 @@
 """The results of trials by question, read from the store for the explorer."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
@@ -36,10 +36,11 @@ def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer 
             rankings[shown[-1].ranking] = found
     if not shown:
         return None
-    texts = reading.documents()
+    texts = {reading.name(trial, document): document for trial in reading.sets for document in trial.golden.documents}
     documents = {name: document.text for name, document in texts.items()}
     metadata = {name: document.metadata for name, document in texts.items() if document.metadata}
-    return Explorer(tuple(map(reading.question, *reading.examples())), tuple(shown), rankings, documents, metadata)
+    questions = map(reading.question, *(trial.golden.examples for trial in reading.sets))
+    return Explorer(tuple(questions), tuple(shown), rankings, documents, metadata)
 
 
 class _Reading:
@@ -63,7 +64,8 @@ class _Reading:
 
     def name(self, trial: PlannedTrial, document: Document) -> str:
         """The name of a document, with its parser and redactor if its text is not that of the first trial's corpus."""
-        if self.first.get(document.doc_id) == document:
+        first = self.by_id[self.scored.trials[0].golden.golden_digest]
+        if first.get(document.doc_id) == document:
             return document.doc_id
         loader = trial.trial.config["loader"]
         parser = loader.get("parsers", {}).get(PurePosixPath(document.doc_id).suffix.lower().removeprefix("."), {})
@@ -71,22 +73,9 @@ class _Reading:
         return f"{document.doc_id} ({', '.join(node.get('_target_', '').rpartition('.')[2] for node in nodes)})"
 
     @cached_property
-    def first(self) -> dict[str, Document]:
-        """The documents of the first trial."""
-        return {document.doc_id: document for document in self.scored.trials[0].golden.documents}
-
-    @cached_property
     def sets(self) -> list[PlannedTrial]:
         """A trial of each golden set: trials with several parsers have the same questions and different texts."""
         return list({trial.golden.golden_digest: trial for trial in self.scored.trials}.values())
-
-    def documents(self) -> dict[str, Document]:
-        """The documents of all trials, by the names in the page."""
-        return {self.name(trial, document): document for trial in self.sets for document in trial.golden.documents}
-
-    def examples(self) -> Iterable[Sequence[Example]]:
-        """The questions of each golden set."""
-        return [trial.golden.examples for trial in self.sets]
 
     def question(self, *asked: Example) -> Question:
         """A question with its gold in the texts of all trials."""

@@ -2,18 +2,21 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from rag.core.errors import StoreError
+from rag.core.files import replace_text
 from rag.evaluation.data.fates import fates_in_words
 from rag.reporting.html import charts, number_format, tradeoffs, wording
-from rag.reporting.html.embedded_data import BUDGET, Packed, pack
+from rag.reporting.html.embedded_data import BUDGET, STAGE_DIGITS, Packed, pack
 from rag.reporting.html.svg import Chart
 from rag.reporting.html.view_model import OUTCOMES, Material, TrialRow
 
@@ -35,26 +38,39 @@ SMALL_SLICE = 10
 
 def render(material: Material, budget: int = BUDGET) -> str:
     """The page. Texts of documents, questions and names are escaped."""
-    style, script = shipped("page.css"), shipped("common.js") + shipped("explorer.js")
     packed = pack(material.explorer, budget) if material.explorer else None
-    drawn = {name: draw(material) for name, draw in CHARTS.items()}
-    return (
-        environment()
-        .get_template("page.html")
-        .render(
-            m=material,
-            head=wording.headline(material),
-            say=wording,
-            charts=drawn,
-            board=board(material),
-            heat=heat(material),
-            packed=_blocks(packed),
-            explorer=_explorer(material, packed),
-            style=Markup(style),  # noqa: S704 (a file of this package)
-            script=Markup(script),  # noqa: S704 (a file of this package)
-            policy=policy(style, script),
-        )
+    return page_of(
+        "page.html",
+        ["page.css"],
+        ["common.js", "explorer.js"] if packed else [],
+        _blocks(packed) if packed else {},
+        m=material,
+        head=wording.headline(material),
+        say=wording,
+        charts={name: draw(material) for name, draw in CHARTS.items()},
+        board=board(material),
+        heat=heat(material),
+        explorer=_explorer(material, packed),
     )
+
+
+def page_of(
+    template: str, styles: Sequence[str], scripts: Sequence[str], blocks: Mapping[str, str] | None = None, **values: Any
+) -> str:
+    """The page of a template with these files of `templates` and these blocks of data (`rag.reporting.html.embedded_data`)."""
+    style, script = ("".join(map(_shipped, names)) for names in (styles, scripts))
+    # Files of this package, base64, or JSON without characters that could end a script element.
+    ours = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
+    data = [(name, Markup(text)) for name, text in (blocks or {}).items()]  # noqa: S704
+    return environment().get_template(template).render(**values, **ours, data=data, policy=policy(style, script))
+
+
+def write(path: Path, text: str) -> None:
+    """Write the page of a verb with the option --html; StoreError if it cannot be written."""
+    try:
+        replace_text(path, text, errors="replace")
+    except OSError as error:
+        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another place: --html FILE") from error
 
 
 def policy(style: str, script: str) -> str:
@@ -68,14 +84,13 @@ def _fingerprint(text: str) -> str:
 
 
 @cache
-def shipped(name: str) -> str:
-    """The text of a file in `templates`."""
+def _shipped(name: str) -> str:
     return (resources.files("rag.reporting.html") / "templates" / name).read_text("utf-8")
 
 
 def environment(**settings: Any) -> jinja2.Environment:
     """Jinja with the templates of reports and the filters for figures; `settings` go to Jinja."""
-    loader = jinja2.FunctionLoader(shipped)
+    loader = jinja2.FunctionLoader(_shipped)
     options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined} | settings
     jinja = jinja2.Environment(loader=loader, autoescape=True, **options)
     jinja.filters |= {name: getattr(number_format, name) for name in number_format.__all__}
@@ -155,13 +170,9 @@ def heat(material: Material) -> HeatTable | None:
     return HeatTable(slices, lines, len(rows))
 
 
-def _blocks(packed: Packed | None) -> list[tuple[str, Markup]]:
-    if packed is None:
-        return []
+def _blocks(packed: Packed) -> dict[str, str]:
     blocks = {"data-index": packed.index, "data-texts": packed.texts}
-    blocks |= {f"data-shard-{number}": shard for number, shard in enumerate(packed.shards)}
-    # Base64, or JSON without characters that could end a script element.
-    return [(name, Markup(text)) for name, text in blocks.items()]  # noqa: S704
+    return blocks | {f"data-shard-{number}": shard for number, shard in enumerate(packed.shards)}
 
 
 def _explorer(material: Material, packed: Packed | None) -> dict[str, Any] | None:
@@ -172,6 +183,7 @@ def _explorer(material: Material, packed: Packed | None) -> dict[str, Any] | Non
         "names": [row.name if (row := material.row(trial_id)) else trial_id for trial_id in trials],
         "second": next((place for place, trial_id in enumerate(trials) if trial_id != trials[0]), 0),
         "stages": material.blame.stages if material.blame else (),
+        "digits": STAGE_DIGITS,
         "outcomes": OUTCOMES,
         "kinds": sorted({question.kind for question in material.explorer.questions}),
         "packed": packed,

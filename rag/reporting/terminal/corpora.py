@@ -1,4 +1,4 @@
-"""The counts of a corpus that was looked at."""
+"""The counts of `rag inspect`."""
 
 from pathlib import Path
 

@@ -73,7 +73,7 @@ def _print_columns(columns: Columns) -> None:
 
 
 def _seconds(files: Sequence[ManifestLine]) -> str:
-    """Estimated seconds of parsing and embedding; a dash if none is known."""
+    """Estimated seconds of parsing and embedding; empty if none is known."""
     known = [s for file in files for s in (file.seconds_to_parse, file.seconds_to_embed) if s is not None]
     return f"{sum(known):,.1f}" if sum(known) else ""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag.documents.file_tree import Skipped, tally
-from rag.evaluation.data.fates import fates_in_words
+from rag.evaluation.data.fates import WORDS, fates_in_words
 from rag.evaluation.data.validation import DatasetCheck
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import amount, escape, number, out, print_line, stream, table
@@ -76,8 +76,7 @@ def _quotes(found: DatasetCheck) -> None:
     if said := fates_in_words(found.fates):
         print_line(f"Quotes in documents: {said}. A lost quote counts as evidence that is never found.")
     for quote in found.lost:
-        lost = fates_in_words({quote.fate: 1}).removeprefix("1 ")
-        print_line(f"{quote.query_id}: the quote of {quote.doc_id} is {lost}: {quote.rule}")
+        print_line(f"{quote.query_id}: the quote of {quote.doc_id} is {WORDS[quote.fate]}: {quote.rule}")
     if found.pieced:
         listed = ", ".join(f"{query_id} ({doc_id})" for query_id, doc_id in found.pieced[:FEW])
         print_line(f"in pieces: {listed}{', …' if len(found.pieced) > FEW else ''}")

@@ -5,13 +5,14 @@ import { clipped, count, several } from "./text.js";
 
 const WIDTH = 100, HEIGHT = 132, AT_ONCE = 100;
 
-/** The stretches of a text by page, [{ page, start, end }] in units; empty for a text without pages. */
+/** The stretches of a text by page, [{ page, start, end }] in units; one without `page` for a text without pages. */
 export function pagesOf(blocks, places, size) {
   const found = [];
   for (const block of blocks) {
     if (!block.page || block.kind === "cell" || found.at(-1)?.page === block.page) continue;
     found.push({ page: block.page, start: found.length ? places.unit(block.start) : 0 });
   }
+  if (!found.length) found.push({ start: 0 });
   return found.map((one, at) => ({ ...one, end: found[at + 1]?.start ?? size }));
 }
 

@@ -5,7 +5,7 @@ import { make, say } from "./dom.js";
 import { backToQuestion } from "./drawer.js";
 import * as panel from "./panel.js";
 import { pageOf, pagesOf, readAs } from "./pages.js";
-import { prose, standing, stretches } from "./prose.js";
+import { standing, stretches } from "./prose.js";
 import * as scope from "./scope.js";
 import { Places, count, sentences, several } from "./text.js";
 
@@ -58,7 +58,7 @@ function draw(body, found, place) {
   const article = make("article.document", { tabindex: 0, "aria-label": scope.titleOf(place.doc_id) });
   const pages = pagesOf(found.blocks, places, text.length), on = Map.groupBy(found.blocks, one => one.page);
   const texts = stretches(text, pages, { marks, site: true });
-  article.append(...(pages.length ? pages.map(({ page }, at) => pageOf(page, on.get(page), place, texts[at])) : [prose(text, { marks, site: true })]));
+  article.append(...pages.map(({ page }, at) => (page ? pageOf(page, on.get(page), place, texts[at]) : texts[at])));
   sections(article, text, places, place.doc_id);
   body.replaceChildren(about(place, found, chunk => draw(body, found, { ...place, ...chunk, quote: null })), article);
   selecting(article, places, place, body, found);

@@ -5,23 +5,21 @@ import gzip
 import io
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from email import message_from_bytes, policy
 from typing import Any
-from zipfile import ZipFile
 
 import docx
 import pytest
 import yaml
-from bench.measuring import DATA, Report
+from bench.measuring import DATA, Report, least_cpu
 from docutils.core import publish_parts
 from pptx import Presentation
 from python_calamine import CalamineWorkbook
 from support.choices import build
-from support.sample_files import PARAGRAPH, SAMPLES, archive
+from support.sample_files import PARAGRAPH, SAMPLES, archive, parts_of
 from trafilatura import extract
 
 from rag.components.parsers.rst import SETTINGS
@@ -172,9 +170,7 @@ def slides() -> bytes:
 
 def sheet() -> bytes:
     """The sample with its second row 5,000 times."""
-    with ZipFile(io.BytesIO(SAMPLES["xlsx"]())) as source:
-        parts = {name: source.read(name) for name in source.namelist()}
-    name = "xl/worksheets/sheet1.xml"
+    parts, name = parts_of(SAMPLES["xlsx"]()), "xl/worksheets/sheet1.xml"
     head, row, tail = re.split(rb"(?=<row r=.2.)|(?<=</row>)(?=</sheetData>)", parts[name])
     rows = b"".join(re.sub(rb"2(?=\")", b"%d" % number, row) for number in range(2, 5002))
     return archive({**parts, name: head + rows + tail})
@@ -194,13 +190,7 @@ LARGER = {
 
 
 def seconds(run: Callable[[bytes], object], files: Sequence[bytes]) -> float:
-    times = []
-    for _ in range(3):
-        begin = time.process_time()
-        for data in files:
-            run(data)
-        times.append(time.process_time() - begin)
-    return min(times)
+    return least_cpu(lambda: [run(data) for data in files])
 
 
 def bare_docx(data: bytes) -> object:

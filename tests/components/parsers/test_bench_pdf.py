@@ -3,13 +3,12 @@
 import io
 import resource
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
-from bench.measuring import DATA
+from bench.measuring import DATA, least_cpu, timed
 from support.choices import build
 from support.marked_tables import found, marked, reduced, relations, texts
 
@@ -70,12 +69,12 @@ def test_odd_files_are_read_or_refused_in_one_line(choice: str) -> None:
     refused, slowest = [], 0.0
     files = sorted(SAMPLES.rglob("*.pdf"))
     for path in files:
-        began = time.process_time()
-        try:
-            parsed(choice, path)
-        except DataError as error:
-            refused.append(f"{path.name} {error.what}")
-        slowest = max(slowest, time.process_time() - began)
+        with timed() as taken:
+            try:
+                parsed(choice, path)
+            except DataError as error:
+                refused.append(f"{path.name} {error.what}")
+        slowest = max(slowest, taken.cpu)
     show(f"{choice}: {len(files)} files, slowest {slowest:.1f} s of CPU, refused: {refused}")
     assert len(files) == 31
     assert len(refused) == 2
@@ -118,17 +117,11 @@ def test_cpu_against_the_library_called_bare(choice: str) -> None:
     reports = sorted((REPORTS / "pdfs").glob("*.pdf"))[:: 6 if choice != "pypdf" else 24]
     for path in [*sorted(TABLES.glob("*.pdf")), *reports]:
         data = path.read_bytes()
-        alone += min(seconds(lambda data=data: BARE[choice](data)) for _ in range(runs))
-        ours += min(seconds(lambda data=data, name=path.name: parser.parse(data, name)) for _ in range(runs))
+        alone += least_cpu(lambda data=data: BARE[choice](data), runs)
+        ours += least_cpu(lambda data=data, name=path.name: parser.parse(data, name), runs)
         pages += parsed(choice, path).pages
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     each = f"{1000 * ours / pages:.2f} against {1000 * alone / pages:.2f} ms a page"
     show(f"{choice}: {pages} pages, best of {runs} runs, {each}, ratio {ours / alone:.2f}; peak of the process {peak} MB")
     assert ours <= 1.6 * alone
     assert peak <= 512
-
-
-def seconds(run: Callable[[], object]) -> float:
-    began = time.process_time()
-    run()
-    return time.process_time() - began

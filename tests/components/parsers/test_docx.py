@@ -1,12 +1,11 @@
 """Word documents: what a reader sees, with its place, and nothing else."""
 
 import io
-from zipfile import ZipFile
 
 import pytest
 from docx import Document
 from docx.enum.text import WD_BREAK
-from support.sample_files import archive, docx
+from support.sample_files import archive, docx, parts_of
 
 from rag.components.parsers.docx import DocxParser
 from rag.core.records import Parsed
@@ -26,8 +25,7 @@ NAMES = " ".join(
 
 def body(xml: str, strict: bool = False) -> Parsed:
     """A document with this body, in the styles and numberings of python-docx's template."""
-    with ZipFile(io.BytesIO(docx())) as source:
-        parts = {name: source.read(name) for name in source.namelist()}
+    parts = parts_of(docx())
     parts["word/document.xml"] = f"<w:document {NAMES}><w:body>{xml}</w:body></w:document>".encode()
     if strict:
         parts = {
@@ -102,8 +100,7 @@ def test_footnotes_follow_their_paragraph_and_headers_are_marginalia() -> None:
     document.add_paragraph("# not a heading")
     document.sections[0].header.paragraphs[0].text = "Confidential"
     document.save(data)
-    with ZipFile(io.BytesIO(data.getvalue())) as source:
-        parts = {name: source.read(name) for name in source.namelist()}
+    parts = parts_of(data.getvalue())
     note = f'<w:footnotes {NAMES}><w:footnote w:id="2">{paragraph(run("A note."))}</w:footnote></w:footnotes>'
     link = (
         f'<Relationship Id="n" Type="{SCHEMA}/officeDocument/2006/relationships/footnotes" Target="notes.xml"/></Relationships>'

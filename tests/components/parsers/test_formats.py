@@ -7,14 +7,13 @@ from datetime import date, datetime, time
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 from pptx import Presentation
 from pptx.oxml import parse_xml
 from pptx.util import Inches
 from support.choices import build
-from support.sample_files import archive, docx, xlsx
+from support.sample_files import archive, docx, parts_of, xlsx
 
 from rag.components.parsers.xlsx import shown
 from rag.components.redactors.none import NoRedactor
@@ -44,9 +43,7 @@ def test_values_of_spreadsheets() -> None:
 
 
 def test_a_sheet_with_a_cell_far_away_is_refused_before_it_is_read() -> None:
-    with ZipFile(io.BytesIO(xlsx())) as source:
-        parts = {name: source.read(name) for name in source.namelist()}
-    name = "xl/worksheets/sheet1.xml"
+    parts, name = parts_of(xlsx()), "xl/worksheets/sheet1.xml"
     parts[name] = parts[name].replace(b'r="C2"', b'r="XFD1048576"')
     with pytest.raises(DataError, match="has 17,179,869,184 places for cells"):
         parse("xlsx", archive(parts))

@@ -1,4 +1,4 @@
-"""JSON of document-parsing services the page of a price list, with its places."""
+"""JSON of document-parsing services: the page of a price list, with its places."""
 
 import json
 from typing import Any

@@ -1,10 +1,9 @@
 (() => {
-  const AT_FIRST = 200, PAGES = 6, CHUNKS = 40, WIDTH = 100, HEIGHT = 132;
-  const { at, unpack, block, make, draw } = Page;
+  const PAGES = 6, CHUNKS = 40, WIDTH = 100, HEIGHT = 132;
+  const { at, block, make, draw, count } = Page;
   const select = Object.fromEntries(["flag", "words", "question"].map(id => [id, at(id)]).filter(([, element]) => element));
-  const list = at("list"), detail = at("detail"), more = at("more");
-  let index, found = [], shown = AT_FIRST, opened = -1;
-  const count = number => number.toLocaleString("en");
+  const detail = at("detail");
+  let index;
   const several = (number, one) => `${count(number)} ${number === 1 ? one : `${one}s`}`;
   const tally = counts => Object.entries(counts).map(([name, number]) => `${name} ${count(number)}`).join(", ");
   const flags = names => names.map(name => make("span", { class: "flag" }, name));
@@ -18,41 +17,20 @@
     return (wanted() < 0 || one.gold.includes(wanted())) && words.every(word => one.lower.includes(word));
   }
 
-  function filter() {
-    const words = select.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    found = index.documents.map((_, row) => row).filter(row => matches(index.documents[row], words));
-    shown = AT_FIRST;
-    show();
-  }
-
-  function show() {
-    at("count").textContent = `${count(found.length)} of ${several(index.documents.length, "document")}`;
-    const rows = found.slice(0, shown), current = rows.includes(opened) ? opened : rows[0];
-    list.replaceChildren(...rows.map(row => make("li", {}, item(row, row === current))));
-    more.hidden = found.length <= shown;
-    more.textContent = `Show all ${count(found.length)}`;
-  }
-
-  function item(row, reachable) {
+  function item(row) {
     const one = index.documents[row], names = [...new Set([...one.flags, ...Object.keys(one.flagged)])];
     const about = [one.pages ? several(one.pages, "page") : "", one.chunks.map(count).join(" / ") + " chunks", one.gold.length ? several(one.gold.length, "question") : ""];
-    return make("button", { type: "button", "data-row": row, tabindex: reachable ? 0 : -1, "aria-current": row === opened ? "true" : null },
-      make("span", { class: "ask" }, one.name), make("span", { class: "how" }, about.filter(Boolean).join(" · ")), names.length ? make("span", { class: "how" }, ...flags(names)) : "");
+    return [make("span", { class: "ask" }, one.name), make("span", { class: "how" }, about.filter(Boolean).join(" · ")), names.length ? make("span", { class: "how" }, ...flags(names)) : ""];
   }
 
   // ------------------------------------------------------------------------------------------------ one document
-  async function open(row, focus) {
-    opened = row;
-    for (const button of list.querySelectorAll("button")) {
-      if (Number(button.dataset.row) === row) button.setAttribute("aria-current", "true"); else button.removeAttribute("aria-current");
-    }
-    const one = index.documents[row], content = one.at && (await block(`data-shard-${one.at[0]}`))[one.at[1]];
-    if (opened !== row) return;
-    describe(one, content);
-    if (focus) { detail.focus({ preventScroll: true }); detail.scrollIntoView({ block: "nearest" }); }
+  async function load(row) {
+    const place = index.documents[row].at;
+    return place && (await block(`data-shard-${place[0]}`))[place[1]];
   }
 
-  function describe(one, content) {
+  function describe(row, content) {
+    const one = index.documents[row];
     const about = [one.pages ? several(one.pages, "page") : "", `${count(one.characters)} characters`, tally(one.blocks), Object.keys(one.redactions).length ? `redacted: ${tally(one.redactions)}` : ""];
     const head = [make("h3", {}, one.name, ...flags(one.flags)), make("p", { class: "about" }, about.filter(Boolean).join(" · "))];
     if (!content) return detail.replaceChildren(...head, make("p", { class: "missing" }, "The text of this document is left out of the page."));
@@ -189,24 +167,15 @@
   }
 
   // ------------------------------------------------------------------------------------------------ begin
-  async function begin() {
-    index = await unpack("data-index");
-    index.documents.forEach(one => { one.lower = one.name.toLowerCase(); });
-    const again = () => { filter(); if (found.includes(opened)) open(opened, false); else if (found.length) open(found[0], false); };
-    for (const [id, control] of Object.entries(select)) control.addEventListener(id === "words" ? "input" : "change", again);
-    at("filters").addEventListener("submit", event => event.preventDefault());
-    list.addEventListener("click", event => {
-      const button = event.target.closest("button");
-      if (button) open(Number(button.dataset.row), event.detail === 0);
-    });
-    list.addEventListener("keydown", event => Page.move(list, event));
-    more.addEventListener("click", () => { shown = Infinity; show(); });
-    filter();
-    if (found.length) await open(found[0], false);
-    document.documentElement.dataset.ready = String(Math.round(performance.now()));
-  }
-  begin().catch(error => {
-    at("count").textContent = `The documents cannot be shown here (${error.message}).`;
-    throw error;
+  Page.explore({
+    controls: select, item, load, describe,
+    take: data => {
+      index = data;
+      index.documents.forEach(one => { one.lower = one.name.toLowerCase(); });
+    },
+    matching: words => index.documents.map((_, row) => row).filter(row => matches(index.documents[row], words)),
+    said: found => `${count(found.length)} of ${several(index.documents.length, "document")}`,
+    next: (found, opened) => found.includes(opened) ? opened : found[0],
+    failed: message => `The documents cannot be shown here (${message}).`,
   });
 })();

@@ -1,11 +1,11 @@
 (() => {
-  const AT_FIRST = 200, EXCERPT = 700, BEFORE_GOLD = 160;
+  const EXCERPT = 700, BEFORE_GOLD = 160;
   const SIGNS = ["●", "◐", "○", "–", "×"];
   const OUTCOMES = ["solved", "partly solved", "lost", "nothing to find", "failed"];
-  const { at, unpack, block, make } = Page;
+  const { at, block, make } = Page;
   const select = Object.fromEntries(["first", "second", "kind", "outcome", "stage", "order", "words"].map(id => [id, at(id)]));
-  const list = at("list"), detail = at("detail"), more = at("more");
-  let index, found = [], shown = AT_FIRST, opened = -1;
+  const detail = at("detail");
+  let index;
 
   const figure = (thousandths, sign) => {
     if (thousandths === null || thousandths === undefined) return "–";
@@ -32,53 +32,31 @@
     return words.every(word => index.lower[row].includes(word));
   }
 
-  function filter() {
+  function matching(words) {
     const [first, second] = chosen();
-    const words = select.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    found = index.ids.map((_, row) => row).filter(row => matches(row, first, second, words));
+    const found = index.ids.map((_, row) => row).filter(row => matches(row, first, second, words));
     const apart = row => Math.abs((score(first, row) ?? 0) - (score(second, row) ?? 0));
     if (select.order.value === "low") found.sort((a, b) => (score(first, a) ?? 9e9) - (score(first, b) ?? 9e9) || a - b);
     if (select.order.value === "apart") found.sort((a, b) => apart(b) - apart(a) || a - b);
-    shown = AT_FIRST;
-    draw();
+    return found;
   }
 
-  function draw() {
+  function item(row) {
     const [first, second] = chosen();
-    at("count").textContent = `${found.length} of ${index.ids.length} questions`;
-    const rows = found.slice(0, shown);
-    const current = rows.includes(opened) ? opened : rows[0];
-    list.replaceChildren(...rows.map(row => make("li", {}, item(row, first, second, row === current))));
-    more.hidden = found.length <= shown;
-    more.textContent = `Show all ${found.length}`;
-  }
-
-  function item(row, first, second, reachable) {
     const told = (letter, trial) => make("span", { title: `${letter}: ${OUTCOMES[outcome(trial, row)]}` },
       make("span", { "aria-hidden": "true" }, `${letter} ${SIGNS[outcome(trial, row)]} ${score(trial, row) === null ? "" : figure(score(trial, row))}`),
       make("span", { class: "unseen" }, ` ${letter} ${OUTCOMES[outcome(trial, row)]} ${figure(score(trial, row))}`));
-    const button = make("button", { type: "button", "data-row": row, tabindex: reachable ? 0 : -1 },
-      make("span", { class: "ask" }, index.texts[row]),
-      make("span", { class: "how" }, told("A", first), told("B", second), make("span", {}, index.ids[row].slice(0, 24))));
-    if (row === opened) button.setAttribute("aria-current", "true");
-    return button;
+    return [make("span", { class: "ask" }, index.texts[row]),
+      make("span", { class: "how" }, told("A", first), told("B", second), make("span", {}, index.ids[row].slice(0, 24)))];
   }
 
   // ------------------------------------------------------------------------------------------------ one question
-  async function open(row, focus) {
-    opened = row;
-    for (const button of list.querySelectorAll("button")) {
-      const current = Number(button.dataset.row) === row;
-      if (current) button.setAttribute("aria-current", "true"); else button.removeAttribute("aria-current");
-    }
-    const number = Math.floor(row / index.shard);
-    const [shard, texts] = await Promise.all([block(`data-shard-${number}`), block("data-texts")]);
-    if (opened !== row) return;
-    describe(row, shard[row % index.shard], texts);
-    if (focus) { detail.focus({ preventScroll: true }); detail.scrollIntoView({ block: "nearest" }); }
+  async function load(row) {
+    const [shard, texts] = await Promise.all([block(`data-shard-${Math.floor(row / index.shard)}`), block("data-texts")]);
+    return [shard[row % index.shard], texts];
   }
 
-  function describe(row, question, texts) {
+  function describe(row, [question, texts]) {
     const trials = chosen();
     const about = [index.ids[row], index.kinds[index.kind[row]], ...question.tags].filter(Boolean).join(" · ");
     const history = question.history.map(([role, text]) => make("p", { class: "turn" }, `${role}: ${text}`));
@@ -215,24 +193,14 @@
   }
 
   // ------------------------------------------------------------------------------------------------ begin
-  async function begin() {
-    index = await unpack("data-index");
-    index.lower = index.texts.map((text, row) => `${index.ids[row]} ${text}`.toLowerCase());
-    const again = () => { filter(); if (opened >= 0) open(opened, false); };
-    for (const [id, control] of Object.entries(select)) control.addEventListener(id === "words" ? "input" : "change", again);
-    at("filters").addEventListener("submit", event => event.preventDefault());
-    list.addEventListener("click", event => {
-      const button = event.target.closest("button");
-      if (button) open(Number(button.dataset.row), event.detail === 0);
-    });
-    list.addEventListener("keydown", event => Page.move(list, event));
-    more.addEventListener("click", () => { shown = Infinity; draw(); });
-    filter();
-    if (found.length) await open(found[0], false);
-    document.documentElement.dataset.ready = String(Math.round(performance.now()));
-  }
-  begin().catch(error => {
-    at("count").textContent = `The questions cannot be shown here (${error.message}); report.md and rag why tell of them.`;
-    throw error;
+  Page.explore({
+    controls: select, matching, item, load, describe,
+    take: data => {
+      index = data;
+      index.lower = index.texts.map((text, row) => `${index.ids[row]} ${text}`.toLowerCase());
+    },
+    said: found => `${found.length} of ${index.ids.length} questions`,
+    next: (_, opened) => opened,
+    failed: message => `The questions cannot be shown here (${message}); report.md and rag why tell of them.`,
   });
 })();
