@@ -38,29 +38,31 @@ def found(*overrides: str) -> tuple[Golden, dict[str, Scores]]:
 
 def test_each_language_is_found_best_with_its_own_words(bench: Path) -> None:
     golden, trials = found("metrics=[ndcg@10,recall@5]")
-    columns = ("questions", "language", "n", "clusters", "metric", "mean", "low", "high", "minus english", "low", "high")
+    gaps = ("minus english", "low", "high", "minus words", "low", "high")
+    columns = ("questions", "language", "n", "clusters", "metric", "mean", "low", "high", *gaps)
     report = Report("BM25 on tramway, chunks of 800 characters", columns)
     for part in slices_along(golden, ("tag", "kind")):
         members = np.flatnonzero(part.members & [bool(example.evidence) for example in golden.examples])
         for name in trials if len(members) else ():
             for column in COLUMNS:
-                report.row(part.name, name, *figures(golden, members, trials[name], trials["english"], column))
+                report.row(part.name, name, *figures(golden, members, trials, name, column))
     report.show()
     for tag in slices_along(golden, ("tag",)):
         own = trials[tag.name.removeprefix("tag=")].column("ndcg@10")[tag.members]
         assert np.nanmean(own) > np.nanmean(trials["words"].column("ndcg@10")[tag.members])
 
 
-def figures(golden: Golden, members: Ints, scores: Scores, base: Scores, column: str) -> tuple[object, ...]:
-    """n, clusters, metric, the mean with its interval, and the difference from `base` with its own."""
-    picked = Scores(
-        tuple(scores.query_ids[row] for row in members), (column,), scores.column(column)[members, None], scores.failed[members]
+def figures(golden: Golden, members: Ints, trials: dict[str, Scores], name: str, column: str) -> list[object]:
+    """n, clusters, metric, the mean with its interval, and the differences from the words of English and from all words."""
+    scores = {key: each.column(column)[members, None] for key, each in trials.items()}
+    ids = tuple(golden.examples[row].query.query_id for row in members)
+    own = summarise(
+        Scores(ids, (column,), scores[name], trials[name].failed[members]), [golden.examples[row] for row in members]
     )
-    own = summarise(picked, [golden.examples[row] for row in members])
     cluster = np.unique(cluster_numbers(golden.examples)[members], return_inverse=True)[1].astype(np.int64)
-    gap = family((scores.column(column) - base.column(column))[members, None], cluster)
-    numbers = (own.mean, own.low, own.high, gap.mean, gap.low, gap.high)
-    return (own.n[0], own.clusters[0], column, *(float(values[0]) for values in numbers))
+    gaps = [family(scores[name] - scores[base], cluster) for base in ("english", "words")]
+    numbers = (own.mean, own.low, own.high, *(side for gap in gaps for side in (gap.mean, gap.low, gap.high)))
+    return [own.n[0], own.clusters[0], column, *(float(values[0]) for values in numbers)]
 
 
 def terms(text: str, language: str) -> list[str]:
