@@ -19,7 +19,7 @@ from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.config.moved import new_name
 from rag.config.validation import check_fusion, check_typed
 from rag.core.errors import UserError
-from rag.core.roles import LOADER_PARTS, has_methods, protocols
+from rag.core.roles import INDEX_PARTS, LOADER_PARTS, has_methods, protocols
 from rag.execution.graph.open_pipeline import SINGLE
 
 ROOMS = {role: build.ROOMS[role] for role in build.ROOMS if role not in ("loader", *LOADER_PARTS, "dataset", "metric", "judge")}
@@ -99,7 +99,7 @@ def _is_count(value: Any) -> bool:
 
 def _components(config: Mapping[str, Any], where: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Place, role and node of every component of a config; the role is empty for a component inside another one."""
-    for role in ROOMS:
+    for role in (role for role in ROOMS if role not in INDEX_PARTS):
         nodes = {role: config[role]}
         if role in SEVERAL:
             if not isinstance(config[role], dict) or not all(map(NAME.fullmatch, config[role])):

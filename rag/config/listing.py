@@ -37,6 +37,7 @@ GROUPS: Mapping[str, str] = {
     "passage": "says what indexes, embedder and reranker read of a chunk",
     "embedder": "turns texts into vectors",
     "index": "finds passages; a trial may have several",
+    "analyser": "cuts texts into the terms of a word index, named in index.bm25s.analyser",
     "fusion": "makes one ranking of those of several indexes",
     "reranker": "scores the best passages a second time",
     "selector": "drops or widens what was found; a trial may have several",

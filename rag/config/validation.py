@@ -8,6 +8,7 @@ from rag.config.parameters import yaml_text
 from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
 from rag.core.roles import ChecksIndexes
+from rag.core.text.languages import check_language
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
 OF_READING = ("closed_book", "shuffled_contexts", "gold_contexts")
@@ -43,6 +44,7 @@ def check(config: Mapping[str, Any]) -> None:
         raise ConfigError("context_tokens", f"is {yaml_text(tokens)}", "a whole number from 1, or null for no limit")
     if pinned is not None and not (isinstance(pinned, list) and all(isinstance(name, str) for name in pinned)):
         raise ConfigError("pinned", f"is {yaml_text(pinned)}", "a list of doc_ids, for example pinned=[leave/policy.md]")
+    check_language("language", config.get("language", "english"))
     _check_named(config)
     for name, value, known in (("control", control_of(config), CONTROLS), ("history", history_of(config), HISTORIES)):
         if value not in known:

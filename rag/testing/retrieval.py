@@ -1,8 +1,9 @@
-"""The laws of loaders, chunkers, passages, embedders, indexes, fusions, rerankers and selectors."""
+"""The laws of loaders, chunkers, passages, embedders, analysers, indexes, fusions, rerankers and selectors."""
 
 import math
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Span, Vectors
-from rag.core.roles import Chunker, Embedder, Fusion, Index, Loader, PassageText, Reranker, Selector, changes_nothing
+from rag.core.roles import Analyser, Chunker, Embedder, Fusion, Index, Loader, PassageText, Reranker, Selector, changes_nothing
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful, same
 
 TEXTS = (
@@ -91,6 +92,20 @@ def check_embedder(embedder: Embedder) -> None:
         alone = np.concatenate([embed([text]) for text in texts])
         law(np.array_equal(alone, vectors), "a vector does not depend on what else is in the batch")
         law(len(embed([])) == 0, "no texts give no vectors")
+
+
+def check_analyser(analyser: Analyser) -> None:
+    """Terms are numbered as they first occur, the same every time, and a question finds the terms of its own text."""
+    numbers, terms = analyser.number(TEXTS)
+    law(len(numbers) == len(TEXTS), "there is one list of numbers per text")
+    law(len(set(terms)) == len(terms), "a term has one number")
+    law(list(dict.fromkeys(chain.from_iterable(numbers))) == list(range(len(terms))), "terms are numbered as they first occur")
+    law(analyser.number(TEXTS) == (numbers, terms), "the same texts give the same terms")
+    for text, row in zip(TEXTS, numbers, strict=True):
+        own = {terms[number] for number in row}
+        law(set(analyser.terms(text)) == own, "without known terms a question has all terms of its text")
+        asked = analyser.terms(text, own)
+        law(set(asked) <= own and bool(asked) == bool(own), "a question has terms that the index has, and finds its own text")
 
 
 def check_index(index: Index) -> None:

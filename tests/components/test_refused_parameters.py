@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from support.corpora import text_folder
 
+from rag.components.analysers.words import WordAnalyser
 from rag.components.chunkers.fixed import FixedChunker
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.chunkers.sentence import SentenceChunker
@@ -55,16 +56,16 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     *[(OpenAiEmbedder, {"model": "m", "batch_size": value}, "embedder.runtime.batch_size", "to 2048") for value in (0, 2049)],
     (OpenAiEmbedder, {"model": "m", "retries": -1}, "embedder.runtime.retries", ""),
     *[(OpenAiEmbedder, {"model": "m", "timeout": value}, "embedder.runtime.timeout", "seconds above 0") for value in (0, NAN)],
-    *[(Bm25Index, {"k1": value}, "index.bm25.k1", "0.9 to 2 is usual") for value in (-1, NAN)],
-    *[(Bm25Index, {"b": value}, "index.bm25.b", "from 0 to 1") for value in (1.1, -0.1)],
-    (Bm25Index, {"epsilon": -1}, "index.bm25.epsilon", "0.25 is usual"),
-    (Bm25Index, {"shortest": 0}, "index.bm25.shortest", "at least 1"),
-    (Bm25sIndex, {"k1": -0.1}, "index.bm25s.k1", "at least 0"),
-    (Bm25sIndex, {"b": 2}, "index.bm25s.b", "0 ignores the length"),
-    (Bm25sIndex, {"method": "lucen"}, "index.bm25s.method", "'lucene'"),
-    (Bm25sIndex, {"stemmer": "englisch"}, "index.bm25s.stemmer", "'english'"),
-    (Bm25sIndex, {"stopwords": "xx"}, "index.bm25s.stopwords", "en_plus"),
-    (Bm25sIndex, {"delta": -1}, "index.bm25s.delta", "at least 0"),
+    *[(Bm25Index, {"analyser": WordAnalyser(), "k1": value}, "index.bm25.k1", "0.9 to 2 is usual") for value in (-1, NAN)],
+    *[(Bm25Index, {"analyser": WordAnalyser(), "b": value}, "index.bm25.b", "from 0 to 1") for value in (1.1, -0.1)],
+    (Bm25Index, {"analyser": WordAnalyser(), "epsilon": -1}, "index.bm25.epsilon", "0.25 is usual"),
+    (WordAnalyser, {"shortest": 0}, "analyser.shortest", "at least 1"),
+    (Bm25sIndex, {"analyser": WordAnalyser(), "k1": -0.1}, "index.bm25s.k1", "at least 0"),
+    (Bm25sIndex, {"analyser": WordAnalyser(), "b": 2}, "index.bm25s.b", "0 ignores the length"),
+    (Bm25sIndex, {"analyser": WordAnalyser(), "method": "lucen"}, "index.bm25s.method", "'lucene'"),
+    (WordAnalyser, {"stemmer": "englisch"}, "analyser.stemmer", "'english'"),
+    (WordAnalyser, {"stopwords": "englisch_plus"}, "analyser.stopwords", "'english'"),
+    (Bm25sIndex, {"analyser": WordAnalyser(), "delta": -1}, "index.bm25s.delta", "at least 0"),
     (FaissHnswIndex, {"m": 1}, "index.faiss_hnsw.m", "from 2"),
     (FaissHnswIndex, {"ef_construction": 0}, "index.faiss_hnsw.ef_construction", ""),
     (FaissHnswIndex, {"ef_search": 0}, "index.faiss_hnsw.ef_search", ""),

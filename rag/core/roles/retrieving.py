@@ -1,6 +1,6 @@
 """The Protocols of retrieval: from documents to a ranking of chunks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.corpus import Corpus
@@ -143,6 +143,19 @@ class Scaled(Protocol):
 
     def unrelated(self) -> float:
         """The cosine below which a question and a passage are not related."""
+        ...
+
+
+@runtime_checkable
+class Analyser(Protocol):
+    """Cuts texts into the terms of a word index."""
+
+    def number(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+        """The terms of every text of an index as numbers, repeats included, and the terms by their number."""
+        ...
+
+    def terms(self, text: str, known: Container[str] | None = None) -> list[str]:
+        """The terms of a question to an index with the terms `known`, repeats included; without `known` all terms of a text."""
         ...
 
 
