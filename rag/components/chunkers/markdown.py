@@ -8,6 +8,7 @@ from rag.components.chunkers.structure import KEPT, Structure
 from rag.core.checks import check_choice, check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Span
+from rag.core.text.languages import check_language
 from rag.core.text.sentences import Piece, trimmed
 
 
@@ -35,6 +36,7 @@ class MarkdownChunker:
         kept: Sequence[str] = ("code", "quote"),
         whole: int = 1600,
         rows: int | None = None,
+        language: str = "english",
     ) -> None:
         check_whole("chunker.size", size, 1)
         check_whole("chunker.overlap", overlap, 0, size - 1, f"less than size={size}")
@@ -45,14 +47,16 @@ class MarkdownChunker:
             check_choice("chunker.kept", kind, KEPT)
         if rows is not None:
             check_whole("chunker.rows", rows, 1, hint="or null for no groups")
+        check_language("chunker.language", language)
         self.size, self.overlap, self.kept, self.whole, self.rows = size, overlap, tuple(kept), whole, rows
+        self.language = language
 
     def chunk(self, document: Document) -> list[Span]:
         """Chunks in reading order."""
         text = document.text
         if not text.strip():
             return []
-        structure = Structure.of(text, self.size, self.kept, self.rows)
+        structure = Structure.of(text, self.size, self.kept, self.rows, self.language)
         cuts = (trimmed(text, *piece) for piece in self._cut(structure, trimmed(text, 0, len(text)), 0))
         # Overlapping windows of characters may differ only in white space: each is kept once.
         return [Span(document.doc_id, start, end) for start, end in dict.fromkeys(cuts) if start < end]

@@ -16,6 +16,7 @@ from rag.core.checks import check_number, check_whole
 from rag.core.numbers import unit_rows
 from rag.core.records import Document, Span
 from rag.core.roles import Embedder
+from rag.core.text.languages import check_language
 from rag.core.text.sentences import Piece, blocks, is_heading, sentences
 
 BATCH = 1024
@@ -34,18 +35,26 @@ class SemanticChunker:
     costly: ClassVar[bool] = True
 
     def __init__(
-        self, embedder: Embedder, window: int = 1, percentile: float = 95.0, least: int = 200, size: int = 1600
+        self,
+        embedder: Embedder,
+        window: int = 1,
+        percentile: float = 95.0,
+        least: int = 200,
+        size: int = 1600,
+        language: str = "english",
     ) -> None:
         check_whole("chunker.window", window, 0)
         check_number("chunker.percentile", percentile, 0, 100)
         check_whole("chunker.size", size, 1)
         check_whole("chunker.least", least, 1, size, f"not above size={size}")
+        check_language("chunker.language", language)
         self.embedder, self.window, self.percentile, self.least, self.size = embedder, window, percentile, least, size
+        self.language = language
 
     def chunk(self, document: Document) -> list[Span]:
         """Chunks in reading order; the embedder reads each sentence 2 × `window` + 1 times."""
         text, shorter = document.text, RecursiveChunker(self.size, separators=(" ", ""))
-        long = [sentence for block in blocks(text) for sentence in sentences(text, block)]
+        long = [sentence for block in blocks(text) for sentence in sentences(text, block, self.language)]
         pieces = [
             (start + part.start, start + part.end)
             for start, end in long

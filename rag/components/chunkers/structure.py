@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from rag.core import headings
 from rag.core.text.footnotes import MARK
@@ -42,7 +42,7 @@ class Structure:
     rows: list[int]
 
     @classmethod
-    def of(cls, text: str, size: int, kept: Collection[str], rows: int | None) -> "Structure":
+    def of(cls, text: str, size: int, kept: Collection[str], rows: int | None, language: str) -> "Structure":
         """The structure of a text; bonds are shorter than `size`, groups have `rows` rows, and None makes no groups."""
         blocks, found = parts(text), tables(text)
         headed = _headed(blocks, size)
@@ -58,7 +58,8 @@ class Structure:
         groups = list(_group_edges(found, stretches, after, rows)) if rows else []
         ends = ((table, after[bisect_left(after, table.part.end)]) for table in found)
         edges = [edge for table, end in ends for edge in (table.part.start, *(row.start for row in table.rows), end)]
-        fine = [start for start, _ in lines(text)], [start for line in lines(text) for start, _ in sentences(text, line)]
+        begun = ((start for start, _ in sentences(text, line, language)) for line in lines(text))
+        fine = [start for start, _ in lines(text)], list(chain.from_iterable(begun))
         levels = (*_sections(text, blocks, headed), loose.difference(_belonging(text, blocks)), groups, loose, items, *fine)
         uncut = [stretch for stretch, kind in kinds.items() if kind in kept]
         if "table" not in kept:
