@@ -14,6 +14,7 @@ from bench.measuring import DATA, Report, declared, needs_data, swept
 from bench.test_bench_quality import SPANS, TREC_NAMES, scores_of, trec_eval
 
 from rag.core.corpus import Corpus
+from rag.core.rankings import NOTHING
 from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph.plan import PlannedTrial
@@ -33,6 +34,11 @@ CHUNKERS = {
 READINGS = {
     f"{name} · {text}": f"{cut} passage={text}" for name, cut in CHUNKERS.items() for text in ("plain", "titled", "row")
 }
+PARENTS = {
+    f"{name} · {text} · parents": f"{READINGS[f'{name} · {text}']} selector=[parents]"
+    for name, text in (("recursive-800", "plain"), ("table-rows", "titled"), ("table-rows", "row"))
+}
+"""Small chunks are found, and the sections around them read."""
 WORDS, BOTH = ("index=[bm25s]", "fusion=single"), ("index=[bm25s,dense]", "fusion=weighted")
 FIXED = ("generator=none", "latency=0", "metrics=[recall@5,ndcg@10,char_recall@5,iou@5,recall@2000chars]")
 SHOWN = ("recall@5", "iou@5", "recall@2000chars")
@@ -68,7 +74,7 @@ def table(title: str, done: Sweep, store: Store, columns: Sequence[str], column:
 def test_rows_of_gold_cells_in_tatqa(bench: Path, place: str) -> None:
     assert tatqa.write(DATA / "tatqa-dev", bench / "tables", place == "first") == 971
     fixed = [f"dataset.path={bench / 'tables'}", *WORDS, *FIXED]
-    done, store = swept(declared(bench / "rows.yaml", "Are the rows found?", "native", fixed, {"reading": READINGS}))
+    done, store = swept(declared(bench / "rows.yaml", "Are the rows found?", "native", fixed, {"reading": READINGS | PARENTS}))
     table(f"TAT-QA dev, rows of gold cells, BM25, table {place}", done, store, SHOWN, "recall@5").show()
     check_spans(done, store)
     show_losses(f"TAT-QA dev, structure, table {place}", done, store)
@@ -107,7 +113,9 @@ def check_spans(done: Sweep, store: Store) -> None:
         entry = store.read(done.plan.stages[trial.ends.ranking].entry)
         assert entry is not None
         cut, ours = corpus(trial, done, store), scores_of(trial, done, store)
-        positions = rankings_of(entry).positions[:, :5].tolist()
+        ranked = rankings_of(entry)
+        ranks = np.arange(1, ranked.positions.shape[1] + 1) if ranked.ranks is None else ranked.ranks
+        positions = np.where(ranks <= 5, ranked.positions, NOTHING)[:, :200].tolist()
         expected = [structure.by_characters(*each) for each in zip(trial.golden.examples, repeat(cut), positions)]
         found = np.stack([ours.column(name) for name in ("recall@5", "char_recall@5", "iou@5")], axis=1)
         assert found == pytest.approx(np.array(expected), abs=1e-9), trial.trial.name
