@@ -3,6 +3,7 @@
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from rag.config.catalog import ROOMS as ROOMS
@@ -16,6 +17,7 @@ from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
 
 TARGET, RUNTIME = "_target_", "runtime"
 Inner = Callable[[Any, str], Any]
+Wrapper = Callable[[Any, Callable[[], str]], Any]
 FORBIDDEN = ("_args_", "_partial_", "_recursive_", "_convert_")
 
 
@@ -30,10 +32,11 @@ class Components:
     """Builds every distinct component once, and knows its identity.
 
     `trusted` are the top-level packages whose classes a config may name, besides `rag`. `inner` wraps each component that is a
-    parameter of another one, so that its stored results are used there too.
+    parameter of another one, so that its stored results are used there too; it gets the component, and a function that returns
+    its identity.
     """
 
-    def __init__(self, trusted: tuple[str, ...] = (), inner: Inner | None = None) -> None:
+    def __init__(self, trusted: tuple[str, ...] = (), inner: Wrapper | None = None) -> None:
         self.trusted = ("rag", *trusted)
         self.inner = inner
         self._built: dict[str, Any] = {}
@@ -143,7 +146,7 @@ class Components:
     def handed(self, node: Any, where: str) -> Any:
         """A component as the parameter of another one: wrapped by `inner`, so that its results are stored."""
         component = self.build(node, where)
-        return self.inner(component, self.identity(node, where)) if self.inner else component
+        return self.inner(component, partial(self.identity, node, where)) if self.inner else component
 
     def resolve(self, target: Any, where: str) -> type:
         """The class with a dotted name; ConfigError unless its module is trusted and the class was defined in a trusted one."""

@@ -50,7 +50,7 @@ def choices(group: str) -> list[str]:
 def choice(group: str, name: str) -> dict[str, Any]:
     """The content of the file of a choice, interpolations not resolved."""
     path = first(f"{group}/{name}")
-    return dict(yaml.safe_load(path.read_text("utf-8"))) if path else {}
+    return dict(_read(path, path.stat().st_mtime_ns)) if path else {}
 
 
 def first(name: str) -> Path | None:
@@ -61,13 +61,14 @@ def first(name: str) -> Path | None:
 def defaults() -> dict[str, Any]:
     """The default choice, or list of choices, of each group, in the order of the wiring."""
     path = first("config") or shipped("conf") / "config.yaml"
-    return _defaults(path, path.stat().st_mtime_ns)
+    parts = _read(path, path.stat().st_mtime_ns)["defaults"]
+    return {group: choice for part in parts if isinstance(part, dict) for group, choice in part.items()}
 
 
-@lru_cache(maxsize=8)
-def _defaults(path: Path, changed: int) -> dict[str, Any]:
-    content = yaml.safe_load(path.read_text("utf-8"))
-    return {group: choice for part in content["defaults"] if isinstance(part, dict) for group, choice in part.items()}
+@lru_cache(maxsize=512)
+def _read(path: Path, changed: int) -> Any:
+    """The content of a YAML file as it was at the time of its change; callers share it."""
+    return yaml.safe_load(path.read_text("utf-8"))
 
 
 def groups() -> list[str]:

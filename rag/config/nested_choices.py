@@ -14,9 +14,14 @@ NESTED: Mapping[str, str] = {"parsers": "parser", "redactor": "redactor", "inges
 """Parameter → config group: `pdf: pdfium` in `parsers` stands for the content of conf/parser/pdfium.yaml."""
 
 
+def names_choices(node: Any) -> bool:
+    """Whether a node is a component with parameters that can name choices."""
+    return isinstance(node, Mapping) and "_target_" in node and not NESTED.keys().isdisjoint(node)
+
+
 def with_choices(node: Any) -> Any:
     """A component with the content of the choices that its parameters name; ConfigError for a name that does not exist."""
-    if not isinstance(node, Mapping) or "_target_" not in node:
+    if not names_choices(node):
         return node
     return {key: _content(NESTED[key], value, key) if key in NESTED else value for key, value in node.items()}
 

@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from rag.config.compose import compose, resolve
-from rag.config.nested_choices import NESTED
+from rag.config.nested_choices import names_choices
 from rag.config.single_values import Composer, Raw
 from rag.core.errors import UserError
 from rag.core.memo import Once
@@ -147,7 +147,7 @@ def combinations(group: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple
 
 @dataclass(frozen=True)
 class Reading:
-    """Whether a value has interpolations or missing parts, and the top-level keys that these name.
+    """Whether a value has interpolations, missing parts or names of nested choices, and the top-level keys that it names.
 
     None stands for any key: the keys of `${${name}}`, and of resolvers such as `oc.select`, are not known.
     """
@@ -161,9 +161,7 @@ class Reading:
         texts = list(_texts(value))
         references = [each for text in texts for each in re.findall(r"\$\{[\s.]*([^:}$]*)(:?)", text)]
         named = [re.split(r"[.\[]", name)[0].strip() for name, colon in references if not colon]
-        is_open = any("${" in text or text == "???" for text in texts) or (
-            isinstance(value, Mapping) and bool(NESTED.keys() & value)
-        )
+        is_open = any("${" in text or text == "???" for text in texts) or names_choices(value)
         vague = "" in named or any(colon and name.strip() not in CLOSED for name, colon in references)
         return cls(is_open, None if vague else frozenset(named))
 

@@ -1,7 +1,12 @@
 """A file of a folder as rules of ingestion see it, and their decision."""
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
+
+
+def suffix_of(path: PurePath) -> str:
+    """The suffix of a path in lower case, without the dot; empty if there is none."""
+    return path.suffix.lower().removeprefix(".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class SourceFile:
     @property
     def suffix(self) -> str:
         """The suffix in lower case, without the dot; empty if there is none."""
-        return self.path.suffix.lower().removeprefix(".")
+        return suffix_of(self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,11 @@ def _unwanted(suffix: str, patterns: Sequence[str]) -> str:
     return f"{suffix or 'without suffix'} ({'outside loader.patterns' if known else 'no reader yet'})"
 
 
+def leaves_folder(pattern: str) -> bool:
+    """Whether a path or glob pattern that is to be relative to a folder is empty, absolute, or has `..` in it."""
+    return not pattern or pattern.startswith("/") or ".." in PurePosixPath(pattern).parts
+
+
 def matches(name: str, pattern: str) -> bool:
     """Whether the name of a file matches a glob pattern, without regard to case; `**` matches any number of folders."""
     return _matches(_parts(name), _parts(pattern))

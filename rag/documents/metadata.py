@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import yaml
 
@@ -17,7 +17,7 @@ from rag.core.errors import ConfigError, DataError, closest
 from rag.core.headings import FRONT
 from rag.core.records import Parsed, Value
 from rag.core.roles import Redactor
-from rag.documents.file_tree import METADATA, Skipped, matches, refuse_escape
+from rag.documents.file_tree import METADATA, Skipped, leaves_folder, matches, refuse_escape
 from rag.documents.files import missing_file, read_text
 from rag.documents.quote_anchors import closest_names
 from rag.documents.redact import redact
@@ -54,7 +54,7 @@ class MetadataSources:
         """Raise ConfigError for a pattern without fields, and for a table outside of the folder."""
         if isinstance(patterns, str):
             raise ConfigError("loader.path_metadata", f"{patterns!r} is not a list", "write ['{department}/{year}/**']")
-        if table is not None and (not table or table.startswith("/") or ".." in PurePosixPath(table).parts):
+        if table is not None and leaves_folder(table):
             raise ConfigError("loader.metadata_table", f"{table!r} leaves the folder", f"write {TABLE}, or null for none")
         self.folder, self.table = folder, table
         self.patterns = PathPatterns(patterns, "loader.path_metadata")

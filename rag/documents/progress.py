@@ -1,4 +1,4 @@
-"""The place where a program that shows progress says so: reading files has callers at all depths."""
+"""The progress display of a program, in a context variable: functions at all depths read files."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -13,4 +13,4 @@ def _quiet(_: int) -> AbstractContextManager[Listener]:
 
 
 WATCH: ContextVar[Callable[[int], AbstractContextManager[Listener]]] = ContextVar("WATCH", default=_quiet)
-"""Called with the number of files before they are read; the context ends when they are, or when reading is given up."""
+"""Called with the number of files before the first is read; its context ends after the last one, or when the caller stops."""

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 from rag.core.errors import DataError
 from rag.core.records import Parsed
 from rag.core.roles import Parser, Redactor
+from rag.core.source_files import suffix_of
 from rag.documents.child_process import Answer
 from rag.documents.child_process import Unreadable as Unreadable
 from rag.documents.children import Children
@@ -78,7 +79,7 @@ def read_files(
     """
     with ExitStack() as held:
         listen = held.enter_context(WATCH.get()(len(files)))
-        children = held.enter_context(Children([_bare(parser) for parser in parsers.values()], workers, limits or Limits()))
+        children = held.enter_context(Children([bare(parser) for parser in parsers.values()], workers, limits or Limits()))
         reader = _Reader(parsers, redactor, children)
         held.callback(reader.record)
         for file in _in_order(files, reader):
@@ -86,10 +87,12 @@ def read_files(
             yield file
 
 
-def unparsed(files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor: Redactor) -> Iterator[tuple[Parser, int]]:
-    """The parser and the size of every file that a process would have to parse; nothing is parsed."""
-    for path in files.values():
-        suffix, parser = _suffix(path), parsers[_suffix(path)]
+def unparsed(files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor: Redactor) -> dict[str, tuple[Parser, int]]:
+    """The parser and the size of every file that a process would have to parse, by name; nothing is parsed."""
+    found = {}
+    for name, path in files.items():
+        suffix = suffix_of(path)
+        parser = parsers[suffix]
         if parser.in_process:
             continue
         try:
@@ -98,7 +101,8 @@ def unparsed(files: Mapping[str, Path], parsers: Mapping[str, Parser], redactor:
             continue
         digest = hashlib.sha256(data).hexdigest()
         if not (isinstance(parser, ParseStore) and parser.has(digest, suffix, redactor)):
-            yield parser, len(data)
+            found[name] = parser, len(data)
+    return found
 
 
 @dataclass(slots=True)
@@ -117,13 +121,13 @@ class _Reading:
 class _Reader:
     def __init__(self, parsers: Mapping[str, Parser], redactor: Redactor, children: Children) -> None:
         self.redactor, self.children = redactor, children
-        self._bare = {suffix: _bare(parser) for suffix, parser in parsers.items()}
+        self._bare = {suffix: bare(parser) for suffix, parser in parsers.items()}
         self._stores = {suffix: parser for suffix, parser in parsers.items() if isinstance(parser, ParseStore)}
         self._costs: dict[str, tuple[float, int]] = {}
 
     def begin(self, name: str, path: Path) -> _Reading:
         """Read a file; take its content from the store, decode it, or send it to a process."""
-        suffix, began = _suffix(path), time.perf_counter()
+        suffix, began = suffix_of(path), time.perf_counter()
         parser = self._bare[suffix]
         label = type(parser).__name__
         try:
@@ -189,10 +193,6 @@ def _in_order(files: Mapping[str, Path], reader: _Reader) -> Iterator[FileRead]:
         yield reader.finish(waiting.popleft())
 
 
-def _suffix(path: Path) -> str:
-    return path.suffix.lower().removeprefix(".")
-
-
-def _bare(parser: Parser) -> Parser:
-    """The parser without its store."""
+def bare(parser: Parser) -> Parser:
+    """A parser without its store."""
     return parser.parser if isinstance(parser, ParseStore) else parser

@@ -82,7 +82,7 @@ def test_a_second_load_of_a_thousand_files_takes_two_seconds(bench: Path) -> Non
     first = next(name for name in files if name.endswith(".md"))
     question = {"id": "q", "text": "Which file?", "split": "tune", "evidence": [{"any": [{"doc": first}]}]}
     (bench / "golden" / "questions.jsonl").write_text(json.dumps(question) + "\n")
-    given = ["dataset.path=golden", "+loader.parsers.pdf=pdfium"]
+    given = ["dataset.path=golden", "loader.parsers.pdf=pdfium"]
     fixed = json.dumps([*given, "embedder=hashing", "latency=0", "generator=none", "index=[bm25s]", "fusion=single"])
     (bench / "e.yaml").write_text(f"question: x?\ndataset: native\nsplit: all\nfixed: {fixed}\naxes:\n  k: k=1\n")
     counted, planned = rag(bench, "plan", "e.yaml", "--json")

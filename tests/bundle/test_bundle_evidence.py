@@ -26,14 +26,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     axes = "  size:\n    narrow: chunker=fixed chunker.size=120\n    wide: chunker=fixed chunker.size=600"
     write_gated(folder / "experiments" / "study.yaml", Path("golden"), axes, fixed=", ".join(fixed))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+        patch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
         called(folder, "sweep", "study", "--no-track")
     return folder
 
 
 @pytest.fixture
 def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
     monkeypatch.chdir(place)
     return place
 

@@ -504,7 +504,7 @@ def broken(conf: Callable[[str, str], Path], here: Path, monkeypatch: pytest.Mon
     (here / "broken_plugin" / "__init__.py").touch()
     (here / "broken_plugin" / "embedders.py").write_text(BROKEN, "utf-8")
     monkeypatch.syspath_prepend(str(here))
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("broken_plugin",))
+    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("broken_plugin",))
     yield
     for name in ("broken_plugin", "broken_plugin.embedders"):
         sys.modules.pop(name, None)

@@ -401,7 +401,7 @@ def test_a_nested_mistake_is_named_where_it_stands(shout: Components) -> None:
 
 
 def test_inner_wraps_each_nested_component_and_no_outer_one(shout: Components) -> None:
-    wrapped = Components(("shout",), lambda component, identity: (component, identity))
+    wrapped = Components(("shout",), lambda component, identity: (component, identity()))
     part = {"_target_": FIXED, "size": 9}
     built = wrapped.build({"_target_": "shout.parts.Part", "inner": part}, "chunker")
     assert type(built).__name__ == "Part"
@@ -409,7 +409,7 @@ def test_inner_wraps_each_nested_component_and_no_outer_one(shout: Components) -
 
 
 def test_the_plain_builder_wraps_nothing_and_shares_what_holds_nothing(shout: Components) -> None:
-    wrapped = Components(("shout",), lambda component, identity: (component, identity))
+    wrapped = Components(("shout",), lambda component, identity: (component, identity()))
     part = {"_target_": FIXED, "size": 9}
     outer = {"_target_": "shout.parts.Part", "map": {"a": [part]}}
     plain, stored = wrapped.without_inner.build(outer, "chunker"), wrapped.build(outer, "chunker")

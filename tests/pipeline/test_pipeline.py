@@ -48,7 +48,7 @@ def plugin(here: Path, conf: Callable[[str, str], Path], monkeypatch: pytest.Mon
     (here / "overlap_plugin" / "__init__.py").touch()
     (here / "overlap_plugin" / "rerankers.py").write_text(OVERLAP, "utf-8")
     monkeypatch.syspath_prepend(str(here))
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("overlap_plugin",))
+    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("overlap_plugin",))
     yield
     for name in ("overlap_plugin", "overlap_plugin.rerankers"):
         sys.modules.pop(name, None)

@@ -133,7 +133,6 @@ def write(advice: Advice, done: Ingestion, path: Path) -> Advice:
         share = f"files: {each.files:,}, share of the characters: {each.share:.1%}, from: {each.source}"
         parts += [f"# {share}\n", _yaml([dict(each.rule)])]
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         replace_text(path, "".join(parts))
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another place: --to FILE") from error

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,16 @@ import numpy as np
 from rag.analysis.ingestion import near_duplicates
 from rag.analysis.ingestion.coverage import Coverage, TextFigures, coverage
 from rag.components.loaders.folder import FolderLoader, Selection
-from rag.config.build import TARGET, Components
-from rag.config.catalog import plugins
+from rag.config.build import Components
 from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError
 from rag.core.records import Document
-from rag.core.roles import Parser
 from rag.documents.manifest import ManifestLine
-from rag.documents.reading import unparsed
+from rag.documents.reading import bare, unparsed
+from rag.execution.graph.stage_graph import Stage
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
-from rag.execution.store.cached_replies import stored
+from rag.execution.store.cached_replies import components_for
 from rag.execution.store.cached_vectors import ItemStore, item_id
 from rag.execution.store.store import Store
 from rag.execution.store.stored_parses import StoredParser
@@ -76,26 +74,19 @@ def ingest(config: Mapping[str, Any], dry_run: bool = False) -> Ingestion:
 def components_of(config: Mapping[str, Any]) -> Components:
     """A builder of components whose results are in the store of a config, within its budget."""
     store = maintenance.at(config["store"])
-    return Components(plugins(), partial(stored, store, Ledger(store, Terms.of(config))))
+    return components_for(store, Ledger(store, Terms.of(config)))
 
 
 def _without_unparsed(loader: FolderLoader, found: Selection) -> Selection:
     """A selection in which files that a process would have to parse are lines; text that is only decoded is read."""
-    left = Selection({}, [*found.decided])
-    for name, file in found.to_read.items():
-        parser = next((parser for parser, _ in unparsed({name: file.path}, loader.parsers, loader.redactor)), None)
-        if parser is None:
-            left.to_read[name] = file
-            continue
-        decision = loader.rules.decide(file)
-        line = ManifestLine.of(file, decision)
+    waiting = unparsed(found.paths, loader.parsers, loader.redactor)
+    left = Selection({name: file for name, file in found.to_read.items() if name not in waiting}, [*found.decided])
+    for name, (parser, _) in waiting.items():
+        decision = loader.rules.decide(found.to_read[name])
+        line = ManifestLine.of(found.to_read[name], decision)
         reason = line.reason if decision else "a rule about its text decides"
-        left.decided.append(replace(line, decision="unparsed", parser=_label(parser), reason=reason))
+        left.decided.append(replace(line, decision="unparsed", parser=type(bare(parser)).__name__, reason=reason))
     return left
-
-
-def _label(parser: Parser) -> str:
-    return type(getattr(parser, "parser", parser)).__name__
 
 
 def _figures(store: Store, documents: Mapping[str, Document]) -> dict[str, TextFigures]:
@@ -120,9 +111,8 @@ def _estimated(
 ) -> Iterator[ManifestLine]:
     """The lines with chunks of documents, and seconds by recorded rates."""
     chunker = components.role("chunker", config["chunker"])
-    # The label of a stage `embed`, as in a plan.
-    label = f"embed {str(config['embedder'].get(TARGET)).rpartition('.')[2]}"
-    embedding = (store.read_meta(f"rates/{digest(label)}") or {}).get("seconds")
+    stage = Stage("", "embed", {"embedder": config["embedder"]}, {}, {})
+    embedding = (store.read_meta(stage.rate_key) or {}).get("seconds")
     rates = {name: each.rate() for name, each in loader.parsers.items() if isinstance(each, StoredParser)}
     for line in lines:
         if line.decision == "unparsed":

@@ -25,8 +25,7 @@ PLACES = ("purpose", "folders", "files", "rules")
 def propose(made: Proposals, generator: Generator) -> list[str]:
     """Add the valid rules of a model; the others with the reasons why they are left out. ServiceError without a valid reply."""
     prompts = _prompts()
-    user = fill(prompts["prompt"], {name: _values(made)[name] for name in PLACES})
-    messages = (Message("system", prompts["system"]), Message("user", user))
+    messages = (Message("system", prompts["system"]), Message("user", fill(prompts["prompt"], _values(made))))
     (given,) = ask(generator, [Request(Query("advise", "Which files are left out?"), (), messages)])
     if isinstance(given, str):
         raise ServiceError("generator", f"gave no proposals: {given}", "check generator=…, or leave out --model")
@@ -39,7 +38,7 @@ def propose(made: Proposals, generator: Generator) -> list[str]:
         what = f"replied {' '.join(given.text.split())[:80]!r}, which is not the JSON that was asked for"
         raise ServiceError("generator", what, "try again, or name a model that writes JSON: generator=…") from error
     left_out = [problem for rule in rules[:MOST] if (problem := tried(made, rule, "model"))]
-    return [*left_out, *(["rules after the first 10"] if len(rules) > MOST else [])]
+    return [*left_out, *([f"rules after the first {MOST}"] if len(rules) > MOST else [])]
 
 
 def _prompts() -> Mapping[str, str]:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
 from rag.core.source_files import SourceFile
-from rag.documents.file_tree import matches
+from rag.documents.file_tree import leaves_folder, matches
 from rag.documents.languages import language_of, languages
 
 FileTest = Callable[[SourceFile], bool]
@@ -25,7 +25,7 @@ def path(value: object, where: str) -> FileTest:
     """Files whose name matches one of some glob patterns, relative to the folder, without regard to case."""
     patterns = texts(value, where, "a glob pattern: '**/*.lock'")
     for pattern in patterns:
-        if pattern.startswith("/") or ".." in PurePosixPath(pattern).parts:
+        if leaves_folder(pattern):
             raise ConfigError(where, f"{pattern!r} leaves the folder", "write it relative: '**/*.lock'")
     return lambda file: any(matches(file.name, pattern) for pattern in patterns)
 

@@ -18,6 +18,7 @@ OF_TEXTS: Mapping[str, Callable[[object, str], conditions.TextTest]] = {
     "content": conditions.content,
 }
 ACTIONS = ("include", "exclude")
+KEYS = (*ACTIONS, "reason", *OF_FILES, *OF_TEXTS)
 WHERE = "loader.ingest"
 
 
@@ -74,10 +75,8 @@ def _rule(content: object, key: str) -> Rule:
     if not isinstance(content, Mapping):
         raise ConfigError(where, f"is {content!r}", "write {exclude: '**/*.lock', reason: …}")
     for name in content:
-        if name not in (*ACTIONS, "reason", *OF_FILES, *OF_TEXTS):
-            raise ConfigError(
-                f"{where}.{name}", "is not a key of a rule", closest(str(name), (*ACTIONS, "reason", *OF_FILES, *OF_TEXTS))
-            )
+        if name not in KEYS:
+            raise ConfigError(f"{where}.{name}", "is not a key of a rule", closest(str(name), KEYS))
     actions = [name for name in ACTIONS if name in content]
     if len(actions) != 1:
         found = "both include and exclude" if actions else "neither include nor exclude"

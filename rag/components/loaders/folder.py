@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import ClassVar
 
 from rag.core.errors import ConfigError, DataError
@@ -10,11 +10,11 @@ from rag.core.records import Document
 from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
 from rag.core.source_files import Decision, SourceFile
 from rag.documents.children import default_workers
-from rag.documents.file_tree import Skipped, listed, tally
+from rag.documents.file_tree import Skipped, leaves_folder, listed, tally
 from rag.documents.manifest import ManifestLine, skipped_files
 from rag.documents.metadata import TABLE, MetadataSources
 from rag.documents.noise import Dropped, without_noise
-from rag.documents.reading import Unreadable, read_files, unparsed
+from rag.documents.reading import Unreadable, bare, read_files, unparsed
 from rag.documents.redact import redacted, redacted_names
 
 
@@ -24,6 +24,11 @@ class Selection:
 
     to_read: dict[str, SourceFile]
     decided: list[ManifestLine]
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The paths of the files to parse, by name."""
+        return {name: file.path for name, file in self.to_read.items()}
 
 
 class FolderLoader:
@@ -61,14 +66,14 @@ class FolderLoader:
         if isinstance(patterns, str) or patterns == []:
             raise ConfigError("loader.patterns", f"{patterns!r} is not a list of patterns", "write [**/*.md, **/*.txt]")
         for pattern in patterns or ():
-            if not pattern or pattern.startswith("/") or ".." in PurePosixPath(pattern).parts:
+            if leaves_folder(pattern):
                 raise ConfigError("loader.patterns", f"{pattern!r} leaves the folder", "write it relative: **/*.md")
         for suffix, parser in parsers.items():
             if suffix not in parser.suffixes:
                 remedy = f"it reads: {', '.join(parser.suffixes)}"
                 raise ConfigError(
                     f"loader.parsers.{suffix}",
-                    f"{type(getattr(parser, 'parser', parser)).__name__} does not read .{suffix}",
+                    f"{type(bare(parser)).__name__} does not read .{suffix}",
                     remedy,
                 )
         if workers is not None and workers < 1:
@@ -85,8 +90,8 @@ class FolderLoader:
 
     def unparsed(self) -> tuple[int, list[tuple[Parser, int]]]:
         """The number of files, and parser and bytes of each that a process would have to parse; DataError as `load`."""
-        paths = {name: file.path for name, file in self.selected().to_read.items()}
-        return len(paths), list(unparsed(paths, self.parsers, self.redactor))
+        paths = self.selected().paths
+        return len(paths), [*unparsed(paths, self.parsers, self.redactor).values()]
 
     @property
     def processes(self) -> int:
@@ -109,7 +114,7 @@ class FolderLoader:
         """All files that are no documents, with reasons, after `load`."""
         return skipped_files(self.manifest)
 
-    def selected(self) -> "Selection":
+    def selected(self) -> Selection:
         """The files to parse, and the lines of the others; DataError as `load`. Nothing is parsed."""
         if not self.path.is_dir():
             below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
@@ -131,17 +136,16 @@ class FolderLoader:
                 found.to_read[name] = file
         return found
 
-    def ingest(self, found: "Selection") -> Iterator[tuple[ManifestLine, Document | None]]:
+    def ingest(self, found: Selection) -> Iterator[tuple[ManifestLine, Document | None]]:
         """Parse the selected files: one line for each file of the folder, with its document if it is included."""
         yield from ((line, None) for line in found.decided)
         self.dropped = {}
         yield from without_noise(self._read(found), self.noise, self.dropped)
 
-    def _read(self, found: "Selection") -> Iterator[tuple[ManifestLine, Document | None]]:
+    def _read(self, found: Selection) -> Iterator[tuple[ManifestLine, Document | None]]:
         """The lines of parsed files, with the document of an included file."""
-        paths = {name: file.path for name, file in found.to_read.items()}
-        metadata = self.metadata.read(paths, [line.path for line in found.decided], self.redactor)
-        for read in read_files(paths, self.parsers, self.redactor, self.workers):
+        metadata = self.metadata.read(found.paths, [line.path for line in found.decided], self.redactor)
+        for read in read_files(found.paths, self.parsers, self.redactor, self.workers):
             file, content = found.to_read[read.name], read.content
             if isinstance(content, Unreadable):
                 yield ManifestLine.of(file, None, read), None

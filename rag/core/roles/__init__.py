@@ -86,7 +86,7 @@ SEVERAL: Mapping[str, tuple[type, ...]] = {
 
 def protocols(role: str) -> tuple[type, ...]:
     """The Protocols of a config group: a choice fits one or more."""
-    return SEVERAL.get(role) or ({**ROLES, **LOADER_PARTS}[role],)
+    return SEVERAL.get(role) or (ROLES.get(role) or LOADER_PARTS[role],)
 
 
 def has_methods(component: type, protocol: type) -> bool:

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from rag.core.errors import DataError, UserError, closest, together
 from rag.core.records import FATES, SPLITS, Anchor, Document, Evidence, Example, Span, document_of, spans_of
 from rag.core.roles import Loader, Questions
+from rag.core.source_files import suffix_of
 from rag.documents.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.files import gathered
 from rag.documents.quote_anchors import Documents, find_document
@@ -73,6 +75,11 @@ class Golden:
     def characters(self) -> int:
         """The total length of all documents."""
         return sum(len(document.text) for document in self.documents)
+
+    @cached_property
+    def suffixes(self) -> frozenset[str]:
+        """The suffixes of the names of all documents, in lower case without the dot."""
+        return frozenset(suffix_of(PurePosixPath(document.doc_id)) for document in self.documents)
 
     @cached_property
     def corpus_digest(self) -> str:

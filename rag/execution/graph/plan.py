@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import PurePosixPath
 from typing import Any
 
 from rag.config.build import Components
-from rag.config.compose import plugins
 from rag.config.experiment import Experiment, Trial
 from rag.config.identity import Digests, digest, without_runtime
 from rag.config.validation import control_of
@@ -22,8 +19,8 @@ from rag.execution.graph.stage_graph import Graph, Stage, golden_of
 from rag.execution.graph.trial_graph import Ends, add_trial
 from rag.execution.graph.unparsed_files import refuse_unparsed
 from rag.execution.store import budget
-from rag.execution.store.budget import Ledger, Terms
-from rag.execution.store.cached_replies import stored
+from rag.execution.store.budget import Ledger
+from rag.execution.store.cached_replies import components_for as components_for
 from rag.execution.store.store import Entry, Store
 
 ELSEWHERE = ("store", "execute", "latency", "data", "replay", "budget")
@@ -99,15 +96,6 @@ def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
     return tuple(filter(None, (trial.ends.score, trial.ends.latency)))
 
 
-def components_for(store: Store, ledger: Ledger | None = None) -> Components:
-    """A builder that trusts installed plugins.
-
-    It stores the vectors of embedders inside other components, and all replies of costly generators, within the budget of
-    `ledger`.
-    """
-    return Components(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
-
-
 def make(experiment: Experiment, store: Store, parses: bool = True) -> Plan:
     """Compose, build and key every trial; ProblemsError with the errors of all trials.
 
@@ -173,8 +161,8 @@ def trial_id(config: Mapping[str, Any], golden: Golden, digests: Digests) -> str
 
 def _parsing(loader: Mapping[str, Any], golden: Golden) -> dict[str, Any]:
     """The parsers of the suffixes of a corpus, but for texts, and the redactor: two with equal results are two trials."""
-    suffixes = {PurePosixPath(document.doc_id).suffix.lower().removeprefix(".") for document in golden.documents}
-    parsers = {suffix: node for suffix, node in loader.get("parsers", {}).items() if suffix in suffixes - {"md", "txt"}}
+    parsed = golden.suffixes - {"md", "txt"}
+    parsers = {suffix: node for suffix, node in loader.get("parsers", {}).items() if suffix in parsed}
     redactor = loader.get("redactor") or {}
     is_none = str(redactor.get("_target_", "")).startswith("rag.components.redactors.none.")
     return ({"parsers": parsers} if parsers else {}) | ({"redactor": redactor} if redactor and not is_none else {})
@@ -204,11 +192,6 @@ def work(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> int:
     return int(stage.values["latency"]) if stage.name == "latency" else len(golden.examples)
 
 
-def rate_key(stage: Stage) -> str:
-    """The key of the rate of stages with this name and these classes, for all parameters."""
-    return f"rates/{digest(stage.label)}"
-
-
 def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden], store: Store) -> Estimate:
     """Seconds from recorded rates; tokens and cost from the generators' own estimates and their stored replies."""
     rates: dict[str, float | None] = {}
@@ -219,7 +202,7 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
     for key in to_run:
         stage = graph.stages[key]
         golden = golden_of(graph, stage, goldens)
-        place = rate_key(stage)
+        place = stage.rate_key
         if place not in rates:
             rates[place] = (store.read_meta(place) or {}).get("seconds")
         rate = rates[place]
@@ -234,7 +217,7 @@ def record_rates(plan: Plan, costs: Mapping[str, float], store: Store) -> None:
     sums: dict[str, tuple[float, int]] = {}
     for key, seconds in costs.items():
         stage = plan.stages[key]
-        total, amount = sums.get(rate_key(stage), (0.0, 0))
-        sums[rate_key(stage)] = (total + seconds, amount + work(plan.graph, stage, plan.goldens))
+        total, amount = sums.get(stage.rate_key, (0.0, 0))
+        sums[stage.rate_key] = (total + seconds, amount + work(plan.graph, stage, plan.goldens))
     for place, (total, amount) in sums.items():
         store.write(place, Entry(meta={"seconds": total / max(amount, 1)}))

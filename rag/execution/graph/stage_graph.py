@@ -45,6 +45,11 @@ class Stage:
         ]
         return f"{self.name} {' '.join(dict.fromkeys(filter(None, targets)))}".strip()
 
+    @property
+    def rate_key(self) -> str:
+        """The key of the rate of stages with this name and these classes, for all parameters."""
+        return f"rates/{digest(self.label)}"
+
 
 @dataclass
 class Graph:

@@ -4,8 +4,11 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, ClassVar
 
+from rag.config.build import Components
+from rag.config.catalog import plugins
 from rag.config.identity import digest
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
@@ -119,16 +122,29 @@ class StoredGenerator:
         return replies
 
 
-def stored(store: Store, ledger: Ledger, component: Any, identity: str) -> Any:
-    """The component in a wrapper that stores vectors of an embedder, contents of a parser, or replies of a costly generator."""
+def components_for(store: Store, ledger: Ledger | None = None) -> Components:
+    """A builder that trusts installed plugins.
+
+    It stores the vectors of embedders inside other components, the contents of parsers, and all replies of costly generators,
+    within the budget of `ledger`.
+    """
+    return Components(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
+
+
+def stored(store: Store, ledger: Ledger, component: Any, identity: Callable[[], str]) -> Any:
+    """The component in a wrapper that stores vectors of an embedder, contents of a parser, or replies of a costly generator.
+
+    Parsers and redactors need their identity for the first file that they get: most folders have files of few formats. Text
+    that needs no process is not stored, because reading and redacting it again is nearly as fast.
+    """
     if isinstance(component, Embedder):
-        return StoredEmbedder(component, store, identity)
-    if isinstance(component, Parser):
+        return StoredEmbedder(component, store, identity())
+    if isinstance(component, Parser) and not component.in_process:
         return StoredParser(component, store, identity)
     if isinstance(component, Redactor):
         return StoredRedactor(component, identity)
     if isinstance(component, Generator) and getattr(component, "costly", False):
-        return StoredGenerator(component, store, identity, ledger)
+        return StoredGenerator(component, store, identity(), ledger)
     return component
 
 

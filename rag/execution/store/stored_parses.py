@@ -1,6 +1,6 @@
 """Contents of files, redacted, by the bytes of the file: an unchanged file is not parsed again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag.config.identity import code_identity, digest
@@ -17,9 +17,8 @@ READING = "rag.documents.reading"
 class StoredRedactor:
     """A redactor whose identity is known: it is in the keys of stored contents."""
 
-    def __init__(self, redactor: Redactor, identity: str) -> None:
+    def __init__(self, redactor: Redactor, identity: Callable[[], str]) -> None:
         self.redactor, self.identity = redactor, identity
-        self.changes_nothing = getattr(redactor, "changes_nothing", False)
 
     def find(self, text: str) -> Sequence[tuple[int, int, str]]:
         """The values that the redactor finds."""
@@ -29,11 +28,10 @@ class StoredRedactor:
 class StoredParser:
     """A parser whose contents are stored, redacted, by bytes and suffix of the file, and by the identity of the redactor.
 
-    Failures that the same bytes would meet again are stored, too. With a redactor of unknown identity nothing is stored. Text
-    that no process parses is not stored: reading and redacting it is nearly as fast.
+    Failures that the same bytes would meet again are stored, too. With a redactor of unknown identity nothing is stored.
     """
 
-    def __init__(self, parser: Parser, store: Store, identity: str) -> None:
+    def __init__(self, parser: Parser, store: Store, identity: Callable[[], str]) -> None:
         self.parser, self.store, self.identity = parser, store, identity
         self.suffixes: tuple[str, ...] = parser.suffixes
         self.in_process: bool = parser.in_process
@@ -62,8 +60,8 @@ class StoredParser:
             self.store.write(key, Entry(meta=_meta(content)))
 
     def record(self, seconds: float, size: int) -> None:
-        """Store how fast files were parsed, for the estimates of later plans; text is read, and no plan counts it."""
-        if size and not self.in_process:
+        """Store how fast files were parsed, for the estimates of later plans."""
+        if size:
             self.store.write(self._rate_key, Entry(meta={"seconds": seconds / size}))
 
     def rate(self) -> float | None:
@@ -75,11 +73,11 @@ class StoredParser:
         return f"rates/{digest('parse', type(self.parser).__module__, type(self.parser).__qualname__)}"
 
     def _key(self, sha256: str, suffix: str, redactor: Redactor) -> str:
-        if self.in_process or not isinstance(redactor, StoredRedactor):
+        if not isinstance(redactor, StoredRedactor):
             return ""
-        known = (suffix, redactor.identity)
+        known = (suffix, redactor.identity())
         if known not in self._spaces:
-            self._spaces[known] = digest(self.identity, *known, code_identity(READING))
+            self._spaces[known] = digest(self.identity(), *known, code_identity(READING))
         return f"parses/{self._spaces[known]}/{sha256}"
 
 

@@ -37,7 +37,7 @@ def _sage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     importlib.invalidate_caches()
     for name in ("sage", "sage.opinion"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("sage",))
+    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("sage",))
 
 
 def test_without_a_card_it_warns_and_with_one_it_fails(rag: Verb) -> None:

@@ -70,7 +70,7 @@ Ran = dict[str, set[str]]
 @pytest.fixture(autouse=True)
 def _talk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A golden set with a conversation."""
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: TRUSTED)
+    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: TRUSTED)
     folder, history = write_golden(here / "golden"), list[Mapping[str, str]]()
     with (folder / "talk.jsonl").open("w", encoding="utf-8") as file:
         for turn in TALK:

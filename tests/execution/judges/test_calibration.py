@@ -256,7 +256,7 @@ def test_a_card_that_cannot_be_kept_is_shown_all_the_same(rag: Verb, small_set: 
 
 
 def test_fit_prints_weights_as_the_yaml_has_them(rag: Verb, small_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
     other = small_set.with_name("other.jsonl")
     other.write_text("".join(small_set.read_text("utf-8").splitlines(keepends=True)[3:-2]), "utf-8")
     chosen = (f"data={small_set},{other}", "~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")

@@ -73,7 +73,7 @@ def write(golden: Path, more: str = "") -> None:
 
 
 def test_a_sweep_says_how_far_its_judges_agree(rag: Verb, here: Path, golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
     write(golden)
     swept = rag("sweep", "study.yaml", "--no-track")
     assert swept.code == 0

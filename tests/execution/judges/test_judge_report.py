@@ -33,7 +33,7 @@ AXES = """\
 
 @pytest.fixture(autouse=True)
 def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def swept_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("swept")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+        patch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
         done, store = swept(written(folder, *WORDS, COLUMNS))
         sweep.write(done)
         holdout.write(done, holdout.reach(done, store, {"mode": "inline"}, None))

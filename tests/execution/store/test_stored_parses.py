@@ -33,7 +33,7 @@ class DigitRedactor:
 
 def wrapped(store: Store, parser: Parser, redactor: Redactor, name: str = "one") -> tuple[Parser, Redactor]:
     ledger = Ledger(store, Terms())
-    return stored(store, ledger, parser, name), stored(store, ledger, redactor, type(redactor).__name__)
+    return stored(store, ledger, parser, lambda: name), stored(store, ledger, redactor, lambda: type(redactor).__name__)
 
 
 def folder_of(path: Path, parser: Parser, redactor: Redactor) -> FolderLoader:

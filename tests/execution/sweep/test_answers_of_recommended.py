@@ -40,7 +40,7 @@ def write(folder: Path, more: str = ANSWERS, fixed: tuple[str, ...] = WORDS) -> 
 
 @pytest.fixture(autouse=True)
 def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the experiment ran."""
     folder = tmp_path_factory.mktemp("ran")
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder):
-        patch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+        patch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
         ready = sweep.prepare(load(write(folder)))
         conclude(sweep.run(ready.plan, ready.store, ready.settings, quiet), ready.store, ready.settings)
     return folder
