@@ -109,11 +109,11 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
         golden = Golden(golden_sets.load_documents(loader), ())
     else:
         golden = golden_sets.load(loader, parts.role("dataset"))
-    corpora = {}
+    corpora = dict[str, Corpus]()
     for name, config in zip(chunkers, configs, strict=True):
         chunker = parts.components.role("chunker", config["chunker"])
         corpus = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
-        corpora[name] = steps.passages(parts.components.role("passage", config["passage"]), corpus)
+        corpora[name], _, _ = steps.passages(parts.components.role("passage", config["passage"]), corpus)
     model = parts.role("embedder") if any(index.uses_vectors for index in parts.indexes.values()) else None
     return view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
 

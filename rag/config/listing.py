@@ -39,7 +39,7 @@ GROUPS: Mapping[str, str] = {
     "index": "finds passages; a trial may have several",
     "fusion": "makes one ranking of those of several indexes",
     "reranker": "scores the best passages a second time",
-    "selector": "drops or widens what was found; a trial may have several",
+    "selector": "drops, orders or widens what was found; a trial may have several",
     "queries": "says what is searched for in a conversation",
     "memory": "says what the model sees of a conversation",
     "guard": "protects against documents that give orders; a trial may have several",

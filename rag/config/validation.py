@@ -69,11 +69,18 @@ def _check_named(config: Mapping[str, Any]) -> None:
         raise ConfigError("selector", what, "write `<name>:` above its _target_; of an older sweep or bundle: make it again")
 
 
-def check_fusion(components: Components, config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for indexes that the fusion cannot fuse, before they are built."""
+def check_together(components: Components, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for indexes that the fusion cannot fuse, and for selectors in an order that has no meaning."""
     fusion = components.role("fusion", config["fusion"])
     if isinstance(fusion, ChecksIndexes):
         fusion.check(list(config["index"]))
+    widens = ""
+    for name, node in config["selector"].items():
+        selector = components.role("selector", node, f"selector.{name}")
+        if widens and getattr(selector, "reorders", False):
+            what = f"comes behind {widens}, which adds chunks to the hits that it would order"
+            raise ConfigError(f"selector.{name}", what, f"write selector=[{name},{widens}]")
+        widens = name if getattr(selector, "widens", False) else widens
 
 
 def check_typed(components: Components, config: Mapping[str, Any]) -> None:

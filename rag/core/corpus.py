@@ -57,10 +57,10 @@ class Corpus:
         """The texts that indexes, embedder and reranker read, by position."""
         return self.texts if self.indexed is None else self.indexed
 
-    def chunk(self, position: int) -> Chunk:
-        """The chunk at `position` as a record."""
+    def chunk(self, position: int, end: int | None = None) -> Chunk:
+        """The chunk at `position` as a record, or all from its first character up to the character `end` of its document."""
         document = self.documents[int(self.doc[position])]
-        span = Span(document.doc_id, int(self.start[position]), int(self.end[position]))
+        span = Span(document.doc_id, int(self.start[position]), int(self.end[position]) if end is None else end)
         first, last = self.sections_of(int(self.doc[position]), span.start, span.end)
         sections, blocks = self.sections[int(self.doc[position])][first : last + 1], document.blocks
         if blocks:
@@ -82,6 +82,20 @@ class Corpus:
         while first < last and not text[sections[last].body : end].strip():
             last -= 1
         return first, last
+
+    def section_mates(self, position: int) -> tuple[int, int]:
+        """The first and the last chunk of a document that have text of a section that the chunk at `position` has text of."""
+        row, (first, last) = int(self.doc[position]), self.reach(position)
+        if (row, first, last) not in self._mates:
+            own = range(*np.searchsorted(self.doc, [row, row + 1]).tolist())
+            low = bisect_left(own, first, key=lambda each: self.reach(each)[1])
+            high = bisect_right(own, last, key=lambda each: self.reach(each)[0])
+            self._mates[row, first, last] = own[low], own[high - 1]
+        return self._mates[row, first, last]
+
+    @cached_property
+    def _mates(self) -> dict[tuple[int, int, int], tuple[int, int]]:
+        return {}
 
     def sections_of(self, row: int, start: int, end: int) -> tuple[int, int]:
         """The numbers of the first and the last section of a document with one of its characters [start, end)."""

@@ -27,6 +27,7 @@ from rag.testing.retrieval import (
     check_reranker,
     check_selector,
 )
+from rag.testing.structure import check_structure
 
 CHECKS: Mapping[str, Callable[[Any], None]] = {
     "loader": check_loader,
@@ -56,4 +57,4 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 __all__ = ["CHECKS", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator", "check_guard"]
 __all__ += ["check_index", "check_ingest", "check_judge", "check_loader", "check_memory", "check_metric", "check_noise"]
 __all__ += ["check_parsed", "check_parser", "check_passage", "check_prompt", "check_queries", "check_redactor"]
-__all__ += ["check_reranker", "check_selector"]
+__all__ += ["check_reranker", "check_selector", "check_structure"]

@@ -155,7 +155,7 @@ def check_reranker(reranker: Reranker) -> None:
 
 
 def check_selector(selector: Selector) -> None:
-    """Hits are dropped, or widened if `widens` is True; their order and the inputs stay unchanged."""
+    """Hits are dropped, widened if `widens` is True, or ordered anew if `reorders` is True; the inputs stay unchanged."""
     text = "# A\none two\n# B\nthree four\nfive six\n## C\nseven"
     cuts = [Span("d", start, min(start + 6, len(text))) for start in range(0, len(text), 6)]
     corpus = Corpus.of([Document("d", text)], cuts)
@@ -170,6 +170,8 @@ def check_selector(selector: Selector) -> None:
         law(all(0 <= position < len(corpus) for position, _ in hits), "positions lie in the corpus")
         if getattr(selector, "widens", False):
             law({position for position, _ in given} <= {position for position, _ in hits}, "a widening selector loses no hit")
+        elif getattr(selector, "reorders", False):
+            law({position for position, _ in given} == {position for position, _ in hits}, "a new order keeps all hits")
         else:
             law(set(hits) <= set(given), "nothing is added, and no score changes")
     law(same(selector.select(rankings, corpus), found), "the same rankings give the same selection")

@@ -44,7 +44,10 @@ PIPELINES = {
     "diverse": "reranker=mmr",
     "neighbours": "selector=neighbours chunker=sentence",
     "editions": "selector=editions",
+    "sections": "selector=[mmr,parents] selector.parents.size=90 chunker=sentence guard=[scan]",
+    "windows": "selector=[window,score_floor] chunker=sentence context_tokens=40",
     "titles": "passage=titled reranker=mmr",
+    "rows": "passage=row selector=figures",
     "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60",
     "guards": "guard=[scan,rules,spotlight,output]",
     "marks": "guard=[datamark] prompt=cited",
@@ -63,6 +66,7 @@ ELSEWHERE = {
     "embedder": {"minilm", "minilm_windows", "static", "sentence_transformer", "openai"},
     "generator": {"openai", "gemini", "groq", "ollama", "llamacpp", "vllm", "closed_book", "gold"},
     "memory": {"summary_model"},
+    "passage": {"contextual"},
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
     "reranker": {"cross_encoder", "maxsim"},
 }

@@ -7,6 +7,7 @@ import pytest
 from support.corpora import text_folder
 
 from rag.components.chunkers.fixed import FixedChunker
+from rag.components.chunkers.markdown import MarkdownChunker
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.chunkers.sentence import SentenceChunker
 from rag.components.chunkers.token import TokenChunker
@@ -24,8 +25,11 @@ from rag.components.indexes.faiss_ivf import FaissIvfIndex
 from rag.components.loaders.poisoned import AttackCorpus
 from rag.components.rerankers.maxsim import MaxSimReranker
 from rag.components.rerankers.mmr import MmrReranker
+from rag.components.selectors.mmr import MmrSelector
 from rag.components.selectors.neighbours import NeighboursSelector
+from rag.components.selectors.parents import ParentsSelector
 from rag.components.selectors.score_floor import ScoreFloorSelector
+from rag.components.selectors.window import WindowSelector
 from rag.core.errors import ConfigError
 
 HASHING = HashingEmbedder()
@@ -38,6 +42,8 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     (RecursiveChunker, {"size": 0}, "chunker.size", ""),
     (RecursiveChunker, {"size": 5, "overlap": 5}, "chunker.overlap", "less than size=5"),
     *[(RecursiveChunker, {"separators": value}, "chunker.separators", "") for value in ("\n", ["\n", 3], ["", "\n"], None)],
+    *[(MarkdownChunker, {"kept": value}, "chunker.kept", "") for value in ("code", ["heading"], None)],
+    *[(MarkdownChunker, {name: -1}, f"chunker.{name}", "") for name in ("size", "overlap", "whole", "rows")],
     *[(SentenceChunker, {"sentences": value}, "chunker.sentences", "") for value in (0, 1.0)],
     *[(SentenceChunker, {"sentences": 2, "step": step}, "chunker.step", "leave out text") for step in (0, 3)],
     *[(TokenChunker, {"embedder": HASHING, "target": value}, "chunker.target", "") for value in (0, "20")],
@@ -86,6 +92,13 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     ],
     *[(NeighboursSelector, {"before": value}, "selector.neighbours.before", "to 1000") for value in (-1, 1.5, True, "1")],
     (NeighboursSelector, {"after": 1001}, "selector.neighbours.after", "to 1000"),
+    *[(ParentsSelector, {"size": value}, "selector.parents.size", "to 100000") for value in (0, 100_001, 1.5, True, None)],
+    *[(WindowSelector, {"sentences": value}, "selector.window.sentences", "to 1000") for value in (0, 1001, "3")],
+    *[
+        (MmrSelector, {"embedder": None, "relevance_weight": weight}, "selector.mmr.relevance_weight", "from 0 to 1")
+        for weight in (-0.1, 1.1, "1")
+    ],
+    (MmrSelector, {"embedder": None, "depth": 0}, "selector.mmr.depth", "at least 1"),
     *[
         (ScoreFloorSelector, {"floor": floor}, "selector.score_floor.floor", "a number")
         for floor in (NAN, INFINITY, "high", None)

@@ -96,7 +96,11 @@ class Chunker(Protocol):
 
 @runtime_checkable
 class PassageText(Protocol):
-    """Writes what indexes, embedder and reranker read for a chunk; prompts and citations quote the chunk itself."""
+    """Writes what indexes, embedder and reranker read for a chunk; prompts and citations quote the chunk itself.
+
+    One that asks a model may have `written(corpus)`, too: by position the text, the reason if the model was of no help (else
+    an empty text), and `rag.core.assessments.Spent`.
+    """
 
     def texts(self, corpus: Corpus) -> Sequence[str]:
         """One text per chunk, by position, with all words of the chunk."""
@@ -205,8 +209,11 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Selector(Protocol):
-    """Drops hits or adds their neighbours. A trial may have a list of them; each gets the rankings of the one before it."""
+    """Drops hits, orders them, or adds chunks to them. A trial may have a list; each gets the rankings of the one before it.
+
+    A class says `reorders = True` or `widens = True`; one that orders comes before those that add chunks.
+    """
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
-        """Fewer hits (`Rankings.where`), or all hits and neighbours with the rank and the score of their hit."""
+        """Fewer hits (`Rankings.where`), all with new scores (`rescored`), or chunks added to them (`widened`)."""
         ...

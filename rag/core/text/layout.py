@@ -47,11 +47,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table: its characters [start, end), and the words of its cells."""
+    """A row of a table: its characters [start, end), the words of its cells, and the places of its cells in the text."""
 
     start: int
     end: int
     cells: tuple[str, ...]
+    places: tuple[Piece, ...] = ()
 
 
 @lru_cache(maxsize=16)
@@ -70,20 +71,26 @@ def rows(text: str, table: Part) -> list[Row]:
     """The rows of a table, its header first, without the line of dashes below it."""
     edges = [table.start, *(end.end() for end in LINE_END.finditer(text, table.start, table.end)), table.end]
     lines = [trimmed(text, *line) for number, line in enumerate(pairwise(edges)) if number != 1]
-    return [Row(*line, cells(text[slice(*line)])) for line in lines]
+    return [Row(*line, *_cells(text, *line)) for line in lines]
 
 
 def cells(line: str) -> tuple[str, ...]:
     r"""The words of the cells of a line of a table; `\|` is a bar within a cell."""
-    row, words, begin = line.strip(), [], 0
-    for mark in MARK.finditer(row):
-        if mark[0] == "|":
-            words.append(row[begin : mark.start()])
-            begin = mark.end()
-    words.append(row[begin:])
-    words = words[1:] if row.startswith("|") else words
-    words = words[:-1] if words and not words[-1] else words
-    return tuple(word.strip().replace(r"\|", "|") for word in words)
+    return _cells(line, *trimmed(line, 0, len(line)))[0]
+
+
+def cell_words(text: str, start: int, end: int) -> str:
+    """The words of a cell, or of a part of it, in the characters [start, end)."""
+    return text[start:end].strip().replace(r"\|", "|")
+
+
+def _cells(text: str, start: int, end: int) -> tuple[tuple[str, ...], tuple[Piece, ...]]:
+    """Words and places of the cells of the line [start, end), which has no white space at its edges."""
+    bars = [mark.start() for mark in MARK.finditer(text, start, end) if mark[0] == "|"]
+    places = list(zip([start, *(bar + 1 for bar in bars)], [*bars, max(start, end)], strict=True))
+    places = places[1:] if bars and bars[0] == start else places
+    places = places[:-1] if places and places[-1][0] >= places[-1][1] else places
+    return tuple(cell_words(text, *place) for place in places), tuple(places)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, int, int]]:

@@ -15,6 +15,7 @@ from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
 from rag.core.rankings import NOTHING
 from rag.core.records import Answer, Sought
+from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
@@ -33,8 +34,11 @@ def run_chunk(job: Job) -> Entry:
 
 
 def run_passage(job: Job) -> Entry:
-    """Chunks → chunks with the texts that indexes, embedder and reranker read."""
-    return entry_of_corpus(steps.passages(job.build("passage"), job.corpus))
+    """Chunks → chunks with the texts that indexes, embedder and reranker read; what a model took, and how often it failed."""
+    writer = job.build("passage")
+    corpus, failed, spent = steps.passages(writer, job.corpus)
+    meta = {"failed": len(failed), "first": next(iter(failed), ""), **asdict(spent)}
+    return Entry(entry_of_corpus(corpus).arrays, {"written": meta} if is_costly(writer) else {})
 
 
 def run_uncut(job: Job) -> Entry:

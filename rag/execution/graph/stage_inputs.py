@@ -137,7 +137,8 @@ def texts_of(arrays: Arrays) -> tuple[str, ...] | None:
 
 def rankings_of(entry: Entry) -> Rankings:
     """Stored rankings."""
-    return Rankings(entry.arrays["positions"], entry.arrays["scores"], entry.arrays.get("ranks"))
+    arrays = entry.arrays
+    return Rankings(arrays["positions"], arrays["scores"], arrays.get("ranks"), arrays.get("joined"))
 
 
 def replies_of(entry: Entry) -> list[Reply]:
@@ -158,8 +159,8 @@ def _answer(query: Query, part: AnswerParts, corpus: Corpus) -> Answer:
 
 def entry_of_rankings(rankings: Rankings) -> Entry:
     """Rankings as the result of a stage."""
-    ranks = {} if rankings.ranks is None else {"ranks": rankings.ranks}
-    return Entry({"positions": rankings.positions, "scores": rankings.scores, **ranks})
+    more = {name: values for name, values in (("ranks", rankings.ranks), ("joined", rankings.joined)) if values is not None}
+    return Entry({"positions": rankings.positions, "scores": rankings.scores, **more})
 
 
 def entry_of_corpus(corpus: Corpus) -> Entry:

@@ -29,7 +29,9 @@ def _share(made: Plan, key: str, trial: PlannedTrial, store: Store) -> float | N
     build = made.graph.components.build
     writer = build(passage.nodes["passage"], "passage") if "passage" in passage.nodes else PlainText()
     meta = store.read_meta(embed.entry)
-    if meta is not None or chunk.name != "chunk" or is_costly(writer):
+    if meta is not None or chunk.name != "chunk":
         return (meta or {}).get("unread")
     chunker, embedder = build(chunk.nodes["chunker"], "chunker"), build(embed.nodes["embedder"], "embedder")
+    if is_costly(writer) or is_costly(chunker):
+        return None
     return unread_text.expected(embedder, chunker, writer, trial.golden.documents)
