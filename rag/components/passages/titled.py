@@ -41,9 +41,8 @@ def framed(corpus: Corpus, written: Callable[[str, int, int], str]) -> list[str]
 
 
 def _path(corpus: Corpus, row: int, start: int, end: int) -> tuple[str, ...]:
-    """The title of a document and the headings over most of a chunk."""
-    document = corpus.documents[row]
-    title = str(document.metadata.get("title", "")) or corpus.title(document.doc_id)
+    """The title of a document and the headings over most of a chunk; a file name is no title, for it may be any id."""
+    title = str(corpus.documents[row].metadata.get("title", "")) or next((head.path for head in corpus.sections[row][1:2]), "")
     first, last = corpus.sections_of(row, start, end)
     path = headings.prevailing(corpus.sections[row][first : last + 1], start, end)
     return (path,) if path.split(JOINT)[0] == title else (title, path)

@@ -25,5 +25,5 @@ def test_a_title_in_the_metadata_comes_first() -> None:
     assert written(document, (TEXT.index("26"), len(TEXT) - 1)) == ["Handbook > Leave > Days\n26 days."]
 
 
-def test_a_document_without_headings_has_its_file_name() -> None:
-    assert written(Document("notes/may.txt", "all lower case"), (0, 14)) == ["may.txt\nall lower case"]
+def test_a_file_name_is_no_title() -> None:
+    assert written(Document("notes/may.txt", "all lower case"), (0, 14)) == ["all lower case"]
