@@ -36,7 +36,7 @@ READINGS = {
 }
 PARENTS = {
     f"{name} · {text} · parents": f"{READINGS[f'{name} · {text}']} selector=[parents]"
-    for name, text in (("recursive-800", "plain"), ("table-rows", "titled"), ("table-rows", "row"))
+    for name, text in (("recursive-800", "plain"), ("table-rows", "plain"), ("table-rows", "titled"), ("table-rows", "row"))
 }
 """Small chunks are found, and the sections around them read."""
 WORDS, BOTH = ("index=[bm25s]", "fusion=single"), ("index=[bm25s,dense]", "fusion=weighted")
@@ -83,7 +83,7 @@ def test_rows_of_gold_cells_in_tatqa(bench: Path, place: str) -> None:
 def test_rows_of_gold_cells_in_tatqa_with_vectors(bench: Path) -> None:
     tatqa.write(DATA / "tatqa-dev", bench / "tables", table_first=True)
     names = (BASE, "recursive-800 · row", "markdown-800 · row", "table-rows · row")
-    axes = {"reading": {name: READINGS[name] for name in names}}
+    axes = {"reading": {name: READINGS[name] for name in names} | PARENTS}
     fixed = [f"dataset.path={bench / 'tables'}", *BOTH, *FIXED]
     done, store = swept(declared(bench / "rows.yaml", "Are the rows found?", "native", fixed, axes))
     table("TAT-QA dev, rows of gold cells, BM25 and MiniLM, table first", done, store, SHOWN, "recall@5").show()

@@ -14,6 +14,7 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Query, Span
+from rag.pipeline.context_packing import Passage
 from rag.pipeline.prompt_assembly import Reading, Screened
 
 CHUNKS = [
@@ -60,7 +61,7 @@ def test_a_prompt_tags_descriptions() -> None:
     whole = Corpus.of(known.documents, [Span("loads.json", 4, len(known.documents[0].text))])
     form = yaml.safe_load((CONF / "prompting.yaml").read_text("utf-8"))["figure_format"]
     reading = Reading(SectionPrompt("Do.", figure_format=form), NoMemory(), 1)
-    (prepared,) = reading.prepare([Query("q", "Why?")], [Screened(((0, 1.0),))], whole)
+    (prepared,) = reading.prepare([Query("q", "Why?")], [Screened((Passage((0,), 1, 1.0),))], whole)
     assert prepared.request is not None
     tagged = "[AI-generated description of a figure: A chart of loads]"
     assert f"[1] Otter tows a trailer.\n\n{tagged}\n\nVole does not." in prepared.request.messages[-1].content

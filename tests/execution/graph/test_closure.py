@@ -224,7 +224,9 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
     assert not components & shared()
     needed = {
         "rag.components.analysers.compounds": {"rag.components.analysers.words"},
+        "rag.components.chunkers.markdown": {"rag.components.chunkers.fixed"},
         "rag.components.chunkers.recursive": {"rag.components.chunkers.fixed"},
+        "rag.components.chunkers.semantic": {"rag.components.chunkers.fixed", "rag.components.chunkers.recursive"},
         "rag.components.chunkers.sentence": {"rag.components.chunkers.fixed"},
         "rag.components.embedders.static": {"rag.components.embedders.minilm"},
         "rag.components.guards.scan": {"rag.components.guards.off_topic_requests"},
