@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag.analysis.chunk_structure import SeenChunk, Structure
 from rag.analysis.text_flags import FLAGS, Flagger
 from rag.config.catalog import defaults
 from rag.core.corpus import Corpus
@@ -16,20 +17,12 @@ from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.plan import components_for
 from rag.execution.store import maintenance
 from rag.execution.sweep.open_config import config_of
+from rag.pipeline import steps
 from rag.pipeline.pipeline import Pipeline
 
 CHUNKERS = ("recursive", "token")
 MOST = 2
 WHOLE = "whole document"
-
-
-@dataclass(frozen=True)
-class SeenChunk:
-    """The characters [start, end) of a document, with flags."""
-
-    start: int
-    end: int
-    flags: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -47,13 +40,14 @@ class GoldPlace:
 
 @dataclass(frozen=True)
 class SeenDocument:
-    """A document with its flags, its chunks for each chunker, and the gold in it."""
+    """A document with its flags, its chunks for each chunker, the gold in it, its pages, and the rows of its tables."""
 
     document: Document
     flags: Sequence[str]
     chunks: Sequence[Sequence[SeenChunk]]
     gold: Sequence[GoldPlace]
     pages: int
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -66,13 +60,14 @@ class CorpusView:
     questions: Sequence[tuple[str, str]]
 
     def to_json(self) -> dict[str, Any]:
-        """Counts: documents, pages, blocks, redactions by rule, evidence by state, chunks and flags."""
+        """Counts: documents, pages, blocks, rows of tables, redactions by rule, evidence by state, chunks and flags."""
         seen = [each.document for each in self.documents]
         return {
             "name": self.name,
             "documents": len(seen),
             "pages": sum(each.pages for each in self.documents),
             "blocks": sum(len(document.blocks) for document in seen),
+            "rows": sum(each.rows for each in self.documents),
             "redactions": dict(Counter(each.rule for document in seen for each in document.redactions)),
             "gold": dict(Counter(gold.state for each in self.documents for gold in each.gold)),
             "flags": _counts(flag for each in self.documents for flag in each.flags),
@@ -87,12 +82,15 @@ class CorpusView:
             for gold in each.gold
             if gold.pieces
         )
-        return {"chunks": len(chunks), "gold_cut": cut, "flags": _counts(flag for chunk in chunks for flag in chunk.flags)}
+        parted = sum(each.rows - len({row for chunk in each.chunks[place] for row in chunk.rows}) for each in self.documents)
+        flags = _counts(flag for chunk in chunks for flag in chunk.flags)
+        return {"chunks": len(chunks), "gold_cut": cut, "rows_parted": parted, "flags": flags}
 
 
 def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> CorpusView:
     """The corpus of some overrides, cut by one or two choices of `chunker`, each with parameters: `fixed size=400`.
 
+    A choice may name a passage as well: `fixed size=400 passage=titled`.
     Gold is that of `dataset`; there is none if the overrides name a `loader.path` and no dataset. UserError for a config that
     cannot be read.
     """
@@ -101,17 +99,21 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
     if chosen := [each for each in overrides if each.startswith("chunker=")]:
         raise ConfigError(chosen[0], "is given with --chunkers", f"--chunkers {chosen[0].partition('=')[2]}")
     named = [each.split() for each in chunkers]
-    configs = [config_of([*overrides, f"chunker={name}", *(f"chunker.{each}" for each in values)]) for name, *values in named]
+    configs = [
+        config_of([*overrides, f"chunker={name}", *(v if v.startswith("passage") else f"chunker.{v}" for v in values)])
+        for name, *values in named
+    ]
     parts = TrialParts(configs[0], components_for(maintenance.at(configs[0]["store"])))
     loader, keys = parts.role("loader"), [each.partition("=")[0] for each in overrides]
     if "loader.path" in keys and not any(key.split(".")[0] == "dataset" for key in keys):
         golden = Golden(golden_sets.load_documents(loader), ())
     else:
         golden = golden_sets.load(loader, parts.role("dataset"))
-    corpora = {}
+    corpora = dict[str, Corpus]()
     for name, config in zip(chunkers, configs, strict=True):
         chunker = parts.components.role("chunker", config["chunker"])
-        corpora[name] = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
+        corpus = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
+        corpora[name], _, _ = steps.passages(parts.components.role("passage", config["passage"]), corpus)
     model = parts.role("embedder") if any(index.uses_vectors for index in parts.indexes.values()) else None
     return view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
 
@@ -131,10 +133,11 @@ def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] =
         for place in (place for group in example.evidence if group.grade > 0 for place in group.alternatives):
             gold.setdefault(document_of(place), []).append(_gold(number, place))
     whole = Flagger.over(document.text for document in first.documents)
-    chunks = [_chunks(corpus, model) for corpus in corpora.values()]
+    structures = [Structure.of(document.text) for document in first.documents]
+    chunks = [_chunks(corpus, model, structures) for corpus in corpora.values()]
     documents = [
-        SeenDocument(document, whole.flags(document.text), [each[row] for each in chunks], gold.get(document.doc_id, ()), pages)
-        for row, (document, pages) in enumerate(zip(first.documents, first.page_counts, strict=True))
+        SeenDocument(document, whole.flags(document.text), list(own), gold.get(document.doc_id, ()), pages, len(structure.rows))
+        for document, pages, structure, *own in zip(first.documents, first.page_counts, structures, *chunks, strict=True)
     ]
     return CorpusView(name, tuple(corpora), documents, [(each.query.query_id, each.query.text) for each in asked])
 
@@ -148,12 +151,11 @@ def _gold(question: int, place: Place) -> GoldPlace:
     return GoldPlace(question, fate if pieces else f"lost by {fate}", pieces, rule)
 
 
-def _chunks(corpus: Corpus, model: object) -> list[list[SeenChunk]]:
+def _chunks(corpus: Corpus, model: object, structures: Sequence[Structure]) -> list[list[SeenChunk]]:
     flagger, rows = Flagger.over(corpus.texts, model), [list[SeenChunk]() for _ in corpus.documents]
-    for row, start, end, text in zip(
-        corpus.doc.tolist(), corpus.start.tolist(), corpus.end.tolist(), corpus.texts, strict=True
-    ):
-        rows[row].append(SeenChunk(start, end, flagger.flags(text)))
+    for position, row in enumerate(corpus.doc.tolist()):
+        flags = flagger.flags(corpus.texts[position], corpus.index_text(position))
+        rows[row].append(structures[row].seen(corpus, position, flags))
     return rows
 
 

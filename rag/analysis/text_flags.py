@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from rag.analysis.chunk_structure import BARE, HEADING
 from rag.pipeline.unread_text import unread
 
 LEAST, TIMES, LONG = 25, 5, 2000
@@ -16,8 +17,12 @@ FLAGS: Mapping[str, str] = {
     "repeated": "the same words as another one, white space and case aside",
     "mojibake": "letters that were decoded with the wrong encoding",
     "cut": "longer than the window of the embedder, which does not read the end",
+    HEADING: "the text below that heading is in another chunk",
+    BARE: "a part of a row of a table, read without the names of its columns",
 }
 """Flags in the order of reports, with their meanings."""
+OF_CHUNKS = ("cut", HEADING, BARE)
+"""Flags that no document has."""
 WORD, SIGN = re.compile(r"[^\W\d_]{2}"), re.compile(r"[\W_]+")
 
 
@@ -38,8 +43,8 @@ class Flagger:
             seen[_key(text)] += 1
         return cls(max(LONG, TIMES * median(lengths or [0])), frozenset(key for key, count in seen.items() if count > 1), model)
 
-    def flags(self, text: str) -> list[str]:
-        """The flags of one of the texts, in the order of FLAGS."""
+    def flags(self, text: str, read: str | None = None) -> list[str]:
+        """The flags of one of the texts, for which the model reads `read` if given, in the order of FLAGS."""
         from ftfy.badness import is_bad
 
         has_words = bool(WORD.search(text))
@@ -50,9 +55,9 @@ class Flagger:
             "repeated": has_words and _key(text) in self.repeated,
             # Every pattern of ftfy has a letter beyond ASCII, and searching for them takes longer than all else.
             "mojibake": not text.isascii() and is_bad(text),
-            "cut": self.model is not None and bool(unread(self.model, (text,))),
+            "cut": self.model is not None and bool(unread(self.model, (text if read is None else read,))),
         }
-        return [name for name in FLAGS if found[name]]
+        return [name for name, has in found.items() if has]
 
 
 def _key(text: str) -> int:

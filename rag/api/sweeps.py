@@ -14,6 +14,7 @@ from rag.config import experiment
 from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
 from rag.execution.graph.executors import Watch
+from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import ends_of
 from rag.execution.graph.unread_trials import unread_shares
 from rag.execution.store.store import Store
@@ -106,8 +107,11 @@ class PlanResult:
         return unread_shares(self.prepared.plan, self.prepared.store)
 
     def to_json(self) -> dict[str, Any]:
-        """Counts of trials and stages, expected seconds, tokens and cost as JSON values."""
-        return self.prepared.plan.to_json()
+        """Counts of trials and stages, expected seconds, tokens and cost as JSON values.
+
+        `languages` are sentences on components that do not know the language of their trial.
+        """
+        return self.prepared.plan.to_json() | {"languages": list(language_gaps(self.prepared.plan))}
 
     def _repr_html_(self) -> str:
         return Table.of([{key: str(value) for key, value in self.to_json().items()}])._repr_html_()

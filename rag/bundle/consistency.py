@@ -16,6 +16,7 @@ from rag.bundle.strict_parse import json_of, lines_of
 from rag.core.corpus import Corpus
 from rag.core.records import Arrays, Document
 from rag.evaluation.data.golden import Golden
+from rag.execution.graph.stage_inputs import texts_of
 
 NAME_LENGTH = 1024
 INVISIBLE = ("Cc", "Cs", "Zl", "Zp")
@@ -77,7 +78,7 @@ def corpus_of(documents: tuple[Document, ...], data: bytes, digest: str, where: 
         raise refused(f"{where}: {DOCUMENTS}", f"has the digest {actual}, and the manifest says {digest}")
     here = f"{where}: {CHUNKS}"
     arrays = arrays_of(data, here)
-    if set(arrays) != {"doc", "start", "end"}:
+    if set(arrays) - {"indexed", "indexed_end"} != {"doc", "start", "end"}:
         raise refused(here, f"holds {', '.join(sorted(arrays)) or 'nothing'}", "doc, start and end")
     doc, start, end = (_column(arrays, name, len(arrays["doc"]), here) for name in ("doc", "start", "end"))
     if not len(doc):
@@ -91,7 +92,25 @@ def corpus_of(documents: tuple[Document, ...], data: bytes, digest: str, where: 
     repeats = np.logical_and.reduce([column[1:] == column[:-1] for column in (doc, start, end)])
     if not (np.diff(order) == 1).all() or repeats.any():
         raise refused(here, "has chunks out of reading order, or one twice")
-    return Corpus(documents, doc.astype(np.int32), start, end)
+    indexed = _texts({name: array for name, array in arrays.items() if name in ("indexed", "indexed_end")}, here)
+    if indexed is not None and len(indexed) != len(doc):
+        raise refused(here, f"has {len(indexed)} texts for {len(doc)} chunks")
+    return Corpus(documents, doc.astype(np.int32), start, end, indexed)
+
+
+def _texts(arrays: Arrays, where: str) -> tuple[str, ...] | None:
+    """The texts that indexes read, None if there are none; BundleError for arrays that hold no texts."""
+    if not arrays:
+        return None
+    written, ends = (arrays.get(name, np.zeros((1, 1))) for name in ("indexed", "indexed_end"))
+    known = written.dtype == np.uint8 and ends.dtype.kind == "i" and written.ndim == ends.ndim == 1
+    try:
+        size = len(written.tobytes().decode("utf-8")) if known else -1
+    except UnicodeDecodeError:
+        size = -1
+    if size < 0 or (np.diff(ends, prepend=0) < 0).any() or ends[-1:].tolist() != [size]:
+        raise refused(where, "holds no valid texts of chunks")
+    return texts_of(arrays)
 
 
 def _column(arrays: Arrays, name: str, size: int, where: str) -> NDArray[np.int64]:

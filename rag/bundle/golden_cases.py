@@ -17,7 +17,7 @@ from rag.config.identity import digest
 from rag.core.records import Message, Query, Recalled, Sought
 from rag.execution.graph.stage_inputs import lived_of, rankings_of
 from rag.execution.store.serialisation import answer_parts, sought_of
-from rag.pipeline.context_packing import hits
+from rag.pipeline.context_packing import hits, passages
 from rag.pipeline.prompt_assembly import Prepared
 
 MOST = 1000
@@ -85,7 +85,7 @@ def measured_cases(source: Measured, most: int) -> list[Case]:
     cases = [
         Case(
             replace(queries[row], rewrite=""),
-            tuple(corpus.chunk(position).chunk_id for position, _ in heads.row(row)),
+            tuple(passage.chunk(corpus).chunk_id for passage in passages(heads, row, corpus)),
             sought=replace(sought[row], note="", tokens=0, cost=0.0) if sought else None,
         )
         for row in rows

@@ -10,8 +10,8 @@ CONFIG, DOCUMENTS, CHUNKS = "config.json", "documents.jsonl", "chunks.safetensor
 SCORES, GOLDEN = "scores.json", "golden.jsonl"
 MODELS = "models/"
 KEPT = (
-    "chunker", "embedder", "index", "fusion", "reranker", "selector", "queries", "memory", "guard", "prompt", "generator",
-    "check", "k", "depth", "rerank_depth", "context_tokens", "pinned",
+    "chunker", "passage", "embedder", "index", "fusion", "reranker", "selector", "queries", "memory", "guard", "prompt",
+    "generator", "check", "k", "depth", "rerank_depth", "context_tokens", "pinned",
 )  # fmt: skip
 """The keys of a config that a bundle keeps."""
 

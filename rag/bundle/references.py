@@ -65,12 +65,13 @@ def referenced(config: Mapping[str, Any], components: Components, with_models: b
 def idle(config: Mapping[str, Any], components: Components) -> frozenset[str]:
     """The roles that an opened bundle does not use.
 
-    It needs no chunker, no embedder for indexes without vectors, and no memory, guards and checks without a generator.
+    It needs no chunker, no passage, no embedder for indexes without vectors, and no memory, guards and checks without a
+    generator.
     """
     uses_vectors = any(components.role("index", node, f"index.{name}").uses_vectors for name, node in config["index"].items())
     generator = config.get("generator")
     is_silent = generator is not None and changes_nothing(components.role("generator", generator))
-    return frozenset(("chunker", *(() if uses_vectors else ("embedder",)), *(ANSWERING if is_silent else ())))
+    return frozenset(("chunker", "passage", *(() if uses_vectors else ("embedder",)), *(ANSWERING if is_silent else ())))
 
 
 def pinned_model(component: Any) -> PinnedModel | None:

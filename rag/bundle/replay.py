@@ -25,8 +25,7 @@ def replay(bundle: Bundle) -> Replay:
     pipeline = _with_records(bundle.pipeline, cases)
     traces = pipeline.traces([case.query for case in cases]) if cases else []
     for case, trace in zip(cases, traces, strict=True):
-        heads = trace.selected.first(pipeline.k).row(0)
-        chunk_ids = tuple(pipeline.corpus.chunk(position).chunk_id for position, _ in heads)
+        chunk_ids = tuple(hit.chunk.chunk_id for hit in pipeline.contexts(trace))
         result.compare(case, "passages", case.retrieved, chunk_ids)
         if case.prompt is None:
             continue

@@ -29,6 +29,7 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256
 from rag.execution.graph.open_pipeline import TrialParts
+from rag.execution.graph.stage_inputs import entry_of_corpus
 from rag.execution.store.entry_format import Entry
 from rag.execution.sweep.open_config import materials
 
@@ -136,7 +137,7 @@ def _pipeline(
     files: dict[str, bytes | Path] = {
         CONFIG: json_bytes(kept, indent=1),
         DOCUMENTS: b"".join(json_bytes(record_of(document)) for document in corpus.documents),
-        CHUNKS: array_bytes({"doc": corpus.doc, "start": corpus.start, "end": corpus.end}),
+        CHUNKS: array_bytes(entry_of_corpus(corpus).arrays),
     }
     files |= {f"indexes/{name}.safetensors": array_bytes(entry.arrays) for name, entry in indexes.items()}
     for place, folder in found.folders.items():

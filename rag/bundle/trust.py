@@ -17,9 +17,9 @@ from rag.bundle.presets import components_in, runtime_of
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.config.moved import new_name
-from rag.config.validation import check_fusion, check_typed
+from rag.config.validation import check_together, check_typed
 from rag.core.errors import UserError
-from rag.core.roles import LOADER_PARTS, has_methods, protocols
+from rag.core.roles import INDEX_PARTS, LOADER_PARTS, has_methods, protocols
 from rag.execution.graph.open_pipeline import SINGLE
 
 ROOMS = {role: build.ROOMS[role] for role in build.ROOMS if role not in ("loader", *LOADER_PARTS, "dataset", "metric", "judge")}
@@ -47,7 +47,7 @@ def check_config(config: Any, where: str, hosts: tuple[str, ...], packages: tupl
     _check_plain(config, where, ())
     _check_values(config, where)
     for place, role, node in _components(config, where):
-        _check_component(node, f"{where}: {place}", role, hosts, packages)
+        _check_component(node, f"{where}: {place}", role, None if place.startswith("passage") else hosts, packages)
     return config
 
 
@@ -99,7 +99,7 @@ def _is_count(value: Any) -> bool:
 
 def _components(config: Mapping[str, Any], where: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Place, role and node of every component of a config; the role is empty for a component inside another one."""
-    for role in ROOMS:
+    for role in (role for role in ROOMS if role not in INDEX_PARTS):
         nodes = {role: config[role]}
         if role in SEVERAL:
             if not isinstance(config[role], dict) or not all(map(NAME.fullmatch, config[role])):
@@ -118,7 +118,10 @@ def _components(config: Mapping[str, Any], where: str) -> Iterator[tuple[str, st
         raise refused(f"{where}: index", "names no index")
 
 
-def _check_component(node: Mapping[str, Any], where: str, role: str, hosts: tuple[str, ...], packages: tuple[str, ...]) -> None:
+def _check_component(
+    node: Mapping[str, Any], where: str, role: str, hosts: tuple[str, ...] | None, packages: tuple[str, ...]
+) -> None:
+    """Raise BundleError for a node that is no component; `hosts` is None for one that an opened bundle never calls."""
     target = node[TARGET]
     known = f"a component of rag.components.{ROOMS.get(role, '<folder>')}"
     here = f"{where}.{TARGET}"
@@ -147,13 +150,13 @@ def _check_component(node: Mapping[str, Any], where: str, role: str, hosts: tupl
 
 
 def _check_parameters(
-    node: Mapping[str, Any], found: type, where: str, hosts: tuple[str, ...], packages: tuple[str, ...]
+    node: Mapping[str, Any], found: type, where: str, hosts: tuple[str, ...] | None, packages: tuple[str, ...]
 ) -> None:
     """Raise BundleError for a `runtime` parameter, such as a cache folder, and for a server that is not trusted."""
     parameters = inspect.signature(found).parameters
     for name in sorted(set(node) & runtime_of(found, packages)):
         raise refused(f"{where}.{name}", "is set by the machine that serves", "leave it out")
-    if "base_url" in parameters:
+    if "base_url" in parameters and hosts is not None:
         given = {name: parameter.default for name, parameter in parameters.items()} | dict(node)
         check_endpoint(where, given["base_url"], given.get("api_key_env"), hosts, packages)
 
@@ -166,7 +169,7 @@ def check_roles(config: Mapping[str, Any], components: Components, where: str) -
         for group in SEVERAL:
             for name, node in config[group].items():
                 components.role(group, node, f"{group}.{name}")
-        check_fusion(components, config)
+        check_together(components, config)
         check_typed(components, config)
     except UserError as error:
         raise refused(f"{where}: {error.where}", error.what, error.remedy) from error

@@ -92,19 +92,21 @@ def inspect(
         ),
     ] = None,
     chunkers: Annotated[
-        str, typer.Option(help="One or two choices, for example 'fixed size=400,fixed size=800'.")
+        str, typer.Option(help="One or two choices, for example 'recursive size=400,recursive size=400 passage=titled'.")
     ] = "recursive,token",
     html: Annotated[Path, typer.Option(help="The page to write.")] = Path("reports/documents.html"),
     as_json: Json = False,
 ) -> None:
     """Write one HTML page with documents, their pages and blocks, their chunks, gold, redactions and flags.
 
-    The page opens from a disk and needs no network. Flags: tiny, huge, no words, repeated, mojibake, and cut by the window of
-    the embedder. Chunks of two chunkers are side by side; a bundle has its own chunker. Gold is that of the dataset; with
-    loader.path and no dataset there is none.
+    The page opens from a disk and needs no network. Flags: tiny, huge, no words, repeated, mojibake, cut by the window of the
+    embedder, ends in a heading, and row without header. Chunks of two chunkers are side by side, each with what an index reads
+    besides its characters; a bundle has its own chunker. Gold is that of the dataset; with loader.path and no dataset there is
+    none.
 
-    --json: page (its path), left_out (documents without text in the page), name, documents, pages, blocks, redactions by rule,
-    gold by state, flags of documents, and chunkers: chunks, flags, gold_cut (evidence that no chunk holds whole).
+    --json: page (its path), left_out (documents without text in the page), name, documents, pages, blocks, rows (of tables),
+    redactions by rule, gold by state, flags of documents, and chunkers: chunks, flags, gold_cut (evidence that no chunk holds
+    whole), rows_parted (rows that no chunk holds whole and is read with the header of).
     """
     from rag.analysis import corpus_view
     from rag.bundle.open_bundle import open_bundle

@@ -24,7 +24,8 @@ from rag.config.hydra_session import compose_overrides
 from rag.config.hydra_session import hydra_ready as hydra_ready
 from rag.config.hydra_session import is_group as is_group
 from rag.config.limits import check_axis, check_length, check_mapping
-from rag.config.nested_choices import with_choices
+from rag.config.moved import MOVED_PARAMETERS
+from rag.config.nested_choices import LANGUAGE, with_choices
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped as shipped
 
@@ -110,7 +111,9 @@ def _misspelt(key: str, overrides: Sequence[str]) -> ConfigError | None:
         if part not in node:
             known = [str(name) for name in node if not str(name).startswith("_")]
             where = ".".join(path[:number]) or "the wiring"
-            return ConfigError(key, f"there is no {part!r} in {where}", f"{closest(part, known)}; a new key takes a +")
+            moved = MOVED_PARAMETERS.get((str(node.get("_target_")), part), "")
+            remedy = moved or f"{closest(part, known)}; a new key takes a +"
+            return ConfigError(key, f"there is no {part!r} in {where}", remedy)
         node = node._get_node(part) if OmegaConf.is_interpolation(node, part) else node[part]
     return None
 
@@ -133,7 +136,8 @@ def resolve(config: DictConfig) -> dict[str, Any]:
         plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
         raise _unresolved(error) from error
-    return {str(key): with_choices(value) for key, value in dict(plain).items()} if isinstance(plain, dict) else {}
+    values = dict(plain) if isinstance(plain, dict) else {}
+    return {str(key): with_choices(value, str(key), values.get(LANGUAGE)) for key, value in values.items()}
 
 
 def _unresolved(error: Exception) -> ConfigError:

@@ -44,6 +44,19 @@ RENAMED = {
     "tokens": "core.text.tokens",
 }
 
+ANALYSER = "the index takes it from its analyser: for example analyser=stems, or a conf/analyser/<name>.yaml of your own"
+LANGUAGE = "it is now called language"
+MOVED_PARAMETERS = {
+    ("rag.components.indexes.bm25s.Bm25sIndex", "stemmer"): ANALYSER,
+    ("rag.components.indexes.bm25s.Bm25sIndex", "stopwords"): ANALYSER,
+    ("rag.components.indexes.bm25.Bm25Index", "shortest"): ANALYSER,
+    ("rag.components.memories.summaries.ModelSummary", "stemmer"): LANGUAGE,
+    ("rag.components.memories.summaries.PickedSentences", "stemmer"): LANGUAGE,
+    ("rag.components.memories.two_layer.TwoLayerMemory", "stemmer"): LANGUAGE,
+    ("rag.components.queries.carry_over.CarryOver", "stemmer"): LANGUAGE,
+}
+"""Class and parameter that it had → what took its place."""
+
 
 def new_name(name: object) -> str:
     """The present name of a module, or of a name in one, by its old name; empty for a name that we never had."""

@@ -10,31 +10,47 @@ from rag.config.catalog import choice, choices, first
 from rag.config.limits import check_mapping, check_size
 from rag.core.errors import ConfigError, closest
 
-NESTED: Mapping[str, str] = {"parsers": "parser", "redactor": "redactor", "ingest": "ingest", "noise": "noise"}
+NESTED: Mapping[str, str] = {
+    **{"parsers": "parser", "redactor": "redactor", "ingest": "ingest", "noise": "noise"},
+    "analyser": "analyser",
+}
 """Parameter → config group: `pdf: pdfium` in `parsers` stands for the content of conf/parser/pdfium.yaml."""
 
 
+LANGUAGE = "language"
+"""The key of the wiring that a nested choice can name, as `${language}`."""
+
+
 def names_choices(node: Any) -> bool:
-    """Whether a node is a component with parameters that can name choices."""
-    return isinstance(node, Mapping) and "_target_" in node and not NESTED.keys().isdisjoint(node)
+    """Whether a component, or one of several by name, has parameters that can name choices."""
+    if not isinstance(node, Mapping):
+        return False
+    return not NESTED.keys().isdisjoint(node) if "_target_" in node else any(map(names_choices, node.values()))
 
 
-def with_choices(node: Any) -> Any:
-    """A component with the content of the choices that its parameters name; ConfigError for a name that does not exist."""
+def with_choices(node: Any, where: str = "loader", language: Any = None) -> Any:
+    """A component, or several by name, with the content of the choices that their parameters name.
+
+    `language` is the value of `${language}` in a choice. ConfigError, below the key `where`, for a name that does not exist.
+    """
     if not names_choices(node):
         return node
-    return {key: _content(NESTED[key], value, key) if key in NESTED else value for key, value in node.items()}
+    if "_target_" not in node:
+        return {key: with_choices(value, f"{where}.{key}", language) for key, value in node.items()}
+    return {
+        key: _content(NESTED[key], value, f"{where}.{key}", language) if key in NESTED else value for key, value in node.items()
+    }
 
 
-def _content(group: str, value: Any, where: str) -> Any:
+def _content(group: str, value: Any, where: str, language: Any) -> Any:
     if isinstance(value, Mapping) and "_target_" not in value:
-        return {name: _content(group, part, f"{where}.{name}") for name, part in value.items()}
+        return {name: _content(group, part, f"{where}.{name}", language) for name, part in value.items()}
     if not isinstance(value, str):
         return value
     content = _read(group, value)
     if not content:
-        raise ConfigError(f"loader.{where}", f"there is no choice {value!r}", closest(value, choices(group)))
-    return content
+        raise ConfigError(where, f"there is no choice {value!r}", closest(value, choices(group)))
+    return json.loads(json.dumps(content).replace(f'"${{{LANGUAGE}}}"', json.dumps(language)))
 
 
 def _read(group: str, name: str) -> Any:

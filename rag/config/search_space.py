@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from rag.config.compose import compose, resolve
-from rag.config.nested_choices import names_choices
+from rag.config.nested_choices import LANGUAGE, names_choices
 from rag.config.single_values import Composer, Raw
 from rag.core.errors import UserError
 from rag.core.memo import Once
@@ -161,7 +161,9 @@ class Reading:
         texts = list(_texts(value))
         references = [each for text in texts for each in re.findall(r"\$\{[\s.]*([^:}$]*)(:?)", text)]
         named = [re.split(r"[.\[]", name)[0].strip() for name, colon in references if not colon]
-        is_open = any("${" in text or text == "???" for text in texts) or names_choices(value)
+        nested = names_choices(value)
+        named += [LANGUAGE] if nested else []
+        is_open = nested or any("${" in text or text == "???" for text in texts)
         vague = "" in named or any(colon and name.strip() not in CLOSED for name, colon in references)
         return cls(is_open, None if vague else frozenset(named))
 

@@ -8,6 +8,7 @@ from rag.config.parameters import yaml_text
 from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
 from rag.core.roles import ChecksIndexes
+from rag.core.text.languages import check_language
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
 OF_READING = ("closed_book", "shuffled_contexts", "gold_contexts")
@@ -43,6 +44,7 @@ def check(config: Mapping[str, Any]) -> None:
         raise ConfigError("context_tokens", f"is {yaml_text(tokens)}", "a whole number from 1, or null for no limit")
     if pinned is not None and not (isinstance(pinned, list) and all(isinstance(name, str) for name in pinned)):
         raise ConfigError("pinned", f"is {yaml_text(pinned)}", "a list of doc_ids, for example pinned=[leave/policy.md]")
+    check_language("language", config.get("language", "english"))
     _check_named(config)
     for name, value, known in (("control", control_of(config), CONTROLS), ("history", history_of(config), HISTORIES)):
         if value not in known:
@@ -69,11 +71,18 @@ def _check_named(config: Mapping[str, Any]) -> None:
         raise ConfigError("selector", what, "write `<name>:` above its _target_; of an older sweep or bundle: make it again")
 
 
-def check_fusion(components: Components, config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for indexes that the fusion cannot fuse, before they are built."""
+def check_together(components: Components, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for indexes that the fusion cannot fuse, and for selectors in an order that has no meaning."""
     fusion = components.role("fusion", config["fusion"])
     if isinstance(fusion, ChecksIndexes):
         fusion.check(list(config["index"]))
+    widens = ""
+    for name, node in config["selector"].items():
+        selector = components.role("selector", node, f"selector.{name}")
+        if widens and getattr(selector, "reorders", False):
+            what = f"comes behind {widens}, which adds chunks to the hits that it would order"
+            raise ConfigError(f"selector.{name}", what, f"write selector=[{name},{widens}]")
+        widens = name if getattr(selector, "widens", False) else widens
 
 
 def check_typed(components: Components, config: Mapping[str, Any]) -> None:

@@ -17,13 +17,15 @@ from rag.core.records import Chunk, Document, Span
 class Corpus:
     """Chunks in reading order: sorted by (row of the document in `documents`, start, end); `documents` sorted by doc_id.
 
-    `doc`, `start`, `end` have one row per chunk; a row number is a chunk's *position*.
+    `doc`, `start`, `end` have one row per chunk; a row number is a chunk's *position*. `indexed` are the texts that indexes,
+    embedder and reranker read, by position; None if they read the characters of the chunks.
     """
 
     documents: tuple[Document, ...]
     doc: NDArray[np.int32]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
+    indexed: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, documents: Iterable[Document], spans: Iterable[Span]) -> "Corpus":
@@ -46,11 +48,20 @@ class Corpus:
         """The characters of every chunk, by position."""
         return tuple(self.text(position) for position in range(len(self)))
 
-    def chunk(self, position: int) -> Chunk:
-        """The chunk at `position` as a record."""
+    def index_text(self, position: int) -> str:
+        """The text that indexes, embedder and reranker read for the chunk at `position`."""
+        return self.text(position) if self.indexed is None else self.indexed[position]
+
+    @property
+    def index_texts(self) -> tuple[str, ...]:
+        """The texts that indexes, embedder and reranker read, by position."""
+        return self.texts if self.indexed is None else self.indexed
+
+    def chunk(self, position: int, end: int | None = None) -> Chunk:
+        """The chunk at `position` as a record, or all from its first character up to the character `end` of its document."""
         document = self.documents[int(self.doc[position])]
-        span = Span(document.doc_id, int(self.start[position]), int(self.end[position]))
-        first, last = self._sections_of(position)
+        span = Span(document.doc_id, int(self.start[position]), int(self.end[position]) if end is None else end)
+        first, last = self.sections_of(int(self.doc[position]), span.start, span.end)
         sections, blocks = self.sections[int(self.doc[position])][first : last + 1], document.blocks
         if blocks:
             above = bisect_right(blocks, span.start, key=lambda block: block.start) - 1
@@ -65,18 +76,31 @@ class Corpus:
         """The numbers of the first and the last section of its document that a chunk has text of; a heading is not text."""
         row, start, end = int(self.doc[position]), int(self.start[position]), int(self.end[position])
         text, sections = self.documents[row].text, self.sections[row]
-        first, last = self._sections_of(position)
+        first, last = self.sections_of(row, start, end)
         while first < last and not text[max(start, sections[first].body) : sections[first + 1].start].strip():
             first += 1
         while first < last and not text[sections[last].body : end].strip():
             last -= 1
         return first, last
 
-    def _sections_of(self, position: int) -> tuple[int, int]:
-        """The numbers of the first and the last section that a chunk has a character of."""
-        sections = self.sections[int(self.doc[position])]
-        edges = int(self.start[position]), max(int(self.start[position]), int(self.end[position]) - 1)
-        first, last = (bisect_right(sections, place, key=lambda section: section.start) - 1 for place in edges)
+    def section_mates(self, position: int) -> tuple[int, int]:
+        """The first and the last chunk of a document that have text of a section that the chunk at `position` has text of."""
+        row, (first, last) = int(self.doc[position]), self.reach(position)
+        if (row, first, last) not in self._mates:
+            own = range(*np.searchsorted(self.doc, [row, row + 1]).tolist())
+            low = bisect_left(own, first, key=lambda each: self.reach(each)[1])
+            high = bisect_right(own, last, key=lambda each: self.reach(each)[0])
+            self._mates[row, first, last] = own[low], own[high - 1]
+        return self._mates[row, first, last]
+
+    @cached_property
+    def _mates(self) -> dict[tuple[int, int, int], tuple[int, int]]:
+        return {}
+
+    def sections_of(self, row: int, start: int, end: int) -> tuple[int, int]:
+        """The numbers of the first and the last section of a document with one of its characters [start, end)."""
+        edges = start, max(start, end - 1)
+        first, last = (bisect_right(self.sections[row], place, key=lambda section: section.start) - 1 for place in edges)
         return first, last
 
     def place(self, doc_id: str) -> int | None:
@@ -106,8 +130,13 @@ class Corpus:
         return tuple(tuple(_stretches(len(document.text), sections)) for document, sections in rows)
 
     def clipped(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> "Corpus":
-        """The same chunks with other edges inside the present ones."""
-        narrower = replace(self, start=start, end=end)
+        """The same chunks with other edges inside the present ones; a chunk that lost text is read as it is."""
+        narrower = replace(self, start=start, end=end, indexed=None)
+        if self.indexed is not None:
+            texts = list(self.indexed)
+            for position in np.flatnonzero((start != self.start) | (end != self.end)).tolist():
+                texts[position] = narrower.text(position)
+            narrower = replace(narrower, indexed=tuple(texts))
         # The documents stay the same, and so do their headings: to find them again would take longer than a search.
         vars(narrower).update(sections=self.sections, outlines=self.outlines)
         return narrower

@@ -24,7 +24,7 @@ NAMED = re.compile(r"^title:[ \t]*(?P<quote>[\"']?)(?P<title>\S.{0,199}?)(?P=quo
 FIRST = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<title>\S.{0,199})", re.MULTILINE)
 """A heading that may be the title of a document, up to 200 characters: a file may be one line of many megabytes."""
 LONG = 300
-"""The most characters of a title from which markup is removed."""
+"""The most characters of a title: a longer one is cut, and its markup stays."""
 TAG = (
     r"</?(?:a|abbr|b|big|br|center|code|del|details|div|em|figure|font|h[1-6]|hr|i|iframe|img|input|ins|kbd|label|li|mark|ol|p"
     r"|picture|pre|s|script|small|source|span|strong|style|sub|summary|sup|svg|table|td|th|tr|u|ul|video)\b[^<>]*>"
@@ -66,12 +66,13 @@ WORDS, LETTERS = 12, 0.4
 class Section:
     """The characters of a document from `start` up to the next heading; its text begins at `body`.
 
-    `path` are the headings above it and its own, outermost first, joined by ` > `.
+    `path` are the headings above it and its own, outermost first, joined by ` > `; `depth` is their number.
     """
 
     start: int
     body: int
     path: str
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def sections(text: str) -> list[Section]:
     path: list[_Heading] = []
     for heading in _headings(text):
         path = [*(above for above in path if above.level < heading.level), heading]
-        parts.append(Section(heading.start, heading.end, " > ".join(above.title for above in path)))
+        parts.append(Section(heading.start, heading.end, " > ".join(above.title for above in path), len(path)))
     return parts
 
 
@@ -105,7 +106,7 @@ def title(text: str) -> str:
 def words(title: str) -> str:
     """The words of a heading on the rendered page; if it has none, the descriptions of its pictures."""
     if len(title) > LONG:
-        return title
+        return title[:LONG]
     text = CLOSING.sub("", " ".join(_without_markup(title).split()))
     return text or " ".join(match["picture"] for match in MARKUP.finditer(title) if match["picture"])
 

@@ -30,6 +30,12 @@ def boxes_of(blocks: Sequence[Block], start: int, end: int) -> Iterator[tuple[Bl
             yield from ((block, box) for box in block.boxes)
 
 
+def figures(blocks: Sequence[Block], start: int, end: int) -> list[tuple[int, int]]:
+    """The characters of [start, end) in figures: a text that a model wrote about a picture, not the author."""
+    found = (block for block in _touched(blocks, start, end) if block.kind == "figure")
+    return [(max(block.start, start), min(block.end, end)) for block in found if block.start < block.end]
+
+
 def label(pages: tuple[int, int] | None) -> str:
     """Pages as a citation names them, `p. 3` or `pp. 3–4`; empty for None."""
     if pages is None:

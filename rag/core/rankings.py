@@ -1,6 +1,6 @@
 """Rankings of many questions at once, as arrays of chunk positions, all in the same order."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +21,16 @@ Vectors differ in their last bits with the machine and the batch; a leaderboard 
 class Rankings:
     """One ranking per row, best first: (-score, position), no position twice, the end filled with (NOTHING, -inf).
 
-    `positions` int32 and `scores` float64, both of shape (questions, width). If a selector added neighbours, `ranks` is int32
-    of that shape and ascending: neighbours have rank and score of their hit, and follow it in reading order. A rank is missing
-    if its hit and all its neighbours have better ranks. If `ranks` is None, rank = column + 1.
+    `positions` int32 and `scores` float64, both of shape (questions, width). If a selector added chunks to hits, `ranks` is
+    int32 of that shape and ascending: these have rank and score of their hit, and follow it in reading order. A rank is missing
+    if its hit and all that was added to it have better ranks. If `ranks` is None, rank = column + 1. `joined` flags chunks that
+    are shown as one passage with the flagged chunks of their rank that they touch; None if every chunk is a passage.
     """
 
     positions: NDArray[np.int32]
     scores: NDArray[np.float64]
     ranks: NDArray[np.int32] | None = None
+    joined: NDArray[np.bool_] | None = None
 
     @classmethod
     def ordered(cls, positions: ArrayLike, scores: ArrayLike, depth: int) -> "Rankings":
@@ -102,7 +104,8 @@ class Rankings:
     def take(self, questions: NDArray[np.int64]) -> "Rankings":
         """The rankings of these rows, in this order."""
         ranks = None if self.ranks is None else self.ranks[questions]
-        return Rankings(self.positions[questions], self.scores[questions], ranks)
+        joined = None if self.joined is None else self.joined[questions]
+        return Rankings(self.positions[questions], self.scores[questions], ranks, joined)
 
     def where(self, kept: NDArray[np.bool_]) -> "Rankings":
         """The entries with `kept`, of shape (questions, width); as wide as the longest remaining row."""
@@ -114,8 +117,8 @@ class Rankings:
         def remaining(values: NDArray[Any], fill: float) -> NDArray[Any]:
             return np.where(filled, np.take_along_axis(values, order, 1), fill).astype(values.dtype)
 
-        ranks = None if self.ranks is None else remaining(self.ranks, 0)
-        return Rankings(remaining(self.positions, NOTHING), remaining(self.scores, -np.inf), ranks)
+        ranks, joined = (None if values is None else remaining(values, 0) for values in (self.ranks, self.joined))
+        return Rankings(remaining(self.positions, NOTHING), remaining(self.scores, -np.inf), ranks, joined)
 
     def within(self, allowed: NDArray[np.bool_]) -> "Rankings":
         """The rankings without the positions that are not allowed."""
@@ -126,6 +129,46 @@ class Rankings:
         if self.ranks is None:
             return Rankings(self.positions[:, :depth], self.scores[:, :depth])
         return self.where(self.ranks <= depth)
+
+    def rescored(self, heads: Sequence[Sequence[float]]) -> "Rankings":
+        """The first hits of every row by new scores, as many as it has in `heads`.
+
+        The hits behind keep their order and their distances, one below the last of these.
+        """
+        scores = self.scores.copy()
+        for question, values in enumerate(heads):
+            scores[question, : len(values)] = values
+            tail = slice(len(values), int((self.positions[question] != NOTHING).sum()))
+            if len(values) and tail.start < tail.stop:
+                # Rounded: scores that differ in their last digit must not become equal and change places.
+                scores[question, tail] += round(min(values) - 1.0 - self.scores[question, tail.start], DIGITS)
+        return Rankings.ordered(self.positions, scores, self.positions.shape[1])
+
+    def widened(self, around: Callable[[int], tuple[int, int]], join: bool = False) -> "Rankings":
+        """Every chunk, and behind it, in reading order, the others from the first to the last position that `around` gives.
+
+        They have its rank and score; a chunk occurs once, at the best of its ranks. `join` flags them all as `joined`.
+        """
+        spans = {position: around(position) for position in np.unique(self.positions[self.positions != NOTHING]).tolist()}
+        rows = [self._widened(question, spans) for question in range(len(self))]
+        packed = Rankings.pack([[(position, score) for position, (_, score) in row.items()] for row in rows])
+        ranks, joined = np.zeros(packed.positions.shape, np.int32), packed.positions != NOTHING
+        for question, row in enumerate(rows):
+            ranks[question, : len(row)] = [rank for rank, _ in row.values()]
+            if not join and self.joined is not None:
+                joined[question] = np.isin(packed.positions[question], self.positions[question][self.joined[question]])
+        return Rankings(packed.positions, packed.scores, ranks, joined if join or self.joined is not None else None)
+
+    def _widened(self, question: int, spans: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, float]]:
+        """The ranks and scores of one question by position, best first."""
+        row: dict[int, tuple[int, float]] = {}
+        done = set[tuple[int, int]]()
+        for position, known in self.placed(question).items():
+            span = spans[position]
+            for each in (position, *(range(span[0], span[1] + 1) if span not in done else ())):
+                row.setdefault(each, known)
+            done.add(span)
+        return row
 
 
 def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -86,7 +86,8 @@ class Source:
     """A passage as a prompt may show it: `title` is the first heading of its document, or else the file name.
 
     `section` are the headings above the passage, outermost first, the title among them; empty if none. `page` is that of its
-    first character, 0 if the document has no pages. `metadata` are those of the document.
+    first character, 0 if the document has no pages. `metadata` are those of the document. `figures` are the [start, end) of
+    `text` that a model wrote about pictures.
     """
 
     document: str
@@ -95,6 +96,7 @@ class Source:
     text: str
     page: int = 0
     metadata: Mapping[str, Value] = field(default_factory=dict)
+    figures: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ class Answer:
     """The reply to a question, and its contexts, numbered from 1.
 
     `abstained`: the reply declines to answer; `sought` is the search, `left_out` are retrieved passages that the model was not
-    shown.
+    shown, each by its first chunk.
     """
 
     query: Query

@@ -26,7 +26,7 @@ class Judged(ArrayTable, Judgements):
 
     If all gold of a question is whole documents, its items are documents: the ranking of chunks becomes a ranking of documents
     by first occurrence, and `chars_seen` and `chars_read` at a document's rank count the chunks up to and including the first
-    one of that document. Otherwise items are hits, each with the neighbours that a selector added after it, which share the
+    one of that document. Otherwise items are hits, each with the chunks that a selector added to it, which share the
     rank of their hit. Any chunk of a whole gold document satisfies its group.
 
     An item is relevant if one of its chunks is: the chunk shares at least `coverage` of the shorter of the two with a gold
@@ -59,7 +59,7 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
         judged=items.flags(_among(hits, gold.chunk_document[hits.position], gold.judged, int(gold.documents))),
         gold_seen=items.totals(gold_chars),
         chars_seen=items.totals(fresh_chars),
-        chars_read=items.totals(gold.chunk_chars[hits.position]),
+        chars_read=items.totals(_read(hits, gold)),
         gold_chars=np.bincount(gold.piece_question[chosen], gold.piece_chars[chosen], hits.questions).astype(np.int64),
         items=items.table(items.rank[items.end]).max(axis=1),
         answerable=group_ranks[:, 0] >= 0,
@@ -70,8 +70,8 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
 class _Hits:
     """All hits in one row, question after question, best first. The place `len(hits)` stands for "no hit".
 
-    `first` is the place of the first hit of the same question, `rank` the rank of a hit, which its neighbours share, and
-    `fresh` marks the first hit of each rank.
+    `first` is the place of the first hit of the same question, `rank` the rank of a hit and of the chunks added to it, and
+    `fresh` marks the first hit of each rank. Hits with the same number in `passage` are read as one text; None if none are.
     """
 
     questions: int
@@ -81,6 +81,7 @@ class _Hits:
     first: Ints
     rank: Ints
     fresh: Flags
+    passage: Ints | None = None
 
     @classmethod
     def of(cls, rankings: Rankings) -> "_Hits":
@@ -91,7 +92,10 @@ class _Hits:
         rank = np.arange(len(question)) - first + 1 if rankings.ranks is None else rankings.ranks[used].astype(np.int64)
         width = max(used.shape[1], int(rank.max(initial=1)))
         fresh = np.append(True, (np.diff(rank) != 0) | (np.diff(question) != 0))[: len(question)]
-        return cls(len(used), width, question, rankings.positions[used].astype(np.int64), first, rank, fresh)
+        passage = None
+        if rankings.joined is not None:
+            passage = np.where(rankings.joined[used], np.cumsum(fresh) - 1, len(question) + np.arange(len(question)))
+        return cls(len(used), width, question, rankings.positions[used].astype(np.int64), first, rank, fresh, passage)
 
     def __len__(self) -> int:
         return len(self.question)
@@ -115,7 +119,7 @@ class _Items:
 
     @classmethod
     def of(cls, hits: _Hits, new_document: Flags, by_document: Flags) -> "_Items":
-        """Items are new documents for questions `by_document`, else hits with their neighbours."""
+        """Items are new documents for questions `by_document`, else hits with the chunks added to them."""
         own = by_document[hits.question]
         rank = np.where(own, hits.running(new_document.astype(np.int64)), hits.rank)
         start = np.flatnonzero(np.where(own, new_document, hits.fresh))
@@ -147,6 +151,16 @@ def _segments(hits: _Hits, gold: Gold) -> tuple[Ints, Ints]:
     fresh, place = _first(keys, gold.piece_segment, hits.questions * size)
     chars = np.bincount(owner[fresh], gold.segment_chars[segment[fresh]], len(hits)).astype(np.int64)
     return chars, np.append(owner, len(hits))[place]
+
+
+def _read(hits: _Hits, gold: Gold) -> Ints:
+    """For each hit the characters that it adds to what is read: all, or those that no earlier chunk of its passage has."""
+    if hits.passage is None:
+        return gold.chunk_chars[hits.position]
+    owner, segment = ranges(gold.chunk_first[hits.position], gold.chunk_last[hits.position])
+    size, none = len(gold.segment_chars), np.zeros(0, np.int64)
+    fresh, _ = _first(hits.passage[owner] * size + segment, none, 2 * len(hits) * size)
+    return np.bincount(owner[fresh], gold.segment_chars[segment[fresh]], len(hits)).astype(np.int64)
 
 
 def _documents(hits: _Hits, gold: Gold) -> tuple[Flags, Ints]:

@@ -10,6 +10,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Answer, Block, Chunk, Document, Sought
 from rag.core.text.citations import citations
+from rag.pipeline.context_packing import passages
 from rag.pipeline.json_shapes import (
     ChunkText,
     Citation,
@@ -45,17 +46,37 @@ def answer_json(answer: Answer, sought: Sought, corpus: Corpus) -> PipelineAnswe
     }
 
 
-def found_passages(corpus: Corpus, trace: Trace, k: int) -> list[FoundPassage]:
-    """The first `k` hits of a search with their neighbours, each with its rank and score after every step that ranked it.
+def _indexed(corpus: Corpus, positions: Sequence[int]) -> str | None:
+    """What the index read of these chunks; None if it read the quotes."""
+    texts = [corpus.index_text(position) for position in sorted(positions)]
+    return None if texts == [corpus.text(position) for position in sorted(positions)] else "\n".join(texts)
 
-    A neighbour that a selector added has the rank and score of its hit.
+
+def found_passages(corpus: Corpus, trace: Trace, k: int) -> list[FoundPassage]:
+    """The first `k` hits of a search with what selectors added, each with its rank and score after every step that ranked it.
+
+    A neighbour that a selector added has the rank and score of its hit. A passage of several chunks has those of the best one.
     """
     places = places_by_step(trace)
-    rows = enumerate(trace.selected.first(k).row(0), 1)
+    rows = enumerate(passages(trace.selected.first(k), 0, corpus), 1)
     return [
-        {**_passage(number, corpus.chunk(position), score, corpus), "steps": steps_of(places, position)}
-        for number, (position, score) in rows
+        {
+            **_passage(number, one.chunk(corpus), one.score, corpus),
+            "steps": steps_of(places, *one.positions),
+            "indexed": _indexed(corpus, one.positions),
+        }
+        for number, one in rows
     ]
+
+
+def holder(found: Sequence[ChunkText], shown: ChunkText) -> int | None:
+    """The number, from 0, of the passage that `shown` is or is a part of; None if there is none."""
+    whole = [
+        (one["start"], -one["end"], number)
+        for number, one in enumerate(found)
+        if one["doc_id"] == shown["doc_id"] and one["start"] <= shown["start"] and shown["end"] <= one["end"]
+    ]
+    return max(whole)[2] if whole else None
 
 
 def places_by_step(trace: Trace) -> Places:
@@ -68,9 +89,10 @@ def places_by_step(trace: Trace) -> Places:
     return {name: ranking.placed(0) for name, ranking in rankings.items()}
 
 
-def steps_of(places: Places, position: int) -> dict[str, Step]:
-    """The rank and score of one passage after each step that ranked it."""
-    known = {name: ranks[position] for name, ranks in places.items() if position in ranks}
+def steps_of(places: Places, *positions: int) -> dict[str, Step]:
+    """The best rank of some chunks, with its score, after each step that ranked one of them."""
+    ranked = {name: [ranks[position] for position in positions if position in ranks] for name, ranks in places.items()}
+    known = {name: min(each) for name, each in ranked.items() if each}
     return {name: {"rank": rank, "score": score} for name, (rank, score) in known.items()}
 
 

@@ -56,9 +56,13 @@ class Passage(ChunkText):
 
 
 class FoundPassage(Passage):
-    """A passage that a search found, with its rank and score after each step."""
+    """A passage that a search found, with its rank and score after each step.
+
+    `indexed` is the text that indexes, embedder and reranker read, null if it is `text`.
+    """
 
     steps: dict[str, Step]
+    indexed: str | None
 
 
 class PassageFate(ChunkText):

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from rag.core.corpus import Corpus
 from rag.core.records import Answer, Finding
-from rag.pipeline.answer_json import Places, answer_json, chunk_text, places_by_step, steps_of
+from rag.pipeline.answer_json import Places, answer_json, chunk_text, holder, places_by_step, steps_of
+from rag.pipeline.context_packing import Passage, passages
 from rag.pipeline.json_shapes import PassageFate, PipelineAnswer
 from rag.pipeline.pipeline import Pipeline, Trace
 
@@ -20,9 +22,22 @@ def traced_answer(pipeline: Pipeline, trace: Trace, answer: Answer) -> PipelineA
 def passage_fates(pipeline: Pipeline, trace: Trace, answer: Answer) -> list[PassageFate]:
     """The passages that were read, by number, then the others in the order of the last step that ranked them."""
     places = places_by_step(trace)
-    numbers = {(hit.chunk.span.doc_id, hit.chunk.span.start): number for number, hit in enumerate(answer.contexts, 1)}
-    fates = [_fate(pipeline, places, answer, numbers, position) for position in _candidates(places, pipeline.k)]
+    found = passages(trace.selected.first(pipeline.k), 0, pipeline.corpus)
+    own = {position: passage.chunk(pipeline.corpus).chunk_id for passage in found for position in passage.positions}
+    numbers = _numbers(pipeline.corpus, found, answer)
+    fates = [_fate(pipeline, places, answer, numbers, own, position) for position in _candidates(places, pipeline.k)]
     return sorted(fates, key=lambda fate: (fate["number"] is None, fate["number"] or 0))
+
+
+def _numbers(corpus: Corpus, found: Sequence[Passage], answer: Answer) -> dict[int, int]:
+    """The number of the source that shows a chunk, by position."""
+    whole, numbers = [chunk_text(passage.chunk(corpus)) for passage in found], dict[int, int]()
+    for number, hit in enumerate(answer.contexts, 1):
+        if (place := holder(whole, chunk_text(hit.chunk))) is not None:
+            span = hit.chunk.span
+            shown = (each for each in found[place].positions if corpus.start[each] < span.end and span.start < corpus.end[each])
+            numbers |= dict.fromkeys(shown, number)
+    return numbers
 
 
 def _candidates(places: Places, k: int) -> list[int]:
@@ -33,11 +48,13 @@ def _candidates(places: Places, k: int) -> list[int]:
 
 
 def _fate(
-    pipeline: Pipeline, places: Places, answer: Answer, numbers: dict[tuple[str, int], int], position: int
+    pipeline: Pipeline, places: Places, answer: Answer, numbers: dict[int, int], own: dict[int, str], position: int
 ) -> PassageFate:
+    """`numbers` are those of the sources that show a chunk, `own` the ids of the passages that hold it, both by position."""
     chunk = pipeline.corpus.chunk(position)
-    number = numbers.get((chunk.span.doc_id, chunk.span.start))
-    why = f"read as source {number}" if number else _reason(pipeline, places, position, chunk.chunk_id, answer.findings)
+    number = numbers.get(position)
+    found = own.get(position, chunk.chunk_id)
+    why = f"read as source {number}" if number else _reason(pipeline, places, position, found, answer.findings)
     steps = steps_of(places, position)
     return {**chunk_text(chunk), "number": number, "kept": number is not None, "why": why, "steps": steps}
 

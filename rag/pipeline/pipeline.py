@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Answer, Query, Ranking, Reply, Sought, Vectors
+from rag.core.records import Allowed, Answer, Hit, Query, Ranking, Reply, Sought, Vectors
 from rag.core.roles import Embedder, Fusion, Generator, Inspection, Reranker, Rewriter, Searcher, Selector, changes_nothing
 from rag.core.text.final_answer import Announced, awaited
 from rag.pipeline import postprocess
-from rag.pipeline.context_packing import hits
+from rag.pipeline.context_packing import hits, passages
 from rag.pipeline.prompt_assembly import Prepared, Reading
 from rag.pipeline.steps import embed_queries, fuse, gathered, rerank, rewrite, select
 from rag.pipeline.timing import Clock, Step
@@ -57,7 +57,7 @@ class Pipeline:
 
     @property
     def k(self) -> int:
-        """The number of hits in a prompt, each with the neighbours that a selector adds."""
+        """The number of hits in a prompt, each with the chunks that a selector adds."""
         return self.reading.k
 
     def trace(self, query: Query) -> Trace:
@@ -99,7 +99,8 @@ class Pipeline:
 
     def contexts(self, trace: Trace) -> Ranking:
         """The first k passages, best first."""
-        return hits(self.corpus, trace.selected.first(self.k).row(0))
+        found = passages(trace.selected.first(self.k), 0, self.corpus)
+        return tuple(Hit(passage.chunk(self.corpus), passage.score) for passage in found)
 
     def answer(self, query: Query, hear: Callable[[str], None] | None = None) -> Answer:
         """Answer one question; `hear` gets the reply in pieces as they come."""

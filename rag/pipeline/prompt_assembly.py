@@ -3,21 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from rag.core import pages
 from rag.core.corpus import Corpus
-from rag.core.pages import page_at
 from rag.core.rankings import Rankings
 from rag.core.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request, Source
 from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
-from rag.pipeline.context_packing import Packed, pack
+from rag.pipeline.context_packing import Packed, Passage, pack, passages
 
 
 @dataclass(frozen=True)
 class Screened:
-    """The passages that screens left of the first k hits and their neighbours, with ranks, and the findings of screens."""
+    """The passages that screens left of the first k hits and what selectors added to them, and the findings of screens."""
 
-    kept: tuple[tuple[int, float], ...]
+    kept: tuple[Passage, ...]
     findings: tuple[Finding, ...] = ()
-    ranks: tuple[int, ...] = ()
 
     @property
     def abstains(self) -> bool:
@@ -29,7 +28,8 @@ class Screened:
 class Prepared:
     """A request, its passages, and the passages without room. A question on which a screen abstains has no request.
 
-    `chunks` are the passages as they are shown: one that was cut ends with its text. `recalled` is the part of the conversation
+    `read` and `left_out` hold the first chunk of each, `chunks` the passages as they are shown: one of several chunks ends with
+    the last of them, one that was cut ends with its text. `recalled` is the part of the conversation
     that is shown, with the tokens and cost of making it.
     """
 
@@ -43,7 +43,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Reading:
-    """The parts that lay out a prompt of the first `k` hits, each with the neighbours that a selector added.
+    """The parts that lay out a prompt of the first `k` hits, each with the chunks that a selector added.
 
     `pinned` documents go in whole; `context_tokens` limits the contexts, None for no limit.
     """
@@ -57,7 +57,7 @@ class Reading:
     pinned: tuple[Document, ...] = ()
 
     def screen(self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus) -> list[Screened]:
-        """Screen the first k hits of every question and their neighbours; a quarantined passage is not replaced by another."""
+        """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
         return screen(self.screens, queries, rankings.first(self.k), corpus)
 
     def prepare(
@@ -72,7 +72,7 @@ class Reading:
     def _prepare(self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]) -> Prepared:
         if recalled.note:
             screened = replace(screened, findings=(*screened.findings, Finding("memory", recalled.note)))
-        packed = pack(screened.kept, corpus, self.context_tokens, screened.ranks)
+        packed = pack(screened.kept, corpus, self.context_tokens)
         if screened.abstains:
             return Prepared(None, packed.read, packed.left_out, screened, packed.chunks, recalled)
         quoted = texts = self._quoted(packed, corpus)
@@ -96,16 +96,18 @@ class Reading:
 def _source(chunk: Chunk, text: str, corpus: Corpus) -> Source:
     row = corpus.place(chunk.span.doc_id)
     document = Document(chunk.span.doc_id, "") if row is None else corpus.documents[row]
-    page = page_at(document.blocks, chunk.span.start)
-    return Source(document.doc_id, corpus.title(document.doc_id), chunk.section, text, page, document.metadata)
+    begin, blocks = chunk.span.start, document.blocks
+    figures = tuple((start - begin, end - begin) for start, end in pages.figures(blocks, begin, chunk.span.end))
+    page = pages.page_at(blocks, begin)
+    return Source(document.doc_id, corpus.title(document.doc_id), chunk.section, text, page, document.metadata, figures)
 
 
 def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:
     """The passages that screens leave; contexts in findings get the numbers of the passages that are left."""
-    rows = [[(place, *known) for place, known in heads.placed(number).items()] for number in range(len(heads))]
+    rows = [passages(heads, number, corpus) for number in range(len(heads))]
     shown: list[Ranking] = []
     if screens:
-        shown = [tuple(Hit(corpus.chunk(place), score) for place, _, score in row) for row in rows]
+        shown = [tuple(Hit(passage.chunk(corpus), passage.score) for passage in row) for row in rows]
     found: list[list[Finding]] = [[] for _ in queries]
     for each in screens.values():
         for gathered, findings in zip(found, each.screen(queries, shown), strict=True):
@@ -113,16 +115,17 @@ def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Ranki
     return [_left(row, findings, corpus) for row, findings in zip(rows, found, strict=True)]
 
 
-def _left(row: Sequence[tuple[int, int, float]], findings: Sequence[Finding], corpus: Corpus) -> Screened:
-    """The passages that are left of rows of position, rank and score."""
+def _left(row: Sequence[Passage], findings: Sequence[Finding], corpus: Corpus) -> Screened:
+    """The passages that are left of one question's."""
     gone = {finding.context for finding in findings if finding.action == "quarantine"}
     kept = [place for place in range(1, len(row) + 1) if place not in gone]
     number = {place: after for after, place in enumerate(kept, 1)}
 
     def renumbered(finding: Finding) -> Finding:
-        name = corpus.chunk(row[finding.context - 1][0]).chunk_id
+        name = row[finding.context - 1].chunk(corpus).chunk_id
         return replace(finding, context=number.get(finding.context, 0), passage=name)
 
-    left = [row[place - 1] for place in kept]
-    moved = tuple(renumbered(each) if each.context else each for each in findings)
-    return Screened(tuple((position, score) for position, _, score in left), moved, tuple(rank for _, rank, _ in left))
+    return Screened(
+        tuple(row[place - 1] for place in kept),
+        tuple(renumbered(each) if each.context else each for each in findings),
+    )

@@ -6,6 +6,7 @@ from typing import Any
 
 from rag.core.records import Message, Query, Turn
 from rag.core.text.tokens import count
+from rag.pipeline.context_packing import Passage, passages
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt_assembly import Prepared
 
@@ -25,8 +26,8 @@ def prompted(pipeline: Pipeline, query: Query) -> dict[str, Any]:
     messages = [_message(message) for message in prepared.request.messages] if prepared.request else []
     preview: dict[str, Any] = {"question": query.text, "searched": list(trace.sought.texts), "messages": messages}
     preview |= {"tokens": sum(message["tokens"] for message in messages), "context_tokens": pipeline.reading.context_tokens}
-    ranks = {position: rank for position, (rank, _) in trace.selected.first(pipeline.k).placed(0).items()}
-    preview |= {"contexts": list(_contexts(pipeline, prepared, ranks)), "left_out": list(_left_out(pipeline, prepared, ranks))}
+    found = passages(trace.selected.first(pipeline.k), 0, pipeline.corpus)
+    preview |= {"contexts": list(_contexts(pipeline, prepared, found)), "left_out": list(_left_out(pipeline, prepared, found))}
     return preview | {"findings": [asdict(finding) for finding in prepared.screened.findings]}
 
 
@@ -34,27 +35,28 @@ def _message(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": message.content, "tokens": count(message.content)}
 
 
-def _contexts(pipeline: Pipeline, prepared: Prepared, ranks: dict[int, int]) -> Iterator[dict[str, Any]]:
+def _contexts(pipeline: Pipeline, prepared: Prepared, found: Sequence[Passage]) -> Iterator[dict[str, Any]]:
     """The passages as they are shown; `of` are the tokens of one before it was cut."""
+    whole = {position: passage for passage in found for position in passage.positions}
     for number, ((position, _), chunk) in enumerate(zip(prepared.read, prepared.chunks, strict=True), 1):
-        passage = {"number": number, "rank": ranks[position], "chunk": chunk.chunk_id, "section": chunk.section}
-        yield passage | {"tokens": count(chunk.text), "of": count(pipeline.corpus.text(position))}
+        passage = {"number": number, "rank": whole[position].rank, "chunk": chunk.chunk_id, "section": chunk.section}
+        yield passage | {"tokens": count(chunk.text), "of": count(whole[position].chunk(pipeline.corpus).text)}
 
 
-def _left_out(pipeline: Pipeline, prepared: Prepared, ranks: dict[int, int]) -> Iterator[dict[str, Any]]:
-    """The passages of the first k hits that are not shown, in their order."""
-    read = {position for position, _ in prepared.read}
+def _left_out(pipeline: Pipeline, prepared: Prepared, found: Sequence[Passage]) -> Iterator[dict[str, Any]]:
+    """The passages of the first k hits of which nothing is shown, in their order."""
+    without_room = {position for position, _ in prepared.left_out}
     quarantined: dict[str, list[str]] = {}
     for finding in prepared.screened.findings:
         if finding.action == "quarantine":
             quarantined.setdefault(finding.passage, []).append(f"{finding.source}: {finding.what}")
-    for position, rank in ranks.items():
-        if position not in read:
-            chunk = pipeline.corpus.chunk(position)
+    for one in found:
+        chunk = one.chunk(pipeline.corpus)
+        if chunk.chunk_id in quarantined or min(one.positions) in without_room:
             why = (
                 "quarantined by " + "; ".join(dict.fromkeys(quarantined[chunk.chunk_id]))
                 if chunk.chunk_id in quarantined
                 else "no room"
             )
-            passage = {"rank": rank, "chunk": chunk.chunk_id, "section": chunk.section, "tokens": count(chunk.text)}
+            passage = {"rank": one.rank, "chunk": chunk.chunk_id, "section": chunk.section, "tokens": count(chunk.text)}
             yield passage | {"why": why}

@@ -5,16 +5,18 @@ questions. So a server runs the code that was measured.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.rankings import DIGITS, NOTHING, Rankings, merged
+from rag.core.rankings import NOTHING, Rankings, merged
 from rag.core.records import Document, Query, Sought, Span, Vectors
-from rag.core.roles import Chunker, Embedder, Fusion, Reranker, Rewriter, Selector, changes_nothing
+from rag.core.roles import Chunker, Embedder, Fusion, PassageText, Reranker, Rewriter, Selector, changes_nothing
 
 SUBQUERY_K = 60
 """The constant of reciprocal rank fusion (Cormack et al. 2009) between the texts that one question is searched for by."""
@@ -33,6 +35,18 @@ def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
     if not spans:
         raise ConfigError("chunker", f"made no chunk of {len(documents)} documents", "check that the documents hold text")
     return Corpus.of(documents, spans)
+
+
+def passages(writer: PassageText, corpus: Corpus) -> tuple[Corpus, list[str], Spent]:
+    """The chunks with the texts that indexes, embedder and reranker read, why a model was of no help, and what it took.
+
+    ConfigError unless there is one text per chunk.
+    """
+    written = getattr(writer, "written", lambda chunks: [(text, "", Spent()) for text in writer.texts(chunks)])(corpus)
+    if len(written) != len(corpus):
+        raise ConfigError("passage", f"gave {len(written)} texts for {len(corpus)} chunks", "one text per chunk is needed")
+    spent = sum((took for _, _, took in written), Spent())
+    return replace(corpus, indexed=tuple(text for text, _, _ in written)), [why for _, why, _ in written if why], spent
 
 
 def embed_documents(embedder: Embedder, texts: Sequence[str]) -> Vectors:
@@ -104,19 +118,11 @@ def rerank(reranker: Reranker, texts: Sequence[str], rankings: Rankings, corpus:
     if changes_nothing(reranker):
         return rankings
     head = [rankings.first(depth).row(question) for question in range(len(rankings))]
-    passages = [[corpus.text(position) for position, _ in row] for row in head]
-    scored = reranker.score(texts, passages, [[score for _, score in row] for row in head])
-    places = rankings.positions.copy()
-    scores = rankings.scores.copy()
+    read = [[corpus.index_text(position) for position, _ in row] for row in head]
+    scored = reranker.score(texts, read, [[score for _, score in row] for row in head])
     if [len(values) for values in scored] != [len(row) for row in head] or not all(map(_finite, scored)):
         raise ConfigError("reranker", "gave other than one finite score per passage", "check the model behind it")
-    for question, (row, values) in enumerate(zip(head, scored, strict=True)):
-        scores[question, : len(row)] = values
-        tail = slice(len(row), int((places[question] != NOTHING).sum()))
-        if row and tail.start < tail.stop:
-            # Rounded: scores that differ in their last digit must not become equal and change places.
-            scores[question, tail] += round(min(values) - 1.0 - rankings.scores[question, tail.start], DIGITS)
-    return Rankings.ordered(places, scores, places.shape[1])
+    return rankings.rescored(scored)
 
 
 def _finite(values: Sequence[float]) -> bool:

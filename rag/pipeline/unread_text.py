@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.records import Document
-from rag.core.roles import Chunker, Windowed
+from rag.core.roles import Chunker, PassageText, Windowed
 
 COLUMNS: Mapping[str, str] = {"embed": "unread", "rerank": "reranker_unread"}
 """Stages whose model may leave text unread → the column of the share in a leaderboard."""
@@ -33,13 +34,13 @@ def _beyond(model: Windowed, most: int, text: str) -> int:
     return len(text) - offsets[most][0] if len(offsets) > most else 0
 
 
-def expected(model: object, chunker: Chunker, documents: Sequence[Document]) -> float | None:
+def expected(model: object, chunker: Chunker, writer: PassageText, documents: Sequence[Document]) -> float | None:
     """`unread` of the chunks of documents before any stage ran, from about SAMPLE characters spread over all of them."""
     if unread(model, ()) is None:
         return None
     some = documents[:: 1 + sum(len(document.text) for document in documents) // SAMPLE]
     try:
-        texts = [document.text[span.start : span.end] for document in some for span in chunker.chunk(document)]
+        texts = writer.texts(Corpus.of(some, (span for document in some for span in chunker.chunk(document))))
     except UserError:
         return None
     return unread(model, texts[:: 1 + sum(map(len, texts)) // SAMPLE])

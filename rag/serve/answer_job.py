@@ -10,7 +10,7 @@ from functools import partial
 
 from rag.core.errors import RefusalError, ServiceError
 from rag.core.records import Answer, Query, Turn
-from rag.pipeline.answer_json import answer_json, chunk_text, found_passages
+from rag.pipeline.answer_json import answer_json, chunk_text, found_passages, holder
 from rag.pipeline.json_shapes import FoundPassage
 from rag.pipeline.passage_fates import passage_fates
 from rag.pipeline.search_filter import Scope
@@ -64,12 +64,11 @@ class AnswerJob:
 
     def passages_read(self) -> list[FoundPassage]:
         """The passages in the prompt, by the numbers that cite them; they are known once the first piece has come."""
-        found = {(passage["doc_id"], passage["start"]): passage for passage in self.passages()}
-        read = (
-            (number, chunk, found[chunk.span.doc_id, chunk.span.start]) for number, chunk in enumerate(self.generator.read, 1)
-        )
-        # A passage may be cut at its end, and keeps its section.
-        return [{**passage, **chunk_text(chunk), "section": passage["section"], "number": n} for n, chunk, passage in read]
+        found, read = self.passages(), [chunk_text(chunk) for chunk in self.generator.read]
+        whole = [found[place] for each in read if (place := holder(found, each)) is not None]
+        # A passage may be shortened, and keeps its section.
+        rows = enumerate(zip(whole, read, strict=True), 1)
+        return [{**passage, **each, "section": passage["section"], "number": number} for number, (passage, each) in rows]
 
     def _head(self) -> response_models.Head:
         """The id, the model and its bundle, and the seconds by step so far."""

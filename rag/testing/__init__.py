@@ -18,14 +18,17 @@ from rag.testing.answering import (
 )
 from rag.testing.reading import check_ingest, check_noise, check_parsed, check_parser, check_redactor
 from rag.testing.retrieval import (
+    check_analyser,
     check_chunker,
     check_embedder,
     check_fusion,
     check_index,
     check_loader,
+    check_passage,
     check_reranker,
     check_selector,
 )
+from rag.testing.structure import check_structure
 
 CHECKS: Mapping[str, Callable[[Any], None]] = {
     "loader": check_loader,
@@ -34,8 +37,10 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
     "ingest": check_ingest,
     "noise": check_noise,
     "chunker": check_chunker,
+    "passage": check_passage,
     "embedder": check_embedder,
     "index": check_index,
+    "analyser": check_analyser,
     "fusion": check_fusion,
     "reranker": check_reranker,
     "selector": check_selector,
@@ -51,7 +56,7 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 """Config group → the check of its choices."""
 
 # Written out, so that type checkers of plug-in packages see the names.
-__all__ = ["CHECKS", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator", "check_guard"]
-__all__ += ["check_index", "check_ingest", "check_judge", "check_loader", "check_memory", "check_metric", "check_noise"]
-__all__ += ["check_parsed", "check_parser", "check_prompt", "check_queries", "check_redactor", "check_reranker"]
-__all__ += ["check_selector"]
+__all__ = ["CHECKS", "check_analyser", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator"]
+__all__ += ["check_guard", "check_index", "check_ingest", "check_judge", "check_loader", "check_memory", "check_metric"]
+__all__ += ["check_noise", "check_parsed", "check_parser", "check_passage", "check_prompt", "check_queries", "check_redactor"]
+__all__ += ["check_reranker", "check_selector", "check_structure"]

@@ -1,7 +1,9 @@
-"""The laws of loaders, chunkers, embedders, indexes, fusions, rerankers and selectors."""
+"""The laws of loaders, chunkers, passages, embedders, analysers, indexes, fusions, rerankers and selectors."""
 
 import math
+import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Span, Vectors
-from rag.core.roles import Chunker, Embedder, Fusion, Index, Loader, Reranker, Selector, changes_nothing
+from rag.core.roles import Analyser, Chunker, Embedder, Fusion, Index, Loader, PassageText, Reranker, Selector, changes_nothing
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful, same
 
 TEXTS = (
@@ -21,6 +23,7 @@ TEXTS = (
     "leave leave leave",
     "№ 5 naïve",
 )
+WORD = re.compile(r"\w+")
 QUESTIONS = ("How much leave?", "the river path", "", "zzz qqq")
 
 
@@ -57,6 +60,23 @@ def check_chunks(chunker: Chunker, document: Document) -> None:
     law(chunker.chunk(document) == spans, "the same document gives the same spans")
 
 
+def check_passage(passage: PassageText) -> None:
+    """There is one text per chunk, with the words of the chunk, and the same every time."""
+    for document in DOCUMENTS:
+        half = max(1, len(document.text) // 2)
+        spans = [Span(document.doc_id, start, start + half) for start in range(0, len(document.text) - half + 1, half)]
+        corpus = Corpus.of([document], spans)
+        texts = list(passage.texts(corpus))
+        law(len(texts) == len(corpus), "there is one text per chunk")
+        for chunk, text in zip(corpus.texts, texts, strict=True):
+            law(set(WORD.findall(chunk)) <= set(WORD.findall(text)), "a text has all words of its chunk")
+        law(list(passage.texts(corpus)) == texts, "the same chunks give the same texts")
+        law(
+            (tuple(texts) == corpus.texts) or not changes_nothing(passage),
+            "changes_nothing = True gives the chunks as they are",
+        )
+
+
 def check_embedder(embedder: Embedder) -> None:
     """Vectors are finite float32, not zero, and each depends on its own text only."""
     passages = [*READABLE, "", READABLE[0]]
@@ -72,6 +92,20 @@ def check_embedder(embedder: Embedder) -> None:
         alone = np.concatenate([embed([text]) for text in texts])
         law(np.array_equal(alone, vectors), "a vector does not depend on what else is in the batch")
         law(len(embed([])) == 0, "no texts give no vectors")
+
+
+def check_analyser(analyser: Analyser) -> None:
+    """Terms are numbered as they first occur, the same every time, and a question finds the terms of its own text."""
+    numbers, terms = analyser.number(TEXTS)
+    law(len(numbers) == len(TEXTS), "there is one list of numbers per text")
+    law(len(set(terms)) == len(terms), "a term has one number")
+    law(list(dict.fromkeys(chain.from_iterable(numbers))) == list(range(len(terms))), "terms are numbered as they first occur")
+    law(analyser.number(TEXTS) == (numbers, terms), "the same texts give the same terms")
+    for text, row in zip(TEXTS, numbers, strict=True):
+        own = {terms[number] for number in row}
+        law(set(analyser.terms(text)) == own, "without known terms a question has all terms of its text")
+        asked = analyser.terms(text, own)
+        law(set(asked) <= own and bool(asked) == bool(own), "a question has terms that the index has, and finds its own text")
 
 
 def check_index(index: Index) -> None:
@@ -136,7 +170,7 @@ def check_reranker(reranker: Reranker) -> None:
 
 
 def check_selector(selector: Selector) -> None:
-    """Hits are dropped, or widened if `widens` is True; their order and the inputs stay unchanged."""
+    """Hits are dropped, widened if `widens` is True, or ordered anew if `reorders` is True; the inputs stay unchanged."""
     text = "# A\none two\n# B\nthree four\nfive six\n## C\nseven"
     cuts = [Span("d", start, min(start + 6, len(text))) for start in range(0, len(text), 6)]
     corpus = Corpus.of([Document("d", text)], cuts)
@@ -151,6 +185,8 @@ def check_selector(selector: Selector) -> None:
         law(all(0 <= position < len(corpus) for position, _ in hits), "positions lie in the corpus")
         if getattr(selector, "widens", False):
             law({position for position, _ in given} <= {position for position, _ in hits}, "a widening selector loses no hit")
+        elif getattr(selector, "reorders", False):
+            law({position for position, _ in given} == {position for position, _ in hits}, "a new order keeps all hits")
         else:
             law(set(hits) <= set(given), "nothing is added, and no score changes")
     law(same(selector.select(rankings, corpus), found), "the same rankings give the same selection")

@@ -10,7 +10,7 @@ from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Winner
 
-ROLES = ("chunker", "embedder", "index", "fusion", "reranker", "selector", "generator")
+ROLES = ("chunker", "passage", "embedder", "index", "fusion", "reranker", "selector", "generator")
 """Roles whose choices are parameters of every trial; axes add their own."""
 
 

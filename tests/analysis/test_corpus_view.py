@@ -96,12 +96,13 @@ def test_the_view_of_two_chunkers() -> None:
         "documents": 2,
         "pages": 3,
         "blocks": 18,
+        "rows": 2,
         "redactions": {"email": 1},
         "gold": {"whole document": 1, "exact": 2, "pieced": 1, "lost by redaction": 1},
         "flags": none | {"mojibake": 1},
         "chunkers": {
-            "a": {"chunks": 2, "gold_cut": 1, "flags": none | {"mojibake": 1}},
-            "b": {"chunks": 1, "gold_cut": 0, "flags": none | {"mojibake": 1}},
+            "a": {"chunks": 2, "gold_cut": 1, "rows_parted": 0, "flags": none | {"mojibake": 1}},
+            "b": {"chunks": 1, "gold_cut": 0, "rows_parted": 0, "flags": none | {"mojibake": 1}},
         },
     }
 
@@ -113,6 +114,11 @@ def test_a_config_is_seen_with_its_gold_and_the_parameters_of_its_chunkers(here:
     assert found["gold"] == {"exact": 6}
     assert found["chunkers"]["whole"]["chunks"] == len(TEXTS)
     assert found["chunkers"]["whole"]["gold_cut"] == 0 < found["chunkers"]["fixed size=60"]["gold_cut"]
+    titled = corpus_view.of_config(fixed, ["whole passage=titled", "whole"])
+    assert [set(map(len, (chunk.extra for each in titled.documents for chunk in each.chunks[side]))) for side in (0, 1)] == [
+        {2},
+        {0},
+    ]
     without = corpus_view.of_config(["loader.path=golden/documents", *fixed[2:]], ["whole"])
     assert (without.questions, len(without.documents)) == ([], len(TEXTS))
 

@@ -1,15 +1,15 @@
 """The checks for authors of plug-ins: our own choices pass, and each law finds a component that breaks it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from support.choices import node
 
 from rag import testing
+from rag.components.analysers.words import WordAnalyser
 from rag.components.chunkers.fixed import FixedChunker
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.components.fusion.rrf import ReciprocalRankFusion
@@ -19,14 +19,13 @@ from rag.config.build import Components
 from rag.core.assessments import Claim, Verdict
 from rag.core.rankings import Rankings
 from rag.core.records import Block, Document, Finding, Message, Parsed, Query, Recalled, Reply, Request, Sought, Span
-from rag.core.roles import LOADER_PARTS, ROLES, SEVERAL
+from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL
 
-CONF = Path(__file__).parents[2] / "conf"
-HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
 PLAIN = {
     "chunker": ("fixed", "recursive", "sentence", "token", "whole"),
     "embedder": ("hashing",),
     "index": ("bm25", "bm25s", "dense", "faiss_flat"),
+    "analyser": ("stems", "ids"),
     "parser": ("text", "csv", "html"),
     "redactor": ("none", "secrets"),
     "ingest": ("all",),
@@ -37,14 +36,8 @@ PLAIN = {
 }
 
 
-def node(group: str, choice: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))
-    found = found.get(choice, found)
-    return {key: {"${embedder}": HASHING, "${coverage}": 0.5}.get(str(value), value) for key, value in found.items()}
-
-
 def test_every_role_has_a_check() -> None:
-    assert set(testing.CHECKS) == {*ROLES, *LOADER_PARTS, *SEVERAL} - {"dataset"}
+    assert set(testing.CHECKS) == {*ROLES, *LOADER_PARTS, *SEVERAL, *INDEX_PARTS} - {"dataset"}
 
 
 @pytest.mark.parametrize(("group", "choice"), [(group, choice) for group, choices in PLAIN.items() for choice in choices])
@@ -75,6 +68,11 @@ class Batched(HashingEmbedder):
 class Doubles(HashingEmbedder):
     def embed_queries(self, texts: Sequence[str]) -> Any:
         return super().embed_queries(texts).astype(np.float64)
+
+
+class Deaf(WordAnalyser):
+    def terms(self, text: str, known: Container[str] | None = None) -> list[str]:
+        return super().terms(text) if known is None else []
 
 
 class Forgetful(Bm25sIndex):
@@ -194,7 +192,8 @@ class Screening:
         (testing.check_chunker, Beyond(), "lies in its document"),
         (testing.check_embedder, Batched(), "what else is in the batch"),
         (testing.check_embedder, Doubles(), "float32"),
-        (testing.check_index, Forgetful(), "keeps to what is allowed"),
+        (testing.check_index, Forgetful(WordAnalyser()), "keeps to what is allowed"),
+        (testing.check_analyser, Deaf(), "finds its own text"),
         (testing.check_fusion, Inventing(), "nothing is found"),
         (testing.check_reranker, Reversing(), "a question alone"),
         (testing.check_queries, Rewriting(), "keeps its words"),

@@ -27,7 +27,7 @@ ALIKE = 0.5
 FIXED = ("index=[bm25s]", "fusion=single", "generator=none", "latency=0", "metrics=[ndcg@10]")
 AXES = {
     "chunker": {f"fixed-{size}": f"chunker=fixed chunker.size={size}" for size in (200, 400, 1600)},
-    "stems": {"stems": "index.bm25s.stemmer=english", "as written": "index.bm25s.stemmer=null index.bm25s.stopwords=null"},
+    "stems": {"stems": "index.bm25s.analyser=stems", "as written": "index.bm25s.analyser=words"},
     "bm25": {".9/.4": "index.bm25s.k1=0.9 index.bm25s.b=0.4", "1.5/.75": "index.bm25s.k1=1.5 index.bm25s.b=0.75"},
 }
 

@@ -25,7 +25,7 @@ TRIES = 200
 MARGIN = Rule().margin
 
 BM25 = {"bm25": "index=[bm25s] fusion=single", "bm25 .9/.4": "index=[bm25s] fusion=single index.bm25s.k1=0.9 index.bm25s.b=0.4"}
-RAW = {"bm25 raw": "index=[bm25s] fusion=single index.bm25s.stemmer=null index.bm25s.stopwords=null"}
+RAW = {"bm25 raw": "index=[bm25s] fusion=single index.bm25s.analyser=words"}
 DENSE = {"dense": "index=[dense] fusion=single", "rrf": "index=[bm25s,dense] fusion=rrf"}
 SUMS = {
     f"convex {one}": f"index=[bm25s,dense] fusion=weighted fusion.weights=[{one},{other}]"

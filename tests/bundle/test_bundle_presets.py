@@ -9,6 +9,7 @@ from rag.bundle.trust import ROOMS, SEVERAL, check_config, check_roles
 from rag.config.build import Components
 from rag.config.identity import without_runtime
 from rag.core.files import shipped
+from rag.core.roles import INDEX_PARTS
 from rag.execution.sweep.open_config import config_of
 
 
@@ -18,7 +19,7 @@ def choices(role: str) -> list[str]:
     return [name for name in found if (role, name) != ("generator", "gold")]
 
 
-SINGLE = {role: choices(role) for role in ROOMS if role not in SEVERAL}
+SINGLE = {role: choices(role) for role in ROOMS if role not in (*SEVERAL, *INDEX_PARTS)}
 ROUNDS = [
     {role: names[number % len(names)] for role, names in SINGLE.items()} for number in range(max(map(len, SINGLE.values())))
 ]

@@ -49,7 +49,11 @@ def assert_refused(said: CommandResult, where: str, *remedies: str) -> None:
 @pytest.mark.parametrize(
     ("override", "where", "remedies"),
     [
-        ("chunker=sentense", "chunker", ["did you mean 'sentence'", "fixed, recursive, sentence, token, whole"]),
+        (
+            "chunker=sentense",
+            "chunker",
+            ["did you mean 'sentence'", "fixed, markdown, recursive, semantic, sentence, table_rows"],
+        ),
         ("index=[bm25s,dens]", "index", ["did you mean 'dense'"]),
         ("chunker.sise=400", "chunker.sise", ["no 'sise' in chunker", "did you mean 'size'"]),
         ("+chunker.sise=400", "chunker.sise", ["RecursiveChunker has no parameter", "did you mean 'size'"]),

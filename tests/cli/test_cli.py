@@ -130,12 +130,13 @@ def test_answers_and_passages_as_json(rag: Verb) -> None:
     first = found["passages"][0]
     assert first["chunk"].startswith("bus.md:")
     assert first["text"] in TEXTS["bus.md"]
+    assert first["indexed"] is None, "it is read as it is quoted"
     assert set(first["steps"]) == {"bm25s", "dense", "fused"}
     assert {"rank", "score"} == set(first["steps"]["fused"])
 
 
 def _without_steps(passage: dict[str, object]) -> dict[str, object]:
-    return {key: value for key, value in passage.items() if key != "steps"}
+    return {key: value for key, value in passage.items() if key not in ("steps", "indexed")}
 
 
 def test_datasets_and_stores_as_json(rag: Verb) -> None:

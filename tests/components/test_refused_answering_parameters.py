@@ -69,7 +69,7 @@ def refused(component: type, given: dict[str, Any], group: str, *changes: dict[s
 
 REFUSED = [
     *refused(CarryOver, CARRY_OVER, "queries", {"share": 1.1}, {"decay": -0.1}, {"most": 0}, {"enough": 0}, {"named": -1.0}),
-    *refused(CarryOver, CARRY_OVER, "queries", {"stemmer": "x"}),
+    *refused(CarryOver, CARRY_OVER, "queries", {"language": "x"}),
     *refused(ModelRewrite, REWRITER, "queries", {"prompt": "x"}, {"turn_format": "{role}"}, {"turns": 0}, {"longest": 2}),
     *refused(ModelQuestions, REWRITER, "queries", {"most": 0}),
     *refused(TypedTurns, {}, "queries", {"turns": 0}),
@@ -82,7 +82,7 @@ REFUSED = [
         TwoLayerMemory, TWO_LAYER, "memory", {"turns": 0}, {"tokens": -1}, {"half_life": 0}, {"least": 0.9}, {"overlap": 0}
     ),
     *refused(TwoLayerMemory, TWO_LAYER, "memory", {"topic": 0, "freshness": 0, "importance": 0}, {"turn_format": "x"}),
-    *refused(TwoLayerMemory, TWO_LAYER, "memory", {"stemmer": "elvish"}),
+    *refused(TwoLayerMemory, TWO_LAYER, "memory", {"language": "elvish"}),
     *refused(
         ExtractiveGenerator, {}, "generator", {"sentences": 0}, {"share": 1.1}, {"floor": -0.1}, {"headings": 2}, {"b": -1}
     ),

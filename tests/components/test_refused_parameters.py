@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from support.corpora import text_folder
 
+from rag.components.analysers.words import WordAnalyser
 from rag.components.chunkers.fixed import FixedChunker
+from rag.components.chunkers.markdown import MarkdownChunker
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.chunkers.sentence import SentenceChunker
 from rag.components.chunkers.token import TokenChunker
@@ -24,8 +26,11 @@ from rag.components.indexes.faiss_ivf import FaissIvfIndex
 from rag.components.loaders.poisoned import AttackCorpus
 from rag.components.rerankers.maxsim import MaxSimReranker
 from rag.components.rerankers.mmr import MmrReranker
+from rag.components.selectors.mmr import MmrSelector
 from rag.components.selectors.neighbours import NeighboursSelector
+from rag.components.selectors.parents import ParentsSelector
 from rag.components.selectors.score_floor import ScoreFloorSelector
+from rag.components.selectors.window import WindowSelector
 from rag.core.errors import ConfigError
 
 HASHING = HashingEmbedder()
@@ -38,6 +43,8 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     (RecursiveChunker, {"size": 0}, "chunker.size", ""),
     (RecursiveChunker, {"size": 5, "overlap": 5}, "chunker.overlap", "less than size=5"),
     *[(RecursiveChunker, {"separators": value}, "chunker.separators", "") for value in ("\n", ["\n", 3], ["", "\n"], None)],
+    *[(MarkdownChunker, {"kept": value}, "chunker.kept", "") for value in ("code", ["heading"], None)],
+    *[(MarkdownChunker, {name: -1}, f"chunker.{name}", "") for name in ("size", "overlap", "whole", "rows")],
     *[(SentenceChunker, {"sentences": value}, "chunker.sentences", "") for value in (0, 1.0)],
     *[(SentenceChunker, {"sentences": 2, "step": step}, "chunker.step", "leave out text") for step in (0, 3)],
     *[(TokenChunker, {"embedder": HASHING, "target": value}, "chunker.target", "") for value in (0, "20")],
@@ -55,16 +62,16 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     *[(OpenAiEmbedder, {"model": "m", "batch_size": value}, "embedder.runtime.batch_size", "to 2048") for value in (0, 2049)],
     (OpenAiEmbedder, {"model": "m", "retries": -1}, "embedder.runtime.retries", ""),
     *[(OpenAiEmbedder, {"model": "m", "timeout": value}, "embedder.runtime.timeout", "seconds above 0") for value in (0, NAN)],
-    *[(Bm25Index, {"k1": value}, "index.bm25.k1", "0.9 to 2 is usual") for value in (-1, NAN)],
-    *[(Bm25Index, {"b": value}, "index.bm25.b", "from 0 to 1") for value in (1.1, -0.1)],
-    (Bm25Index, {"epsilon": -1}, "index.bm25.epsilon", "0.25 is usual"),
-    (Bm25Index, {"shortest": 0}, "index.bm25.shortest", "at least 1"),
-    (Bm25sIndex, {"k1": -0.1}, "index.bm25s.k1", "at least 0"),
-    (Bm25sIndex, {"b": 2}, "index.bm25s.b", "0 ignores the length"),
-    (Bm25sIndex, {"method": "lucen"}, "index.bm25s.method", "'lucene'"),
-    (Bm25sIndex, {"stemmer": "englisch"}, "index.bm25s.stemmer", "'english'"),
-    (Bm25sIndex, {"stopwords": "xx"}, "index.bm25s.stopwords", "en_plus"),
-    (Bm25sIndex, {"delta": -1}, "index.bm25s.delta", "at least 0"),
+    *[(Bm25Index, {"analyser": WordAnalyser(), "k1": value}, "index.bm25.k1", "0.9 to 2 is usual") for value in (-1, NAN)],
+    *[(Bm25Index, {"analyser": WordAnalyser(), "b": value}, "index.bm25.b", "from 0 to 1") for value in (1.1, -0.1)],
+    (Bm25Index, {"analyser": WordAnalyser(), "epsilon": -1}, "index.bm25.epsilon", "0.25 is usual"),
+    (WordAnalyser, {"shortest": 0}, "analyser.shortest", "at least 1"),
+    (Bm25sIndex, {"analyser": WordAnalyser(), "k1": -0.1}, "index.bm25s.k1", "at least 0"),
+    (Bm25sIndex, {"analyser": WordAnalyser(), "b": 2}, "index.bm25s.b", "0 ignores the length"),
+    (Bm25sIndex, {"analyser": WordAnalyser(), "method": "lucen"}, "index.bm25s.method", "'lucene'"),
+    (WordAnalyser, {"stemmer": "englisch"}, "analyser.stemmer", "'english'"),
+    (WordAnalyser, {"stopwords": "englisch_plus"}, "analyser.stopwords", "'english'"),
+    (Bm25sIndex, {"analyser": WordAnalyser(), "delta": -1}, "index.bm25s.delta", "at least 0"),
     (FaissHnswIndex, {"m": 1}, "index.faiss_hnsw.m", "from 2"),
     (FaissHnswIndex, {"ef_construction": 0}, "index.faiss_hnsw.ef_construction", ""),
     (FaissHnswIndex, {"ef_search": 0}, "index.faiss_hnsw.ef_search", ""),
@@ -86,6 +93,13 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     ],
     *[(NeighboursSelector, {"before": value}, "selector.neighbours.before", "to 1000") for value in (-1, 1.5, True, "1")],
     (NeighboursSelector, {"after": 1001}, "selector.neighbours.after", "to 1000"),
+    *[(ParentsSelector, {"size": value}, "selector.parents.size", "to 100000") for value in (0, 100_001, 1.5, True, None)],
+    *[(WindowSelector, {"sentences": value}, "selector.window.sentences", "to 1000") for value in (0, 1001, "3")],
+    *[
+        (MmrSelector, {"embedder": None, "relevance_weight": weight}, "selector.mmr.relevance_weight", "from 0 to 1")
+        for weight in (-0.1, 1.1, "1")
+    ],
+    (MmrSelector, {"embedder": None, "depth": 0}, "selector.mmr.depth", "at least 1"),
     *[
         (ScoreFloorSelector, {"floor": floor}, "selector.score_floor.floor", "a number")
         for floor in (NAN, INFINITY, "high", None)

@@ -12,7 +12,7 @@ from support.command_line import Verb, verb
 
 from rag.config.build import ROOMS, Components
 from rag.core.errors import ConfigError
-from rag.core.roles import LOADER_PARTS, ROLES, SEVERAL, has_methods, protocols
+from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL, has_methods, protocols
 
 FIXED = {"_target_": "rag.components.chunkers.fixed.FixedChunker"}
 DATABASE = "rag.serve.database.Database"
@@ -66,7 +66,7 @@ def refused(components: Components, node: Any) -> ConfigError:
 
 
 def test_every_role_has_a_package() -> None:
-    assert ROOMS.keys() == {*ROLES, *LOADER_PARTS, *SEVERAL}
+    assert ROOMS.keys() == {*ROLES, *LOADER_PARTS, *INDEX_PARTS, *SEVERAL}
 
 
 def test_a_config_opens_no_database(tmp_path: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from rag.config.experiment import load
 from rag.config.nested_choices import NESTED
 from rag.config.validation import check
 from rag.core.errors import ProblemsError
-from rag.core.roles import LOADER_PARTS, ROLES, SEVERAL
+from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL
 from rag.execution.graph.executors import executor_of
 from rag.execution.graph.plan import components_for
 from rag.execution.store.store import Store
@@ -73,13 +73,13 @@ def composed(name: str) -> dict[str, Any]:
 def node_of(name: str) -> Mapping[str, Any]:
     group, _, choice = name.partition("/")
     if group in NESTED.values():
-        return yaml.safe_load((CONF / f"{name}.yaml").read_text("utf-8"))
+        return yaml.safe_load((CONF / f"{name}.yaml").read_text("utf-8").replace("${language}", "english"))
     part = composed(name)[group]
     return part[choice] if group in LISTS else part
 
 
 def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
-    assert {name.partition("/")[0] for name in FILES} == {*ROLES, *LOADER_PARTS, *SEVERAL, "execute"}
+    assert {name.partition("/")[0] for name in FILES} == {*ROLES, *LOADER_PARTS, *INDEX_PARTS, *SEVERAL, "execute"}
     assert set(GIVEN) <= set(FILES)
     assert all("/" not in name.partition("/")[2] for name in FILES)
 

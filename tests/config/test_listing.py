@@ -70,7 +70,7 @@ def test_all_of_it(rag: Verb) -> None:
     assert [one["name"] for each in result["groups"] for one in each["choices"] if not one["meaning"]] == []
     output = rag("list").out
     assert questions["lexical"] in output
-    assert "fixed, recursive*, sentence, token, whole" in output
+    assert "fixed, markdown, recursive*, semantic, sentence, table_rows" in output
 
 
 @pytest.mark.parametrize("name", [str(name) for name in FILES])

@@ -24,7 +24,7 @@ GROUPS = [
     "~judge",
 ]
 LEAVES = [
-    *("index.bm25s.k1=0.5", "index.bm25s.b=1", "index.bm25s.stopwords=[a,b]", "index.bm25s.stopwords=null"),
+    *("index.bm25s.k1=0.5", "index.bm25s.b=1", "index.bm25s.analyser=words", "index.bm25s.analyser=null"),
     *("chunker.size=9", "chunker.size=${k}", "chunker.size='${oc.select:k}'", "chunker.overlap=???", "chunker=5"),
     *("metrics=[recall@5]", "metrics=[]", "metrics=x", "metrics.0=y", "metrics=[{a:1},[2]]", "pinned=[a.md]"),
     *("budget.usd=5", "budget={usd:1}", "budget=3", "budget.usd.cents=4", "store='a b'", "data=${store}", "k=1e3", "k=0x1"),

@@ -59,7 +59,7 @@ def test_no_spans_no_documents_and_a_span_of_an_unknown_document() -> None:
 def test_chunks_are_records_in_the_order_asked_for() -> None:
     corpus = Corpus.of([Document("guide", GUIDE)], [spot("Tell us."), spot("Weeks.")])
     second, first = corpus.chunks([1, 0])
-    parents = Section(GUIDE.index("## Parents"), GUIDE.index("\nWeeks."), "Leave > Parents")
+    parents = Section(GUIDE.index("## Parents"), GUIDE.index("\nWeeks."), "Leave > Parents", 2)
     assert second == Chunk(spot("Weeks."), "Weeks.", (parents,))
     assert first.chunk_id == f"guide:{spot('Tell us.').start}-{spot('Tell us.').end}"
     assert corpus.chunks([]) == ()

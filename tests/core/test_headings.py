@@ -1,13 +1,11 @@
 """Headings in Markdown and in plain text, and lines that only look like headings."""
 
-import sys
 from itertools import pairwise
-from types import FrameType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.growing_texts import HEADED, Run, growth
+from support.growing_texts import HEADED, calls, growth
 
 from rag.core.headings import sections, title, words
 
@@ -189,22 +187,6 @@ def test_sections_hold_every_character_once_and_bodies_follow_headings(lines: li
 @given(st.text(alphabet="A1.# \n-=`|a", max_size=200))
 def test_any_text_has_sections(text: str) -> None:
     assert sections(text)[0].path == ""
-
-
-def calls(run: Run, text: str) -> int:
-    """Functions that are called, of Python and of C."""
-    count = 0
-
-    def called(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(called)
-    try:
-        run(text)
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 @pytest.mark.parametrize("piece", HEADED)

@@ -1,5 +1,6 @@
 """Packing: a prefix of the ranking in whole groups, a first group that always goes in, spans that are those of the texts."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -7,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
 from rag.core.records import Document, Span
 from rag.core.text.tokens import borders, count
-from rag.pipeline.context_packing import cut, hits, pack
+from rag.pipeline import context_packing
+from rag.pipeline.context_packing import Packed, hits, passages
 
 WORDS = "one two three four five six"
 """Six tokens."""
@@ -22,6 +25,17 @@ def corpus_of(*lengths: int, docs: int = 2) -> Corpus:
     edges = np.cumsum([0, *(5 * length for length in lengths)]).tolist()
     spans = [Span(one.doc_id, start, end - 1) for one in documents for start, end in pairwise(edges)]
     return Corpus.of(documents, spans)
+
+
+def pack(ranked: Sequence[tuple[int, float]], corpus: Corpus, tokens: int | None, ranks: Sequence[int] = ()) -> Packed:
+    """What is packed of chunks in their order, each a passage."""
+    return context_packing.pack(passages(ranking(ranked, ranks), 0, corpus), corpus, tokens)
+
+
+def ranking(ranked: Sequence[tuple[int, float]], ranks: Sequence[int] = (), joined: bool = False) -> Rankings:
+    packed = Rankings.pack([ranked])
+    given = np.array([ranks], np.int32) if ranks else None
+    return Rankings(packed.positions, packed.scores, given, np.full(packed.positions.shape, True) if joined else None)
 
 
 def test_without_a_budget_everything_is_read() -> None:
@@ -72,7 +86,7 @@ def rankings(draw: st.DrawFn) -> tuple[Corpus, list[tuple[int, float]], list[int
     corpus = corpus_of(*draw(st.lists(st.integers(1, 9), min_size=1, max_size=6)))
     positions = draw(st.lists(st.integers(0, len(corpus) - 1), unique=True, max_size=8))
     ranks = sorted(draw(st.lists(st.integers(1, 5), min_size=len(positions), max_size=len(positions))))
-    return corpus, [(position, draw(st.sampled_from([0.9, 0.5]))) for position in positions], ranks
+    return corpus, [(position, 1 / rank) for position, rank in zip(positions, ranks, strict=True)], ranks
 
 
 @given(rankings(), st.integers(1, 40), st.integers(0, 20))
@@ -110,5 +124,3 @@ def test_passages_that_were_cut_are_given_back_as_they_were_shown() -> None:
     ends = [chunk.span.end for chunk in packed.chunks]
     assert [hit.chunk for hit in hits(corpus, packed.read, ends)] == list(packed.chunks)
     assert hits(corpus, packed.read)[0].chunk == corpus.chunk(1)
-    assert cut(corpus.chunk(1), 10_000) is not None
-    assert cut(corpus.chunk(1), corpus.chunk(1).span.end) == corpus.chunk(1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.command_line import Verb, verb
 
 from rag.components.selectors.neighbours import NeighboursSelector
+from rag.components.selectors.parents import ParentsSelector
 from rag.config.experiment import ad_hoc
 from rag.config.validation import check
 from rag.core.corpus import Corpus
@@ -23,6 +24,7 @@ from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_inputs import rankings_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import config_of, open_config
+from rag.pipeline.context_packing import passages
 from rag.pipeline.passage_fates import passage_fates
 from rag.pipeline.steps import select
 
@@ -81,6 +83,18 @@ def test_what_a_hit_brings_counts_at_its_rank(world: tuple[Corpus, Example, Rank
         relevant = any(2 * len(own & one) >= min(len(own), WIDTH) for own in gold for one in here)
         assert judged.relevant[0, rank - 1] == relevant
     assert judged.group_ranks[0].tolist() == found
+
+
+@given(st.integers(1, 12), st.integers(1, 60), st.permutations(range(12)))
+@settings(max_examples=60)
+def test_joined_chunks_are_read_without_their_overlaps(step: int, size: int, hits: list[int]) -> None:
+    """Against the lengths of the passages that a prompt shows."""
+    corpus = Corpus.of([Document("d", "x" * 12 * step)], [Span("d", at * step, min(at + 3, 12) * step) for at in range(12)])
+    ranked = ParentsSelector(size).select(Rankings.pack([[(hit, float(-rank)) for rank, hit in enumerate(hits)]]), corpus)
+    judged = judge(ranked, gold_table(corpus, [Example(Query("q", "?"), (Evidence((Span("d", 0, 1),)),))]))
+    for rank in range(1, int(judged.items[0]) + 1):
+        read = sum(len(passage.chunk(corpus).text) for passage in passages(ranked.first(rank), 0, corpus))
+        assert judged.chars_read[0, rank - 1] == read
 
 
 def test_documents_rank_by_their_first_chunk_whatever_hits_brought() -> None:

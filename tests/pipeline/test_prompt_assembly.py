@@ -68,11 +68,11 @@ def test_findings_number_contexts_as_they_are_read_and_name_those_that_are_not()
     reading = Reading(Shows(), Remembers(Recalled()), 5, screens={"strict": Strict()})
     rankings = Rankings.pack([[(place, float(-place)) for place in range(5)], [(2, 1.0)]])
     (first, second) = reading.screen([Query("a", "?"), Query("b", "?")], rankings, corpus)
-    assert [place for place, _ in first.kept] == [1, 2, 4]
+    assert [passage.positions for passage in first.kept] == [(1,), (2,), (4,)]
     assert [(one.action, one.context, one.passage) for one in first.findings] == [
         ("quarantine", 0, "d:0-1"),
         ("flag", 1, "d:1-2"),
         ("quarantine", 0, "d:3-4"),
         ("flag", 3, "d:4-5"),
     ]
-    assert ([place for place, _ in second.kept], second.findings) == ([2], ())
+    assert ([passage.positions for passage in second.kept], second.findings) == ([(2,)], ())

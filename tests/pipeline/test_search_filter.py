@@ -130,13 +130,14 @@ def sectioned(opened: Opened) -> Pipeline:
 
 
 def over(pipeline: Pipeline, corpus: Corpus) -> Pipeline:
+    from rag.components.analysers.words import WordAnalyser
     from rag.components.indexes.bm25 import Bm25Index
     from rag.components.indexes.faiss_flat import FaissFlatIndex
     from rag.pipeline.steps import embed_documents
 
-    vectors = embed_documents(pipeline.embedder, corpus.texts)
+    vectors, bm25 = embed_documents(pipeline.embedder, corpus.texts), Bm25Index(WordAnalyser())
     searchers = {
-        "bm25s": Bm25Index().open(Bm25Index().build(corpus.texts, None)),
+        "bm25s": bm25.open(bm25.build(corpus.texts, None)),
         "dense": FaissFlatIndex().open(FaissFlatIndex().build(corpus.texts, vectors)),
     }
     return replace(pipeline, corpus=corpus, searchers=searchers, reading=replace(pipeline.reading, k=50))

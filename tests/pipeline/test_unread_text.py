@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from rag.components.chunkers.fixed import FixedChunker
+from rag.components.passages.plain import PlainText
 from rag.core.errors import ConfigError
 from rag.core.records import Document
 from rag.pipeline import unread_text
@@ -49,17 +50,17 @@ def test_what_is_not_known_is_not_said() -> None:
     assert unread_text.unread(object(), TEXTS) is None
     assert unread_text.unread(Untold(3), TEXTS) is None
     assert unread_text.unread(Unseen(3), TEXTS) is None
-    assert unread_text.expected(object(), FixedChunker(100), []) is None
-    assert unread_text.expected(Unseen(3), FixedChunker(100), [Document("d", "one")]) is None
+    assert unread_text.expected(object(), FixedChunker(100), PlainText(), []) is None
+    assert unread_text.expected(Unseen(3), FixedChunker(100), PlainText(), [Document("d", "one")]) is None
     assert unread_text.unread(Words(3), []) == 0
 
 
 def test_of_a_small_corpus_the_share_is_expected_exactly() -> None:
     document = Document("d", "word " * 200)
     # Chunks of 100 characters are 20 words, of which 15 are read: the rest begins at character 75.
-    assert unread_text.expected(Words(15), FixedChunker(100, 0), [document]) == pytest.approx(0.25, abs=0.01)
-    assert unread_text.expected(Words(20), FixedChunker(100, 0), [document]) == 0
-    assert unread_text.expected(Words(None), FixedChunker(100, 0), [document]) == 0
+    assert unread_text.expected(Words(15), FixedChunker(100, 0), PlainText(), [document]) == pytest.approx(0.25, abs=0.01)
+    assert unread_text.expected(Words(20), FixedChunker(100, 0), PlainText(), [document]) == 0
+    assert unread_text.expected(Words(None), FixedChunker(100, 0), PlainText(), [document]) == 0
 
 
 def test_of_a_large_corpus_a_sample_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,12 +73,12 @@ def test_of_a_large_corpus_a_sample_is_looked_at(monkeypatch: pytest.MonkeyPatch
             return super().token_offsets(text)
 
     many = [Document(str(number), "word " * 200) for number in range(100)]
-    assert unread_text.expected(Noting(15), FixedChunker(100, 0), many) == pytest.approx(0.25, abs=0.01)
+    assert unread_text.expected(Noting(15), FixedChunker(100, 0), PlainText(), many) == pytest.approx(0.25, abs=0.01)
     assert 5_000 <= sum(looked) <= 10_000
     looked.clear()
-    assert unread_text.expected(Noting(15), FixedChunker(100, 0), [Document("d", "word " * 20_000)]) == pytest.approx(
-        0.25, abs=0.01
-    )
+    assert unread_text.expected(
+        Noting(15), FixedChunker(100, 0), PlainText(), [Document("d", "word " * 20_000)]
+    ) == pytest.approx(0.25, abs=0.01)
     assert 5_000 <= sum(looked) <= 10_000
 
 

@@ -23,10 +23,15 @@ def choices(group: str, but: tuple[str, ...] = ()) -> list[str]:
 
 def node(group: str, choice: str, **changes: Any) -> dict[str, Any]:
     """The node of a choice, without the key by which lists of choices name it."""
-    read: dict[str, Any] = yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))
+    read: dict[str, Any] = yaml.safe_load(_written(group, choice))
     values = read.get(choice, read)
     given = {name: GIVEN.get(value, value) if isinstance(value, str) else value for name, value in values.items()}
-    return with_choices(given | changes)
+    return with_choices(given | changes, language="english")
+
+
+def _written(group: str, choice: str) -> str:
+    """The file of a choice with the default language."""
+    return (CONF / group / f"{choice}.yaml").read_text("utf-8").replace("${language}", "english")
 
 
 def build(group: str, choice: str, **changes: Any) -> Any:

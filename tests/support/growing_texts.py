@@ -1,7 +1,9 @@
 """Functions whose time grows with a text (scan, reply check, citations, headings), and texts that are slow to search."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import yaml
@@ -27,6 +29,18 @@ HEADED = (
     "A\n",
     " \n",
     "<!--\n",
+)
+
+BLOCKS = (
+    *(
+        "| a | b |\n|--|--|\n| 1 | 2 |\n\n",
+        "| a | b |\n|--|\n| | |\n",
+        "Table 1. C\n\n| a |\n|--|\n",
+        "- a\n  - b\n",
+        "this:\n\n- x\n\n",
+    ),
+    *("# A\n## B\n", "1.1 Title\n\nText\n\n", "```\n# x\n", "> said\n\n— Ames\n\n", "see [^1].\n\n[^1]: n\n\n", "[^1]: n\n"),
+    *("word ", "x", "日本語。", "نص عربي. ", "\u2028a"),
 )
 
 
@@ -61,3 +75,19 @@ def growth(run: Run, piece: str, length: int, cost: Callable[[Run, str], float])
     short, long = (piece * (characters // len(piece)) for characters in (length // 4, length))
     run(short[:1000])
     return cost(run, long) / cost(run, short)
+
+
+def calls(run: Run, text: str) -> int:
+    """Functions that are called, of Python and of C."""
+    count = 0
+
+    def called(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(called)
+    try:
+        run(text)
+    finally:
+        sys.setprofile(None)
+    return count

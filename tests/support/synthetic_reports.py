@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 
+from rag.analysis.chunk_structure import SeenChunk
 from rag.reporting.html.view_model import (
     FAILED,
     LOST,
@@ -16,6 +17,7 @@ from rag.reporting.html.view_model import (
     Explorer,
     Factor,
     Gain,
+    GoldChunks,
     Heat,
     Listing,
     Material,
@@ -172,7 +174,10 @@ def explorer(ids: list[str], questions: int, width: int, random: np.random.Gener
     names = list(documents)
     asked = tuple(_question(number, names, documents, random) for number in range(questions))
     rankings = {
-        f"r{number}": _ranked(questions, names, documents, width, random) for number in range(max(1, len(ids) * 3 // 4))
+        f"r{number}": replace(
+            _ranked(questions, names, documents, width, random), gold=[_chunks(each, number) for each in asked]
+        )
+        for number in range(max(1, len(ids) * 3 // 4))
     }
     keys = list(rankings)
     shown = tuple(_shown(number, trial, questions, keys[number % len(keys)], asked, random) for number, trial in enumerate(ids))
@@ -204,6 +209,22 @@ def _ranked(questions: int, names: list[str], documents: dict[str, str], width: 
     ]
     found = random.integers(0, 12, (questions, 2)).tolist()
     return Ranked(passages, found)
+
+
+def _chunks(question: Question, number: int) -> list[GoldChunks]:
+    """Two chunks with each group of gold, which are found at the first rank in the first ranking."""
+    found = f"finds the gold at rank {number + 1}, {HOSTILE}"
+    return [
+        GoldChunks(
+            found,
+            doc,
+            (
+                (number + 1, SeenChunk(max(start - 20, 0), start + 30, ("<b>flag</b>",), (f"Above {HOSTILE}", ""), ())),
+                (0, SeenChunk(start + 30, end + 9, (), (f"Instead {HOSTILE}",) if number else (), ())),
+            ),
+        )
+        for (doc, start, end), *_ in question.gold
+    ]
 
 
 def _shown(

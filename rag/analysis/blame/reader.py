@@ -15,6 +15,7 @@ from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store.store import Store
+from rag.pipeline.context_packing import shown_chunks
 
 
 @dataclass
@@ -65,8 +66,10 @@ class Reader:
         """Flags of the groups that the contexts of a trial satisfy; None if nothing is generated."""
         if trial.ends.generate is None:
             return None
-        contexts = Rankings.pack(self.runner.obtain(trial.ends.generate).meta["read"])
-        return judge(contexts, self.gold(trial)).group_ranks > 0
+        read, corpus = self.runner.obtain(trial.ends.generate).meta, self.corpus(trial)
+        rows = [zip(firsts, ends, strict=True) for firsts, ends in zip(read["read"], read["ends"], strict=True)]
+        chunks = [{each: score for (first, score), end in row for each in shown_chunks(corpus, first, end)} for row in rows]
+        return judge(Rankings.pack([list(row.items()) for row in chunks]), self.gold(trial)).group_ranks > 0
 
     def stages(self, trial: PlannedTrial) -> Ints | None:
         """The number of the stage that lost each group of a trial; None if the trial cannot be traced."""

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from rag.analysis.dataset_health.findings import Finding
+from rag.components.analysers.words import WordAnalyser
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.indexes.bm25s import Bm25sIndex
-from rag.components.indexes.terms import Words
 from rag.core.records import Evidence, Example, spans_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import similar_pairs
@@ -36,7 +36,7 @@ Calibrated on the handbook: 4 of 207 questions with gold. Of Chroma's questions,
 24 of 276, of Cranfield's none of 225.
 """
 
-MEANING = Bm25sIndex(stopwords="en_plus").words
+MEANING = WordAnalyser(stopwords="english_plus")
 """Splits a text into words with a meaning: BM25's own list of stop words keeps `which`, `what` and `how`."""
 
 SIZE = 800
@@ -69,7 +69,7 @@ def give_aways(golden: Golden) -> tuple[Finding, ...]:
     """
     examples = golden.examples
     corpus = chunk(RecursiveChunker(size=SIZE), golden.documents)
-    index = Bm25sIndex()
+    index = Bm25sIndex(WordAnalyser())
     gold = _Gold(golden, MEANING, corpus.texts, [golden.documents[doc].doc_id for doc in corpus.doc.tolist()])
     rankings = index.open(index.build(corpus.texts, None)).search([example.query.text for example in examples], None, 100)
     judged = judge(rankings, gold_table(corpus, examples))
@@ -97,7 +97,7 @@ def _margin(groups: np.ndarray, relevant: np.ndarray, scores: np.ndarray) -> flo
 class _Gold:
     """The words of gold, and the weight of each word in this corpus."""
 
-    def __init__(self, golden: Golden, words: Words, chunks: Sequence[str], owners: Sequence[str]) -> None:
+    def __init__(self, golden: Golden, words: WordAnalyser, chunks: Sequence[str], owners: Sequence[str]) -> None:
         self.words = words
         self.texts = {document.doc_id: document.text for document in golden.documents}
         self.chunks: dict[str, list[frozenset[str]]] = {}

@@ -10,7 +10,6 @@ from rag.analysis.blame.corridor import ANSWER, STAGES, Steps
 from rag.analysis.blame.reader import Reader
 from rag.analysis.why.reopened_trial import ReopenedTrial, row_of
 from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
-from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Anchor, Answer, Evidence, Example, Reply, Sought, Span, document_of, spans_of
 from rag.execution.graph.stage_inputs import answers_of
@@ -165,17 +164,17 @@ class _Row:
         indexes = {name: self._ranking(key) for name, key in self.steps.indexes.items()}
         trace = Trace(self._sought(), indexes, fused, reranked, selected)
         corpus, k = self.reader.corpus(self.asked.trial), self.config["k"]
-        positions = [position for position, _ in selected.first(k).row(0)]
-        passages = zip(found_passages(corpus, trace, k), positions, strict=True)
-        return [dict(passage) | {"gold": _gold(corpus, position, self.groups)} for passage, position in passages]
+        passages = found_passages(corpus, trace, k)
+        spans = [Span(passage["doc_id"], passage["start"], passage["end"]) for passage in passages]
+        rows = zip(passages, spans, strict=True)
+        return [dict(passage) | {"gold": _gold(span, self.groups)} for passage, span in rows]
 
     def _ranking(self, key: str) -> Rankings:
         return self.reader.rankings(key).only(self.row)
 
 
-def _gold(corpus: Corpus, position: int, groups: Sequence[Evidence]) -> list[dict[str, int]]:
-    """The gold in a chunk: its group, from 0, and the characters [start, end) of the chunk's text."""
-    span = corpus.chunk(position).span
+def _gold(span: Span, groups: Sequence[Evidence]) -> list[dict[str, int]]:
+    """The gold in a passage: its group, from 0, and the characters [start, end) of the passage's text."""
     marks = []
     for group, evidence in enumerate(groups):
         for gold in evidence.alternatives:

@@ -20,6 +20,7 @@ class NumbersCheck(ReplyCheck):
     """
 
     name: ClassVar[str] = "numbers"
+    languages: ClassVar[tuple[str, ...]] = ("english",)
     question: bool = True
     words: bool = False
 

@@ -10,7 +10,8 @@ from rag.core.checks import check_number
 from rag.core.memo import Recent
 from rag.core.records import Finding, Query, Ranking, Vectors
 from rag.core.roles import Embedder, Scaled
-from rag.core.text.stems import Stems, check_language
+from rag.core.text.languages import check_language
+from rag.core.text.stems import Stems
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class OffTopicCheck:
     pleasantries: str = ""
     fillers: str = ""
     language: str = "english"
+    languages: Sequence[str] = ("english",)
     on_failure: str = "refuse"
 
     def __post_init__(self) -> None:

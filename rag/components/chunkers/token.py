@@ -11,6 +11,7 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Span
 from rag.core.roles import TokenOffsets
+from rag.core.text.languages import check_language
 from rag.core.text.sentences import Piece, blocks, is_heading, sentences, trimmed
 
 SENTENCE, LINE, PARAGRAPH = range(3)
@@ -26,7 +27,9 @@ class TokenChunker:
     are all tokens of the document that touch it. Only a single character of more than `max` tokens exceeds it.
     """
 
-    def __init__(self, embedder: object, target: int = 200, max: int = 256, overlap: int = 0) -> None:
+    def __init__(
+        self, embedder: object, target: int = 200, max: int = 256, overlap: int = 0, language: str = "english"
+    ) -> None:
         if not isinstance(embedder, TokenOffsets):
             raise ConfigError(
                 "chunker.embedder",
@@ -36,12 +39,13 @@ class TokenChunker:
         check_whole("chunker.target", target, 1)
         check_whole("chunker.max", max, target, hint=f"not less than target={target}")
         check_whole("chunker.overlap", overlap, 0, target - 1, f"less than target={target}")
-        self.embedder, self.target, self.max, self.overlap = embedder, target, max, overlap
+        check_language("chunker.language", language)
+        self.embedder, self.target, self.max, self.overlap, self.language = embedder, target, max, overlap, language
 
     def chunk(self, document: Document) -> list[Span]:
         """Chunks in reading order; the document is tokenised once."""
         text = document.text
-        outline = Outline.of(text, Tokens.of(self.embedder.token_offsets(text)), self.max)
+        outline = Outline.of(text, Tokens.of(self.embedder.token_offsets(text)), self.max, self.language)
         units = outline.units
         return [Span(document.doc_id, units[first][0], units[stop - 1][1]) for first, stop in self._packed(outline)]
 
@@ -114,9 +118,9 @@ class Outline:
     lines: list[int]
 
     @classmethod
-    def of(cls, text: str, tokens: Tokens, limit: int) -> "Outline":
+    def of(cls, text: str, tokens: Tokens, limit: int, language: str) -> "Outline":
         """Lay out a text in units that at most `limit` tokens touch."""
-        units, ranks = _ranked(text)
+        units, ranks = _ranked(text, language)
         first, after = tokens.touching(units)
         if np.any(after - first > limit):
             units, ranks = _shortened(text, units, ranks, tokens, limit)
@@ -126,14 +130,14 @@ class Outline:
         return cls(units, first.tolist(), after.tolist(), paragraphs.tolist(), lines.tolist())
 
 
-def _ranked(text: str) -> tuple[list[Piece], list[int]]:
+def _ranked(text: str, language: str) -> tuple[list[Piece], list[int]]:
     """The sentences of a text, and what ends with each; nothing ends with a heading, so that it stays with its text."""
     units: list[Piece] = []
     ranks: list[int] = []
     for block in blocks(text):
         if units and ranks[-1] == LINE and text.count("\n", units[-1][1], block[0]) > 1:
             ranks[-1] = PARAGRAPH
-        units.extend(sentences(text, block))
+        units.extend(sentences(text, block, language))
         ranks.extend([SENTENCE] * (len(units) - len(ranks)))
         ranks[-1] = SENTENCE if is_heading(text, block[0]) else LINE
     # The end of a text ends a paragraph, unless the text has no unit.

@@ -41,6 +41,7 @@ class MiniLmEmbedder:
     batch_size: int = 16
     parallel: ClassVar[bool] = True
     runtime: ClassVar[tuple[str, ...]] = ("device", "threads", "batch_size")
+    languages: ClassVar[tuple[str, ...]] = ("english",)
 
     def __post_init__(self) -> None:
         if self.threads is not None:

@@ -39,6 +39,7 @@ class StaticEmbedder:
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("cache",)
+    languages: ClassVar[tuple[str, ...]] = ("english",)
     dimensions: int = 256
     sif: float = 1e-4
     cache: str = ".rag/models"

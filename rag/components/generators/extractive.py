@@ -10,7 +10,8 @@ from rag.components.generators.statements import Statement, statements
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Chunk, Reply, Request
-from rag.core.text.stems import PART, Stems, check_language
+from rag.core.text.languages import check_language
+from rag.core.text.stems import PART, Stems
 
 EXACT = 2.0
 """The factor for a term with a digit: ids, dates and amounts are rarely shared by accident."""
@@ -70,6 +71,7 @@ class ExtractiveGenerator:
     language: str = "english"
     superseded: Sequence[str] = ()
     superseded_worth: float = 0.5
+    languages: Sequence[str] = ("english",)
 
     def __post_init__(self) -> None:
         check_whole("generator.sentences", self.sentences, 1)
@@ -134,14 +136,14 @@ class _Reader:
     """Reads the texts of one batch: a chunk that several questions found is cut and stemmed once."""
 
     def __init__(self, language: str, superseded: Sequence[str]) -> None:
-        self._stems = Stems(language)
+        self._language, self._stems = language, Stems(language)
         words = "|".join(map(re.escape, superseded))
         self._superseded = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) if words else None
         self._known: dict[Chunk, list[Quote]] = {}
 
     def quotes(self, chunk: Chunk) -> list[Quote]:
         if chunk not in self._known:
-            self._known[chunk] = [self._quote(statement) for statement in statements(chunk)]
+            self._known[chunk] = [self._quote(statement) for statement in statements(chunk, self._language)]
         return self._known[chunk]
 
     def weights(self, question: str, read: Sequence[frozenset[str]]) -> dict[str, float]:

@@ -26,7 +26,7 @@ class Statement:
     header: str = ""
 
 
-def statements(chunk: Chunk) -> list[Statement]:
+def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
     """The statements of a passage in reading order; headings and table headers are none.
 
     White space inside a statement becomes one blank.
@@ -38,7 +38,7 @@ def statements(chunk: Chunk) -> list[Statement]:
             header = ""
         elif not words.startswith("|"):
             header = ""
-            read.extend(Statement(part, path) for part in _split(ITEM.sub("", words)))
+            read.extend(Statement(part, path) for part in _split(ITEM.sub("", words), language))
         elif header:
             read.append(Statement(_cells(words), path, header))
         else:
@@ -73,9 +73,9 @@ def _cells(row: str) -> str:
     return " | ".join(cell.strip() for cell in row.strip("|").split("|"))
 
 
-def _split(paragraph: str) -> Iterator[str]:
+def _split(paragraph: str, language: str) -> Iterator[str]:
     first: int | None = None
-    for start, end in sentences(paragraph, (0, len(paragraph))):
+    for start, end in sentences(paragraph, (0, len(paragraph)), language):
         first = start if first is None else first
         if end == len(paragraph) or not TERM.fullmatch(paragraph, start, end):
             yield paragraph[first:end]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from rag.components.guards.encodings import decoded
 from rag.components.guards.off_topic_requests import StrangerRule
@@ -50,6 +50,8 @@ class ScanGuard:
     `quarantine` on the context is removed. At most `most` places per rule and context are read. `stranger` is a further rule,
     which finds requests off the topic of their text.
     """
+
+    languages: ClassVar[tuple[str, ...]] = ("english",)
 
     def __init__(
         self,

@@ -6,13 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from rag.components.indexes.terms import Postings, Words, WordSearcher
-from rag.core.checks import check_number, check_whole
+from rag.components.indexes.terms import Postings, WordSearcher
+from rag.core.checks import check_number
 from rag.core.records import Arrays, Vectors
+from rag.core.roles import Analyser
 
 
 class Bm25Index:
-    """BM25Okapi of rank_bm25 over plain lower-cased words, without stop words and stemming.
+    """BM25Okapi of rank_bm25 over the terms of an analyser.
 
     Its idf is log((N - n + 0.5) / (n + 0.5)); a term in more than half of the chunks gets `epsilon` times the mean idf
     instead, which can be negative. So a hit is a chunk with at least one term of the question, with any score.
@@ -20,23 +21,17 @@ class Bm25Index:
 
     uses_vectors: ClassVar[bool] = False
 
-    def __init__(self, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25, shortest: int = 1) -> None:
+    def __init__(self, analyser: Analyser, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25) -> None:
         check_number("index.bm25.k1", k1, 0, hint="0.9 to 2 is usual")
         check_number("index.bm25.b", b, 0, 1, "0 ignores the length, 1 normalises it fully")
         check_number("index.bm25.epsilon", epsilon, 0, hint="0.25 is usual")
-        check_whole("index.bm25.shortest", shortest, 1, hint="characters of the shortest word")
-        self.k1, self.b, self.epsilon, self.shortest = k1, b, epsilon, shortest
-
-    @property
-    def words(self) -> Words:
-        """The rule that cuts passages and questions into terms."""
-        return Words(self.shortest)
+        self.analyser, self.k1, self.b, self.epsilon = analyser, k1, b, epsilon
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
         """Score every (term, chunk) pair that occurs; `vectors` are not read."""
         from rank_bm25 import BM25Okapi
 
-        numbers, terms = self.words.number(texts)
+        numbers, terms = self.analyser.number(texts)
         if not terms:
             return Postings.none(len(texts)).arrays()
         model = BM25Okapi(numbers, k1=self.k1, b=self.b, epsilon=self.epsilon)
@@ -54,4 +49,4 @@ class Bm25Index:
 
     def open(self, arrays: Arrays) -> WordSearcher:
         """Make built arrays searchable; DataError for arrays that are not valid postings."""
-        return WordSearcher(self.words, Postings.of(arrays, "index.bm25"))
+        return WordSearcher(self.analyser, Postings.of(arrays, "index.bm25"))

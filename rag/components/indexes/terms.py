@@ -1,12 +1,8 @@
-"""The parts of every word index: texts are cut into terms, and postings of terms give rankings."""
+"""The parts of every word index: postings of the terms of texts give rankings."""
 
 import json
-import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,46 +11,10 @@ from numpy.typing import NDArray
 from rag.components.indexes.array_checks import array, ensure, numbers_of
 from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Arrays, Vectors
+from rag.core.roles import Analyser
 
 BLOCK = 1 << 23
 """The most scores that one search holds in memory at once."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """Lower-cased words of at least `shortest` characters (letters, digits, underscore), without `stopwords`, stemmed."""
-
-    shortest: int = 1
-    stopwords: frozenset[str] = frozenset()
-    stemmer: str | None = None
-
-    @cached_property
-    def _stemmer(self) -> Any:
-        from Stemmer import Stemmer
-
-        return Stemmer(self.stemmer)
-
-    @cached_property
-    def _find(self) -> re.Pattern[str]:
-        return re.compile(rf"\b\w{{{self.shortest},}}\b")
-
-    def stems(self, words: Sequence[str]) -> list[str]:
-        """The index term of each word, in order."""
-        return list(self._stemmer.stemWords(list(words))) if self.stemmer else list(words)
-
-    def terms(self, text: str) -> list[str]:
-        """The index terms of one text in reading order, repeats included."""
-        return self.stems([word for word in self._find.findall(text.lower()) if word not in self.stopwords])
-
-    def number(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
-        """The terms of every text as numbers, and the terms by their number, in the order in which they first occur."""
-        seen: defaultdict[str, int] = defaultdict(count().__next__)
-        found = [list(map(seen.__getitem__, self._find.findall(text.lower()))) for text in texts]
-        # Each different word is stemmed once, however often it occurs.
-        kept = [word for word in seen if word not in self.stopwords]
-        terms: defaultdict[str, int] = defaultdict(count().__next__)
-        number = {seen[word]: terms[stem] for word, stem in zip(kept, self.stems(kept), strict=True)}
-        return [[number[word] for word in words if word in number] for words in found], list(terms)
 
 
 @dataclass(frozen=True)
@@ -130,8 +90,8 @@ def _terms(written: NDArray[np.uint8], where: str) -> tuple[str, ...]:
 class WordSearcher:
     """Finds the chunks that share at least one term with a question."""
 
-    def __init__(self, words: Words, postings: Postings) -> None:
-        self.words, self.postings = words, postings
+    def __init__(self, analyser: Analyser, postings: Postings) -> None:
+        self.analyser, self.postings = analyser, postings
         self.numbers = {term: number for number, term in enumerate(postings.terms)}
 
     @property
@@ -150,7 +110,7 @@ class WordSearcher:
     def _block(self, texts: Sequence[str], depth: int, allowed: Allowed | None) -> Rankings:
         scores = np.full((len(texts), self.postings.size), -np.inf)
         for row, text in zip(scores, texts, strict=True):
-            self.postings.add([self.numbers[term] for term in self.words.terms(text) if term in self.numbers], row)
+            self.postings.add([self.numbers[term] for term in self.analyser.terms(text, self.numbers)], row)
         if allowed is not None:
             scores[:, ~allowed] = -np.inf
         return Rankings.top(scores, depth)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class LocalJudge(ClaimJudge):
     has support 1. Vectors are compared with at most `most` sentences. `fitted_on` maps the sha256 of each file of labels behind
     the weights to the weights fitted to the other files: a card on these labels uses those. The question is not used for
     claims. `relevance` are the log-odds of the relevance of a text to a question (`rag.components.judges.relevance`), and a
-    bias. For English.
+    bias.
     """
 
     encoder: TokenEncoder
@@ -52,6 +53,7 @@ class LocalJudge(ClaimJudge):
     relevance: Weights
     most: int = 32
     fitted_on: Mapping[str, Weights] = field(default_factory=dict)
+    languages: ClassVar[tuple[str, ...]] = ("english",)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -40,6 +40,7 @@ class NliJudge(ClaimJudge):
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
+    languages: ClassVar[tuple[str, ...]] = ("english",)
     model: str
     relevance: str
     revision: str | None = None

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from rag.core.records import Turn
+from rag.core.text.languages import stemmer, stop_words
 from rag.core.text.sentences import blocks, sentences
 from rag.core.text.tokens import count
 
@@ -36,9 +37,9 @@ def exchanges(history: Sequence[Turn]) -> list[Exchange]:
     return [tuple(part) for part in parts]
 
 
-def pieces(text: str) -> list[str]:
+def pieces(text: str, language: str) -> list[str]:
     """The sentences of a text, each on one line."""
-    return [" ".join(text[start:end].split()) for block in blocks(text) for start, end in sentences(text, block)]
+    return [" ".join(text[start:end].split()) for block in blocks(text) for start, end in sentences(text, block, language)]
 
 
 def fitting(lines: Sequence[str], worth: Sequence[float], tokens: int) -> list[str]:
@@ -52,41 +53,38 @@ def fitting(lines: Sequence[str], worth: Sequence[float], tokens: int) -> list[s
     return [lines[place] for place in sorted(chosen)]
 
 
-def read_statement(text: str, stemmer: str) -> Statement:
+def read_statement(text: str, language: str) -> Statement:
     """The content of a text; numbers and names are values and no part of the topic."""
-    stems, values = set(), set()
+    words, values, stop = set(), set(), _stop_words(language)
     for word in WORD.finditer(text):
-        normalised = _normalised(word[0])
-        if is_value(text, word):
+        normalised = _normalised(word[0], stop)
+        if is_value(text, word, stop):
             values.add(normalised)
-        elif len(normalised) > 1 and normalised not in _stop_words():
-            stems.add(normalised)
-    return Statement(frozenset(_stemmer(stemmer).stemWords(sorted(stems))), frozenset(values), text.rstrip().endswith("?"))
+        elif len(normalised) > 1 and normalised not in stop:
+            words.add(normalised)
+    stem = _stemmer(language)
+    stems = stem.stemWords(sorted(words)) if stem else words
+    return Statement(frozenset(stems), frozenset(values), text.rstrip().endswith("?"))
 
 
-def is_value(text: str, word: re.Match[str]) -> bool:
+def is_value(text: str, word: re.Match[str], stop: frozenset[str]) -> bool:
     """True for a word with a digit, or with a capital inside a sentence."""
     if any(letter.isdigit() for letter in word[0]):
         return True
     first = word.start() == 0 or SENTENCE_ENDS.search(text[: word.start()])
-    return word[0][0].isupper() and not first and _normalised(word[0]) not in _stop_words()
+    return word[0][0].isupper() and not first and _normalised(word[0], stop) not in stop
 
 
-def _normalised(word: str) -> str:
+def _normalised(word: str, stop: frozenset[str]) -> str:
     """The word in lower case without a possessive ending: Holm's and Holm are one name."""
     normalised = word.lower().replace("’", "'")
-    return normalised if normalised in _stop_words() else normalised.removesuffix("'s")
+    return normalised if normalised in stop else normalised.removesuffix("'s")
 
 
 @lru_cache(maxsize=8)
-def _stemmer(name: str) -> Any:
-    from Stemmer import Stemmer
-
-    return Stemmer(name)
+def _stemmer(language: str) -> Any:
+    return stemmer(language)
 
 
-@lru_cache(maxsize=1)
-def _stop_words() -> frozenset[str]:
-    from bm25s.stopwords import STOPWORDS_EN_PLUS
-
-    return frozenset(STOPWORDS_EN_PLUS)
+def _stop_words(language: str) -> frozenset[str]:
+    return stop_words("english_plus" if language == "english" else language)

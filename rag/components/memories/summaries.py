@@ -9,6 +9,7 @@ from rag.components.memories.statements import fitting, pieces, read_statement
 from rag.core.models.chat import Given, ask, spent
 from rag.core.records import Message, Query, Request, Turn
 from rag.core.roles import Generator, fingerprint
+from rag.core.text.languages import check_language
 from rag.core.text.templates import check_template, fill
 from rag.core.text.tokens import borders
 
@@ -51,23 +52,26 @@ class PickedSentences:
     that no later sentence repeats, up to 3.
     """
 
-    stemmer: str = "english"
+    language: str = "english"
     turn_format: str = "{role}: {text}"
 
     def __post_init__(self) -> None:
         check_template("memory.turn_format", self.turn_format, ("text",))
+        check_language("memory.language", self.language)
 
     def summarise(self, olders: Sequence[Older], tokens: int) -> list[Summary]:
         """The most important sentences of each old summary and its turns."""
         return [Summary(self._picked(older, tokens)) for older in olders]
 
     def _picked(self, older: Older, tokens: int) -> str:
-        new = [turn_line(self.turn_format, turn.role, piece) for turn in older.turns for piece in pieces(turn.text)]
+        new = [
+            turn_line(self.turn_format, turn.role, piece) for turn in older.turns for piece in pieces(turn.text, self.language)
+        ]
         lines = list(dict.fromkeys([*filter(None, older.summary.splitlines()), *new]))
         return "\n".join(fitting(lines, self._worth(lines), tokens)) or truncate("\n".join(lines), tokens)
 
     def _worth(self, lines: Sequence[str]) -> list[float]:
-        contents = [read_statement(line, self.stemmer) for line in lines]
+        contents = [read_statement(line, self.language) for line in lines]
         shared = Counter(stem for content in contents for stem in content.stems)
         worth = []
         for place, content in enumerate(contents):
@@ -90,7 +94,7 @@ class ModelSummary:
     prompt: str
     turn_format: str = "{role}: {text}"
     nothing: str = "(none)"
-    stemmer: str = "english"
+    language: str = "english"
     costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -99,7 +103,7 @@ class ModelSummary:
 
     @property
     def _fallback(self) -> PickedSentences:
-        return PickedSentences(self.stemmer, self.turn_format)
+        return PickedSentences(self.language, self.turn_format)
 
     def fingerprint(self) -> str:
         """The fingerprint of the generator."""

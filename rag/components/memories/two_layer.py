@@ -15,7 +15,7 @@ from rag.components.memories.summaries import turn_line
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Query, Recalled, Turn
-from rag.core.text.stems import check_language
+from rag.core.text.languages import check_language
 from rag.core.text.templates import check_template
 
 VALUES = 3
@@ -47,7 +47,8 @@ class TwoLayerMemory:
     least: float = 0.15
     overlap: float = 0.5
     signals: Sequence[str] = ()
-    stemmer: str = "english"
+    language: str = "english"
+    languages: Sequence[str] = ("english",)
     turn_format: str = "- {role}: {text}"
 
     def __post_init__(self) -> None:
@@ -63,7 +64,7 @@ class TwoLayerMemory:
         if not 0 < self.overlap <= 1:
             raise ConfigError("memory.overlap", f"is {self.overlap}", "a number above 0, at most 1")
         check_template("memory.turn_format", self.turn_format, ("text",))
-        check_language("memory.stemmer", self.stemmer)
+        check_language("memory.language", self.language)
 
     def recall(self, queries: Sequence[Query]) -> list[Recalled]:
         """The last turns; the summary is the rule and the older messages."""
@@ -79,8 +80,8 @@ class TwoLayerMemory:
     def _scored(self, query: Query, older: Sequence[Turn], last: Sequence[Turn]) -> tuple[list[str], list[float]]:
         """The older messages that may be shown, cut by their scores, and these scores; in the order of the history."""
         turns = (*older, *last)
-        contents = [read_statement(turn.text, self.stemmer) for turn in turns]
-        asked = read_statement(query.text, self.stemmer)
+        contents = [read_statement(turn.text, self.language) for turn in turns]
+        asked = read_statement(query.text, self.language)
         now = frozenset[str]().union(*(content.stems | content.values for content in (asked, *contents[len(older) :])))
         lines, scores = [], []
         for place, turn in enumerate(older):
@@ -117,7 +118,7 @@ class TwoLayerMemory:
 
     def _cut(self, text: str, score: float, now: frozenset[str]) -> str:
         """A whole message, or its best sentences in their order, by its score."""
-        parts = pieces(text)
+        parts = pieces(text, self.language)
         if score >= self.whole or len(parts) < 2:
             return text
         worth = [self._worth(part, now) for part in parts]
@@ -126,5 +127,5 @@ class TwoLayerMemory:
         return " ".join(parts[place] for place in sorted(best))
 
     def _worth(self, part: str, now: frozenset[str]) -> int:
-        content = read_statement(part, self.stemmer)
+        content = read_statement(part, self.language)
         return len((content.stems | content.values) & now) + len(content.values)

@@ -4,6 +4,7 @@ from collections import Counter
 
 from rag.components.metrics.squad import normalised
 from rag.core.records import Answer, Example
+from rag.core.text.languages import check_language
 
 
 class TokenRecall:
@@ -12,10 +13,16 @@ class TokenRecall:
     Unlike F1 it does not reward brevity: a long sentence that contains the answer scores 1.
     """
 
+    def __init__(self, language: str = "english") -> None:
+        check_language("metric.token_recall.language", language)
+        self.language = language
+
     def measure(self, example: Example, answer: Answer) -> float:
         """A value in [0, 1]; NaN without a reference answer, as for unanswerable questions."""
-        given = Counter(normalised(answer.reply.text).split())
-        return max((_recall(given, normalised(wanted).split()) for wanted in example.answers), default=float("nan"))
+        given = Counter(normalised(answer.reply.text, self.language).split())
+        return max(
+            (_recall(given, normalised(wanted, self.language).split()) for wanted in example.answers), default=float("nan")
+        )
 
 
 def _recall(given: Counter[str], wanted: list[str]) -> float:

@@ -33,6 +33,7 @@ PLACEHOLDERS = (*HOMES, *OPTIONAL, *WORDS)
 
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "context_format": ("number", "text"),
+    "figure_format": ("text",),
     "pinned_format": ("name", "text"),
     "summary_format": ("summary",),
     "turn_format": ("speaker", "text"),
@@ -64,6 +65,7 @@ class SectionPrompt:
     `context_format` is the layout of a source: {number}, {text} and optionally {document} (its doc_id), {title} (the first
     heading of the document, or its file name), {section} (the headings above the passage, outermost first), {page}, and the
     metadata {date}, {status} and those that `metadata` names. What a document does not have is an empty text.
+    `figure_format` is the layout of the parts of a {text} that a model wrote about figures.
 
     `reasoning` names one of `strategies`. A strategy that names {announcement} asks for reasoning first: the answer begins
     after these words. ConfigError for a placeholder that is unknown or missing, or that would show contexts twice.
@@ -88,6 +90,7 @@ class SectionPrompt:
     section_separator: str = "\n\n"
     context_separator: str = "\n\n"
     context_format: str = "[{number}] {text}"
+    figure_format: str = "{text}"
     no_contexts: str = ""
     pinned_format: str = "{name}\n{text}"
     summary_format: str = "{summary}"
@@ -139,7 +142,15 @@ class SectionPrompt:
         known = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}
         section, page = source.section or self.nothing, str(source.page or "")
         labels = known | {"document": source.document, "title": source.title, "section": section, "page": page}
-        return {name: _label(text) for name, text in labels.items()} | {"number": str(number), "text": source.text}
+        return {name: _label(text) for name, text in labels.items()} | {"number": str(number), "text": self._text(source)}
+
+    def _text(self, source: Source) -> str:
+        """The text of a source, its descriptions of figures in `figure_format`."""
+        pieces, at = list[str](), 0
+        for start, end in source.figures:
+            pieces += [source.text[at:start], fill(self.figure_format, {"text": source.text[start:end]})]
+            at = end
+        return "".join([*pieces, source.text[at:]])
 
     @cached_property
     def _parts(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from rag.components.queries.words import Language, Term, language
 from rag.core.checks import check_number, check_whole
 from rag.core.records import Query, Sought, Turn
-from rag.core.text.stems import check_language
+from rag.core.text.languages import check_language
 
 
 @dataclass
@@ -34,7 +34,7 @@ class CarryOver:
     light: str
     hints: str
     openers: Sequence[str] = ()
-    stemmer: str = "english"
+    language: str = "english"
     short: int = 2
     enough: int = 2
     most: int = 6
@@ -44,9 +44,10 @@ class CarryOver:
     named: float = 1.5
     leaning: float = 0.5
     answers: float = 0.0
+    languages: Sequence[str] = ("english",)
 
     def __post_init__(self) -> None:
-        check_language("queries.stemmer", self.stemmer)
+        check_language("queries.language", self.language)
         for name in ("share", "decay", "switch", "leaning"):
             check_number(f"queries.{name}", getattr(self, name), 0, 1)
         for name in ("named", "answers"):
@@ -57,7 +58,7 @@ class CarryOver:
     @cached_property
     def words(self) -> Language:
         """The words of the language that the rules use."""
-        return language(self.light, self.hints, self.openers, self.stemmer)
+        return language(self.light, self.hints, self.openers, self.language)
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
         """Dependent questions with the terms of their topic, others as typed."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from rag.core.text.languages import stemmer
+
 WORD = re.compile(r"[^\W_]+(?:[-.’'/][^\W_]+)*")
 """Words, including compounds: K-212, don't, and/or."""
 
@@ -37,9 +39,7 @@ class Language:
 
     @cached_property
     def _stemmer(self) -> Any:
-        from Stemmer import Stemmer
-
-        return Stemmer(self.stemmer)
+        return stemmer(self.stemmer)
 
     def runs(self, text: str) -> list[list[Term]]:
         """The terms of a text, adjacent ones grouped."""
@@ -79,8 +79,9 @@ class Language:
         return len(word) < 2 or _normalised(word) in self.light
 
     def _term(self, text: str, word: re.Match[str]) -> Term:
-        written = POSSESSIVE.sub("", word[0])
-        return Term(written, self._stemmer.stemWord(_normalised(word[0])), _is_name(text, word))
+        written, stem = POSSESSIVE.sub("", word[0]), _normalised(word[0])
+        stem = self._stemmer.stemWord(stem) if self._stemmer else stem
+        return Term(written, stem, _is_name(text, word))
 
 
 def language(light: str, hints: str, openers: Sequence[str], stemmer: str) -> Language:

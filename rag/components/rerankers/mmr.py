@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rag.core.checks import check_number
+from rag.core.diversity import picked_at
 from rag.core.numbers import unit_rows
-from rag.core.rankings import DIGITS
 from rag.core.roles import Embedder, fingerprint
 
 
@@ -49,21 +46,3 @@ class MmrReranker:
         return [
             picked_at(rows @ query, rows @ rows.T, self.relevance_weight) for query, rows in zip(questions, chosen, strict=True)
         ]
-
-
-def picked_at(relevance: NDArray[np.floating], similarity: NDArray[np.floating], weight: float) -> list[float]:
-    """The marginal relevance of each candidate when it is picked.
-
-    `relevance` has shape (candidates,), `similarity` (candidates, candidates). Values are rounded as in rankings before
-    they are compared, so that the first of equal candidates is picked on every machine.
-    """
-    values = np.zeros(len(relevance))
-    redundancy = np.zeros(len(relevance))
-    open_ = np.ones(len(relevance), dtype=bool)
-    for _ in range(len(relevance)):
-        marginal = np.round(weight * relevance.astype(np.float64) - (1 - weight) * redundancy, DIGITS)
-        pick = int(np.where(open_, marginal, -np.inf).argmax())
-        values[pick] = marginal[pick]
-        open_[pick] = False
-        redundancy = np.maximum(redundancy, similarity[pick])
-    return [float(value) for value in values]

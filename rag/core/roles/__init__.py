@@ -11,6 +11,8 @@ Class attributes that a component may set, False or empty by default:
 - `parallel = True`: an Embedder that several threads may call at once; a server then does.
 - `runtime = ("device", "batch_size")` names parameters of the constructor that change no result, such as devices, batch sizes,
   cache folders and time-outs. The `runtime` block of a config takes these and no others. No key and no bundle holds them.
+- `languages = ("english",)`: the languages of its rules, lists of words or weights; empty for any. A plan and the conclusion of
+  a sweep name the components that do not know the `language` of the wiring.
 
 A Loader may keep in `skipped` the files that `load` did not read (`rag.documents.file_tree.Skipped`).
 """
@@ -33,6 +35,7 @@ from rag.core.roles.answering import (
     StoredReplies,
 )
 from rag.core.roles.retrieving import (
+    Analyser,
     ChecksIndexes,
     Chunker,
     Embedder,
@@ -43,6 +46,7 @@ from rag.core.roles.retrieving import (
     Loader,
     NoiseFilter,
     Parser,
+    PassageText,
     Questions,
     Redactor,
     Reranker,
@@ -58,6 +62,7 @@ ROLES: Mapping[str, type] = {
     "loader": Loader,
     "dataset": Questions,
     "chunker": Chunker,
+    "passage": PassageText,
     "embedder": Embedder,
     "index": Index,
     "fusion": Fusion,
@@ -73,6 +78,9 @@ ROLES: Mapping[str, type] = {
 LOADER_PARTS: Mapping[str, type] = {"parser": Parser, "redactor": Redactor, "ingest": IngestionRules, "noise": NoiseFilter}
 """Config groups whose choices are parts of a loader → the Protocol of their choices."""
 
+INDEX_PARTS: Mapping[str, type] = {"analyser": Analyser}
+"""Config groups whose choices are parts of an index → the Protocol of their choices."""
+
 SEVERAL: Mapping[str, tuple[type, ...]] = {
     "metric": (RankingMetric, AnswerMetric, AssessedMetric),
     "selector": (Selector,),
@@ -84,7 +92,7 @@ SEVERAL: Mapping[str, tuple[type, ...]] = {
 
 def protocols(role: str) -> tuple[type, ...]:
     """The Protocols of a config group: a choice fits one or more."""
-    return SEVERAL.get(role) or (ROLES.get(role) or LOADER_PARTS[role],)
+    return SEVERAL.get(role) or ({**ROLES, **LOADER_PARTS, **INDEX_PARTS}[role],)
 
 
 def has_methods(component: type, protocol: type) -> bool:
@@ -107,6 +115,11 @@ def is_costly(component: object) -> bool:
 def fingerprint(component: object) -> str:
     """The model of a component, empty if there is none."""
     return str(component.fingerprint()) if isinstance(component, Fingerprinted) else ""
+
+
+def languages_of(component: object) -> tuple[str, ...]:
+    """The languages that a component knows; empty if it knows any."""
+    return tuple(getattr(component, "languages", ()))
 
 
 def runtime_names(component: type) -> tuple[str, ...]:

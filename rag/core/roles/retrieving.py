@@ -1,6 +1,6 @@
 """The Protocols of retrieval: from documents to a ranking of chunks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.corpus import Corpus
@@ -95,6 +95,19 @@ class Chunker(Protocol):
 
 
 @runtime_checkable
+class PassageText(Protocol):
+    """Writes what indexes, embedder and reranker read for a chunk; prompts and citations quote the chunk itself.
+
+    One that asks a model may have `written(corpus)`, too: by position the text, the reason if the model was of no help (else
+    an empty text), and `rag.core.assessments.Spent`.
+    """
+
+    def texts(self, corpus: Corpus) -> Sequence[str]:
+        """One text per chunk, by position, with all words of the chunk."""
+        ...
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """Turns texts into vectors. The pipeline normalises them to length 1 and checks them for NaN."""
 
@@ -134,6 +147,19 @@ class Scaled(Protocol):
 
     def unrelated(self) -> float:
         """The cosine below which a question and a passage are not related."""
+        ...
+
+
+@runtime_checkable
+class Analyser(Protocol):
+    """Cuts texts into the terms of a word index."""
+
+    def number(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+        """The terms of every text of an index as numbers, repeats included, and the terms by their number."""
+        ...
+
+    def terms(self, text: str, known: Container[str] | None = None) -> list[str]:
+        """The terms of a question to an index with the terms `known`, repeats included; without `known` all terms of a text."""
         ...
 
 
@@ -196,8 +222,11 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Selector(Protocol):
-    """Drops hits or adds their neighbours. A trial may have a list of them; each gets the rankings of the one before it."""
+    """Drops hits, orders them, or adds chunks to them. A trial may have a list; each gets the rankings of the one before it.
+
+    A class says `reorders = True` or `widens = True`; one that orders comes before those that add chunks.
+    """
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
-        """Fewer hits (`Rankings.where`), or all hits and neighbours with the rank and the score of their hit."""
+        """Fewer hits (`Rankings.where`), all with new scores (`rescored`), or chunks added to them (`widened`)."""
         ...

@@ -32,7 +32,7 @@ class Judgements:
     chars_seen: NDArray[np.int64]
     """[n, D]: different characters in the items up to a rank."""
     chars_read: NDArray[np.int64]
-    """[n, D]: characters in the items up to a rank; those that overlapping chunks repeat count again."""
+    """[n, D]: characters in the items up to a rank; those that overlapping passages repeat count again."""
     gold_chars: NDArray[np.int64]
     """[n]: all gold characters of a question, 0 if its gold is not characters."""
     items: NDArray[np.int64]

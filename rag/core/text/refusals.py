@@ -1,6 +1,7 @@
 """The claims of a text, and whether it declines to answer: claims are sentences but questions, headings and refusals.
 
-The patterns are English; a refusal in another language is recognised by the sentence that the prompt asks for (`refused`).
+The patterns are English, German, French and Spanish; a refusal in another language is recognised by the sentence that the
+prompt asks for (`refused`).
 """
 
 import re
@@ -29,8 +30,20 @@ REFUSALS = (
     rf"\bno (?:mention|answer)\b.{{0,200}} in (?:any of )?(?:the|these) (?:given |provided |supplied )?{READ}\b",
     rf"\b(?:i|we) {NOT} have (?:any |enough |sufficient |specific |the )*(?:information|details|data)\b",
     r"\b(?:no|not enough|insufficient) (?:relevant )?information\b",
+    r"\b(?:ich|wir) (?:weiß|weiss|wissen) (?:das |es )?(?:leider )?nicht\b",
+    r"\b(?:kann|können|konnten?|lässt sich)\b.{0,80}\bnicht (?:beantwort|find|gefunden|sagen|bestimm|bestätig|entnehm)",
+    r"\b(?:keine|nicht genügend|nicht genug|zu wenige?) (?:\w+en )?(?:informationen|angaben|hinweise)\b",
+    r"\b(?:kontext|dokument|quelle|text|passage|abschnitt|auszug|auszüge)\w{0,3}\b.{0,60}\b"
+    r"nicht (?:erwähnt|enthalten|angegeben|genannt|beschrieben)\b",
+    r"\b(?:je|nous) ne (?:le )?(?:sais|savons|peux|pouvons|trouve|trouvons) pas\b",
+    r"\b(?:pas assez|pas suffisamment|aucune|pas) (?:d['’]|de )?informations?\b",
+    r"\bn['’](?:est|sont) pas (?:mentionn|indiqu|précis|trouv)ée?s?\b.{0,60}\b(?:contexte|document|texte|passage|extrait)",
+    r"\bno (?:lo )?(?:sé|sabemos)\b",
+    r"\bno (?:puedo|podemos|se puede) (?:responder|contestar|encontrar|decir|determinar|confirmar)\b",
+    r"\bno hay (?:suficiente )?información\b",
+    r"\bno se (?:menciona|indica|especifica|encuentra)n?\b.{0,60}\b(?:contexto|documento|texto|pasaje|fuente)",
 )
-"""English sentences that decline to answer."""
+"""Sentences that decline to answer."""
 WORDS = re.compile(r"\w+(?:['’]\w+)*")
 
 

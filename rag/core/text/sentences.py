@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from rag.core.headings import FENCED
+from rag.core.text.abbreviations import Abbreviations, abbreviations
 
 Piece = tuple[int, int]
 """The characters [start, end) of a text."""
@@ -30,10 +31,7 @@ INITIALS = re.compile(r"(?:[^\W\d_]\.)*(?!I\Z)[^\W\d_]|Ph\.D|al|Jr|Inc|Ltd|Co")
 UNIT = re.compile(r"\d\s?[a-z]\Z")
 """`4.5 m`: not an initial."""
 
-NEVER_LAST = re.compile(r"(?i:mr|mrs|ms|dr|prof|st|mt|sgt|capt|lt|col|gen|gov|sen|rep|rev|hon|e\.g|i\.e|cf|vs|viz)")
-BEFORE_NUMBERS = re.compile(
-    r"(?i:nos?|pp?|vol|figs?|eq|art|sec|ch|app|ca|approx|ext|tel|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
-)
+ORDINAL = re.compile(r"\d{1,2}")
 STARTERS = re.compile(
     r"(?i:the|this|that|these|those|it|he|she|we|they|you|his|her|its|our|their|there|in|on|at|by|from|if|when|while|as|for|but|"
     r"and|or|so|an|no|not|all|some|after|before|since|what|who|how|why|which|both|each|however)"
@@ -59,13 +57,13 @@ def is_heading(text: str, start: int) -> bool:
     return HEADING.match(text, start) is not None
 
 
-def sentences(text: str, block: Piece) -> Iterator[Piece]:
-    """The sentences of a block, without white space at their edges."""
+def sentences(text: str, block: Piece, language: str = "english") -> Iterator[Piece]:
+    """The sentences of a block, without white space at their edges; `language` says which abbreviations there are."""
     start, stop = block
-    begun = start
+    begun, known = start, abbreviations(language)
     for mark in END.finditer(text, start, stop):
         following = NEXT.match(text, mark.end(), stop)
-        if following and _ends(text, start, mark, following[2]):
+        if following and _ends(text, start, mark, following[2], known):
             yield begun, mark.end()
             begun = following.start(1)
     if begun < stop:
@@ -83,20 +81,24 @@ def _matches(pattern: re.Pattern[str], text: str, start: int, stop: int) -> Iter
         yield match.start(), match.start() + len(match[0].rstrip())
 
 
-def _ends(text: str, start: int, mark: re.Match[str], following: str) -> bool:
+def _ends(text: str, start: int, mark: re.Match[str], following: str, known: Abbreviations) -> bool:
     """True if a sentence of the block that begins at `start` ends with `mark`; `following` is the next word."""
     dot, marks = mark.start(), mark[0]
     if marks[0] in "。！？":
         return True
     if following[:1].islower() or (dot - start <= 12 and NUMBERING.fullmatch(text, start, dot)):
         return False
-    return not marks.startswith(".") or marks.startswith("..") or not _abbreviated(text, max(start, dot - 12), dot, following)
+    if not marks.startswith(".") or marks.startswith(".."):
+        return True
+    return not _abbreviated(text, max(start, dot - 12), dot, following, known)
 
 
-def _abbreviated(text: str, start: int, dot: int, following: str) -> bool:
+def _abbreviated(text: str, start: int, dot: int, following: str, known: Abbreviations) -> bool:
     """True if the word before the full stop at `dot` is an abbreviation; `following` is the next word."""
     last = LAST.search(text, start, dot)
     word = last[0] if last else ""
-    if NEVER_LAST.fullmatch(word) or (following[:1].isdigit() and BEFORE_NUMBERS.fullmatch(word)):
+    if known.never_last.fullmatch(word) or (following[:1].isdigit() and known.before_numbers.fullmatch(word)):
+        return True
+    if known.ordinals and ORDINAL.fullmatch(word):
         return True
     return bool(INITIALS.fullmatch(word)) and not UNIT.search(text, start, dot) and not STARTERS.fullmatch(following)

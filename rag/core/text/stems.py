@@ -4,9 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
-import Stemmer
-
-from rag.core.checks import check_choice
+from rag.core.text.languages import stemmer, stop_words
 
 WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
 PART = re.compile(r"[^\W_]+")
@@ -21,11 +19,11 @@ STOP = frozenset(WORDS_WITHOUT_MEANING.split())
 
 
 class Stems:
-    """A Snowball stemmer and stop words, which only English has; every thread needs its own."""
+    """The stemmer and the stop words of a language; every thread needs its own."""
 
     def __init__(self, language: str = "english") -> None:
-        self._stemmer = Stemmer.Stemmer(language)
-        self._stop = STOP if language == "english" else frozenset[str]()
+        self._stemmer = stemmer(language)
+        self._stop = STOP if language == "english" else stop_words(language)
 
     def terms(self, text: str) -> list[str]:
         """The words that are not stop words; a compound such as `F-12` counts as a whole and in its parts."""
@@ -34,13 +32,9 @@ class Stems:
 
     def stems(self, terms: Sequence[str]) -> list[str]:
         """The stem of each word, in lower case."""
-        return cast(list[str], self._stemmer.stemWords([term.lower() for term in terms]))
+        words = [term.lower() for term in terms]
+        return cast(list[str], self._stemmer.stemWords(words)) if self._stemmer else words
 
     def of(self, text: str) -> frozenset[str]:
         """The stems of a text."""
         return frozenset(self.stems(self.terms(text)))
-
-
-def check_language(where: str, language: str) -> None:
-    """ConfigError for a language without a Snowball stemmer."""
-    check_choice(where, language, Stemmer.algorithms())

@@ -45,21 +45,24 @@ class Forecast:
     store: Store
     _asked: set[str] = field(default_factory=set)
     _replies: dict[str, int] = field(default_factory=dict)
-    _passages: dict[str, float] = field(default_factory=dict)
+    _passages: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def of(self, stage: Stage, golden: Golden) -> Outlook:
-        """The spending of a stage: one request per question, and for judges one per answer and part."""
+        """The spending of a stage: one request per question or chunk, and for judges one per answer and part."""
         times, k, questions, fresh = 1, int(stage.values.get("k", 0)), len(golden.examples), self.fresh(stage, golden)
         if stage.name == "assess":
             times, k = len(stage.values["needs"]), JUDGED
         elif stage.name == "latency":
             questions, times = min(questions, int(stage.values["latency"])), TWICE
+        elif stage.name == "passage":
+            size, count = self._passage(stage.inputs["corpus"])
+            questions = fresh = count or round(golden.characters / CHARACTERS / size)
         elif stage.name not in ("rewrite", "generate", "converse"):
             return Outlook()  # A check repeats a request only where it fails.
         total = Outlook()
         for role, node in stage.nodes.items():
-            for component in spenders(self.graph.components, node, role):
-                prompt = PASSAGE + (self._read(stage, golden, k) if role in ("generator", "judge") else 0)
+            for component in spenders(self.graph.components.without_inner, node, role):
+                prompt = PASSAGE + (self._read(stage, golden, k) if role in ("generator", "judge", "passage") else 0)
                 likely = component.spending(min(questions, fresh) * times, prompt, self._reply(component))
                 total += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
         return total
@@ -83,19 +86,26 @@ class Forecast:
 
     def _read(self, stage: Stage, golden: Golden, k: int) -> int:
         """Tokens of the passages and pinned documents of a prompt."""
+        if stage.name == "passage":  # Each chunk is read with its document.
+            lengths = [len(document.text) for document in golden.documents]
+            mean = round(sum(length * length for length in lengths) / max(sum(lengths), 1))
+            return int(min(mean, stage.nodes["passage"].get("document_chars", mean))) // CHARACTERS
         limit = stage.values.get("context_tokens")
         pinned = set(stage.values.get("pinned") or ())
         whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)
-        contexts = k * self._passage(stage.inputs.get("corpus", ""))
+        contexts = k * self._passage(stage.inputs.get("corpus", ""))[0]
         return round(contexts if limit is None else min(contexts, limit)) + whole // CHARACTERS
 
-    def _passage(self, corpus: str) -> float:
+    def _passage(self, corpus: str) -> tuple[float, int]:
+        """Mean tokens and number of stored chunks; PASSAGE and 0 where none are stored."""
         if corpus not in self._passages:
             stage = self.graph.stages.get(corpus)
+            if stage and stage.name == "passage":  # It has the chunks of its input.
+                return self._passage(stage.inputs["corpus"])
             entry = self.store.read(stage.entry) if stage else None
             count = len(entry.arrays.get("end", ())) if entry else 0
             characters = float((entry.arrays["end"] - entry.arrays["start"]).mean()) if entry and count else 0.0
-            self._passages[corpus] = characters / CHARACTERS or PASSAGE
+            self._passages[corpus] = characters / CHARACTERS or PASSAGE, count
         return self._passages[corpus]
 
     def _reply(self, component: Any) -> int:
@@ -123,7 +133,7 @@ def within(components: Components, config: Mapping[str, Any], terms: Terms) -> M
     """
     if not terms.limited and terms.replay == "use":
         return config
-    asked = [component for name, node in config.items() for component in spenders(components, node, name)]
+    asked = [part for name, node in config.items() for part in spenders(components.without_inner, node, name)]
     for component in asked:
         if terms.usd is not None and isinstance(component, CostEstimate) and math.isnan(component.spending(1, 1, None)[1]):
             what = f"cannot be kept: the price of {fingerprint(component)} is not known"

@@ -23,10 +23,10 @@ from rag.execution.store.budget import Ledger
 from rag.execution.store.cached_replies import components_for as components_for
 from rag.execution.store.store import Entry, Store
 
-ELSEWHERE = ("store", "execute", "latency", "data", "replay", "budget")
-"""Keys of the wiring that do not change what a trial is."""
+ELSEWHERE = ("language", "store", "execute", "latency", "data", "replay", "budget")
+"""Keys of the wiring that do not change what a trial is; the components have the language among their parameters."""
 
-BY_CHARACTER = ("chunk", "embed", "index", "gold")
+BY_CHARACTER = ("chunk", "passage", "embed", "index", "gold")
 """Stages whose time grows with the corpus; the others grow with the questions."""
 
 

@@ -15,6 +15,7 @@ from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
 from rag.core.rankings import NOTHING
 from rag.core.records import Answer, Sought
+from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
@@ -32,6 +33,14 @@ def run_chunk(job: Job) -> Entry:
     return entry_of_corpus(steps.chunk(job.build("chunker"), job.golden.documents))
 
 
+def run_passage(job: Job) -> Entry:
+    """Chunks → chunks with the texts that indexes, embedder and reranker read; what a model took, and how often it failed."""
+    writer = job.build("passage")
+    corpus, failed, spent = steps.passages(writer, job.corpus)
+    meta = {"failed": len(failed), "first": next(iter(failed), ""), **asdict(spent)}
+    return Entry(entry_of_corpus(corpus).arrays, {"written": meta} if is_costly(writer) else {})
+
+
 def run_uncut(job: Job) -> Entry:
     """Chunks and gold → chunks that cut no gold."""
     return entry_of_corpus(ablation_inputs.uncut(job.corpus, job.golden.examples))
@@ -39,7 +48,7 @@ def run_uncut(job: Job) -> Entry:
 
 def run_embed(job: Job) -> Entry:
     """Chunks → unit vectors, and the share of the chunks that the embedder does not read."""
-    embedder, texts = job.embedder(), job.corpus.texts
+    embedder, texts = job.embedder(), job.corpus.index_texts
     return Entry({"vectors": steps.embed_documents(embedder, texts)}, {"unread": unread_text.unread(embedder, texts)})
 
 
@@ -64,7 +73,7 @@ def run_embed_queries(job: Job) -> Entry:
 def run_index(job: Job) -> Entry:
     """Chunks or their vectors → the arrays of an index."""
     index = job.build("index")
-    return Entry(dict(index.build(() if index.uses_vectors else job.corpus.texts, job.vectors)))
+    return Entry(dict(index.build(() if index.uses_vectors else job.corpus.index_texts, job.vectors)))
 
 
 def run_search(job: Job) -> Entry:
@@ -84,7 +93,7 @@ def run_rerank(job: Job) -> Entry:
     """Rankings → rankings, their heads in a new order, and the share of the heads that the reranker does not read."""
     ranking, corpus, depth = job.ranking, job.corpus, job.values["rerank_depth"]
     reranked = steps.rerank(job.reranker(), [sought.question for sought in job.sought], ranking, corpus, depth)
-    heads = [corpus.text(place) for place in np.unique(ranking.first(depth).positions).tolist() if place != NOTHING]
+    heads = [corpus.index_text(place) for place in np.unique(ranking.first(depth).positions).tolist() if place != NOTHING]
     unread = unread_text.unread(job.build("reranker"), heads)
     return Entry(entry_of_rankings(reranked).arrays, {"unread": unread})
 

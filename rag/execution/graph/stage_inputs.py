@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from rag.config.build import Components
 from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Answer, Query, Reply, Sought, Turn, Vectors
+from rag.core.records import Answer, Arrays, Query, Reply, Sought, Turn, Vectors
 from rag.core.roles import Embedder, Generator, Judge, Reranker
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import reading_of, several
@@ -120,12 +123,22 @@ def lived_of(entry: Entry, queries: Sequence[Query]) -> list[Query]:
 
 def corpus_of(entry: Entry, golden: Golden) -> Corpus:
     """Stored chunks laid over their documents."""
-    return Corpus(golden.documents, **{name: entry.arrays[name] for name in ("doc", "start", "end")})
+    arrays = entry.arrays
+    return Corpus(golden.documents, arrays["doc"], arrays["start"], arrays["end"], texts_of(arrays))
+
+
+def texts_of(arrays: Arrays) -> tuple[str, ...] | None:
+    """The texts that indexes read, from `entry_of_corpus`; None if they are those of the chunks."""
+    if "indexed" not in arrays:
+        return None
+    whole, ends = arrays["indexed"].tobytes().decode("utf-8"), arrays["indexed_end"].tolist()
+    return tuple(whole[start:end] for start, end in pairwise([0, *ends]))
 
 
 def rankings_of(entry: Entry) -> Rankings:
     """Stored rankings."""
-    return Rankings(entry.arrays["positions"], entry.arrays["scores"], entry.arrays.get("ranks"))
+    arrays = entry.arrays
+    return Rankings(arrays["positions"], arrays["scores"], arrays.get("ranks"), arrays.get("joined"))
 
 
 def replies_of(entry: Entry) -> list[Reply]:
@@ -146,13 +159,18 @@ def _answer(query: Query, part: AnswerParts, corpus: Corpus) -> Answer:
 
 def entry_of_rankings(rankings: Rankings) -> Entry:
     """Rankings as the result of a stage."""
-    ranks = {} if rankings.ranks is None else {"ranks": rankings.ranks}
-    return Entry({"positions": rankings.positions, "scores": rankings.scores, **ranks})
+    more = {name: values for name, values in (("ranks", rankings.ranks), ("joined", rankings.joined)) if values is not None}
+    return Entry({"positions": rankings.positions, "scores": rankings.scores, **more})
 
 
 def entry_of_corpus(corpus: Corpus) -> Entry:
-    """Chunks as the result of a stage."""
-    return Entry({"doc": corpus.doc, "start": corpus.start, "end": corpus.end})
+    """Chunks as the result of a stage: `indexed` is the UTF-8 of all texts that indexes read, `indexed_end` their ends."""
+    arrays: Arrays = {"doc": corpus.doc, "start": corpus.start, "end": corpus.end}
+    if corpus.indexed is not None:
+        written = np.frombuffer("".join(corpus.indexed).encode("utf-8"), np.uint8)
+        ends = np.cumsum([len(text) for text in corpus.indexed], dtype=np.int64)
+        arrays = {**arrays, "indexed": written, "indexed_end": ends}
+    return Entry(arrays)
 
 
 def entry_of_contexts(corpus: Corpus, rankings: Rankings) -> Entry:

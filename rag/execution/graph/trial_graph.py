@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rag.config.validation import WITHOUT_RETRIEVAL, check, check_control, check_fusion, check_history, control_of, history_of
+from rag.config.validation import WITHOUT_RETRIEVAL, check, check_control, check_history, check_together, control_of, history_of
 from rag.core.assessments import PARTS
 from rag.core.roles import AssessedMetric
 from rag.evaluation.data.golden import Golden
@@ -58,7 +58,7 @@ class TrialGraph:
         check(self.config)
         for role in ("fusion", "reranker", "queries", "generator"):
             parts.role(role)
-        check_fusion(self.graph.components, self.config)
+        check_together(self.graph.components, self.config)
         check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
         pinned(self.config.get("pinned") or (), self.golden.documents)
         indexes: dict[str, str] = {}
@@ -83,6 +83,8 @@ class TrialGraph:
         corpus = self._chunks()
         if (control or self.control) == "perfect_chunker":
             corpus = self.graph.add("uncut", {}, {}, {"corpus": corpus, GOLD: self.golden.golden_digest})
+        if not self.parts.is_none("passage"):
+            corpus = self.graph.add("passage", {"passage": self.config["passage"]}, {}, {"corpus": corpus})
         return corpus, {name: self._index(name, corpus) for name in self.config["index"]}
 
     def _questions(self) -> str:

@@ -1,5 +1,7 @@
 """The share of chunks that the embedder of each planned trial does not read: a warning before anything is spent."""
 
+from rag.components.passages.plain import PlainText
+from rag.core.roles import is_costly
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
 from rag.pipeline import unread_text
@@ -21,10 +23,15 @@ def _embedding(made: Plan, trial: PlannedTrial) -> str | None:
 
 def _share(made: Plan, key: str, trial: PlannedTrial, store: Store) -> float | None:
     embed = made.stages[key]
-    chunk = made.stages[embed.inputs["corpus"]]
+    chunk = passage = made.stages[embed.inputs["corpus"]]
+    if passage.name == "passage":
+        chunk = made.stages[passage.inputs["corpus"]]
+    build = made.graph.components.build
+    writer = build(passage.nodes["passage"], "passage") if "passage" in passage.nodes else PlainText()
     meta = store.read_meta(embed.entry)
     if meta is not None or chunk.name != "chunk":
         return (meta or {}).get("unread")
-    build = made.graph.components.build
     chunker, embedder = build(chunk.nodes["chunker"], "chunker"), build(embed.nodes["embedder"], "embedder")
-    return unread_text.expected(embedder, chunker, trial.golden.documents)
+    if is_costly(writer) or is_costly(chunker):
+        return None
+    return unread_text.expected(embedder, chunker, writer, trial.golden.documents)

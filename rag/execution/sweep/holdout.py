@@ -16,6 +16,7 @@ from rag.evaluation.statistics.paired import rough
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan
 from rag.execution.graph.executors import Ran, Watch, run_watched
+from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
@@ -101,6 +102,11 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
 
     A sweep that was ended early concludes nothing. After Ctrl-C while measuring again, the conclusion has what was measured.
     """
+    concluded = _concluded(done, store, settings, watch)
+    return replace(concluded, notes=(*concluded.notes, *language_gaps(done.plan)))
+
+
+def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Conclusion:
     if done.interrupted or done.stopped or any(row.status == "not run" for row in done.board.rows):
         return Conclusion(notes=(UNFINISHED,))
     candidates = Candidates(done.board, done.plan, store)

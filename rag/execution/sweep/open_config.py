@@ -11,7 +11,7 @@ from rag.config.catalog import defaults, plugins
 from rag.config.compose import check_override, compose, hydra_ready, is_group, parsed, resolve
 from rag.config.search_space import Resolver, Trial
 from rag.config.single_values import unresolved, with_value
-from rag.config.validation import check, check_fusion, check_typed, control_of
+from rag.config.validation import check, check_together, check_typed, control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.records import Query
@@ -141,7 +141,7 @@ def materials(config: Mapping[str, Any]) -> Materials:
     for role in (*SINGLE, "memory", "prompt"):
         trial.parts.role(role)
     check_typed(graph.components, config)
-    check_fusion(graph.components, config)
+    check_together(graph.components, config)
     corpus, indexes = trial.corpus()
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
     opened = {name: runner.obtain(key) for name, key in indexes.items()}

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
-from rag.analysis.text_flags import FLAGS
+from rag.analysis.text_flags import FLAGS, OF_CHUNKS
 from rag.core.records import BLOCKS, FATES
 from rag.reporting.html import page
-from rag.reporting.html.embedded_data import BUDGET, block
+from rag.reporting.html.embedded_data import BUDGET, block, chunk_values
 
 LONGEST, SHARD = 400_000, 300_000
 """The most characters of a document in a page, and about how many characters are unpacked together."""
@@ -35,6 +35,7 @@ def render(view: CorpusView, budget: int = BUDGET) -> tuple[str, int]:
         view=view,
         sums=view.to_json(),
         flags=FLAGS,
+        of_chunks=OF_CHUNKS,
         left_out=left_out,
         longest=LONGEST,
     )
@@ -81,7 +82,7 @@ def _content(seen: SeenDocument) -> dict[str, Any]:
             if each.start < LONGEST
         ],
         "redactions": [[each.start, each.end, each.rule] for each in document.redactions],
-        "chunks": [[[each.start, each.end, *each.flags] for each in chunks if each.start < LONGEST] for chunks in seen.chunks],
+        "chunks": [[chunk_values(each) for each in chunks if each.start < LONGEST] for chunks in seen.chunks],
         "gold": [[each.question, each.state, each.rule, each.pieces] for each in seen.gold],
     }
 

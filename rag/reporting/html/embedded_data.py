@@ -10,11 +10,12 @@ import gzip
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag.reporting.html.view_model import Explorer, Passage, Shown
+from rag.analysis.chunk_structure import SeenChunk
+from rag.reporting.html.view_model import Explorer, GoldChunks, Passage, Shown
 from rag.reporting.terminal.passages import joined_ranges
 
 BUDGET = 9_000_000
@@ -60,6 +61,11 @@ def block(content: Any) -> str:
     return text
 
 
+def chunk_values(chunk: SeenChunk) -> list[Any]:
+    """A chunk in a page: start, end, flags, and what an index reads besides."""
+    return [chunk.start, chunk.end, list(chunk.flags), *chunk.extra]
+
+
 def pack(explorer: Explorer, budget: int = BUDGET) -> Packed:
     """Pack an explorer whose trials are in order of importance; as many as fit into the budget keep their passages."""
     keep = len(explorer.trials)
@@ -86,12 +92,18 @@ def _packed(explorer: Explorer, shown: Sequence[Shown]) -> Packed:
 def _ranges(explorer: Explorer, rankings: Sequence[str]) -> dict[str, set[tuple[int, int]]]:
     """The ranges of every document that passages and gold point to."""
     found: dict[str, set[tuple[int, int]]] = {}
-    passages = [passage for name in rankings for row in explorer.rankings[name].passages for passage in row if passage]
     gold = [place for question in explorer.questions for group in question.gold for place in group]
-    for doc, start, end in (*passages, *gold):
+    for doc, start, end in (*_places(explorer, rankings), *gold):
         if doc in explorer.documents:
             found.setdefault(doc, set()).add((max(start, 0), max(end, 0)))
     return found
+
+
+def _places(explorer: Explorer, rankings: Iterable[str]) -> Iterator[Passage]:
+    """The passages of some rankings, and their chunks at the gold."""
+    for ranked in (explorer.rankings[name] for name in rankings):
+        yield from (passage for row in ranked.passages for passage in row if passage)
+        yield from ((one.document, each.start, each.end) for row in ranked.gold for one in row for _, each in one.chunks)
 
 
 def _texts(explorer: Explorer, ranges: Mapping[str, set[tuple[int, int]]]) -> dict[str, Any]:
@@ -153,12 +165,17 @@ def _question(
         "passages": [value for doc, start, end in known for value in (numbers[doc], start, end)],
         "ranked": places,
         "found": [list(each.found[row]) for each in ranked],
+        "near": [[_near(one, numbers) for one in each.gold[row]] if each.gold else [] for each in ranked],
         "scores": [
             [_thousandths(trial.scores[name][row]) if name in trial.scores else None for trial in shown] for name in columns
         ],
         "replies": list(replies),
         "reply": answers,
     }
+
+
+def _near(gold: GoldChunks, numbers: Mapping[str, int]) -> list[Any]:
+    return [gold.said, numbers.get(gold.document, -1), *([rank, *chunk_values(chunk)] for rank, chunk in gold.chunks)]
 
 
 def _numbers(rows: Sequence[Sequence[Passage | None]]) -> tuple[list[Passage], list[list[int]]]:
@@ -176,6 +193,6 @@ def _thousandths(value: float) -> int | None:
 def _characters(explorer: Explorer, shown: Collection[Shown]) -> int:
     """About how many characters of texts and answers these trials show."""
     rankings = {trial.ranking for trial in shown} & set(explorer.rankings)
-    named = {passage[0] for name in rankings for row in explorer.rankings[name].passages for passage in row if passage}
+    named = {place[0] for place in _places(explorer, rankings)}
     answers = sum(len(answer) for trial in shown for answer in set(trial.answers))
     return answers + sum(len(explorer.documents.get(doc, "")) for doc in named)

@@ -1,13 +1,15 @@
 """The results of trials by question, read from the store for the explorer."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cache, cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.analysis.chunk_structure import Structure
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Evidence, Example, document_of, spans_of
@@ -15,11 +17,14 @@ from rag.evaluation.scoring import Judged, Scores
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
 from rag.execution.store.store import Entry
+from rag.reporting.html import gold_chunks
 from rag.reporting.html.findings import Scored
 from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown
 
 WIDTH = 10
 """Passages per question and trial that are shown, the first ones."""
+CUTTING = {"chunker", "passage"}
+"""The roles that the second trial differs in."""
 
 
 def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer | None:
@@ -40,7 +45,17 @@ def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer 
     documents = {name: document.text for name, document in texts.items()}
     metadata = {name: document.metadata for name, document in texts.items() if document.metadata}
     questions = map(reading.question, *(trial.golden.examples for trial in reading.sets))
-    return Explorer(tuple(questions), tuple(shown), rankings, documents, metadata)
+    return Explorer(tuple(questions), _paired(shown, scored.trials), rankings, documents, metadata)
+
+
+def _paired(shown: Sequence[Shown], trials: Sequence[PlannedTrial]) -> tuple[Shown, ...]:
+    """The trials with the counterpart of the first one in second place: it differs in CUTTING, and in least else."""
+    configs = {trial.trial_id: trial.trial.config for trial in trials}
+    own, *others = (configs[each.trial_id] for each in shown)
+    apart = [{role for role in own if other.get(role) != own[role]} for other in others]
+    cut = [place for place, roles in enumerate(apart, 1) if roles & CUTTING]
+    second = [min(cut, key=lambda place: len(apart[place - 1] - CUTTING))] if cut else []
+    return tuple(shown[place] for place in dict.fromkeys((0, *second, *range(len(shown)))))
 
 
 class _Reading:
@@ -49,6 +64,7 @@ class _Reading:
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
         self.corpora: dict[str, Corpus | None] = {}
+        self.structure = cache(Structure.of)
 
     def entry(self, key: str | None) -> Entry | None:
         return self.scored.store.read(self.scored.made.stages[key].entry) if key else None
@@ -59,8 +75,16 @@ class _Reading:
             chunks = self.entry(key)
             self.corpora[key] = corpus_of(chunks, trial.golden) if chunks else None
         corpus, entry = self.corpora[key], self.entry(trial.ends.ranking)
-        names = [self.name(trial, document) for document in corpus.documents] if corpus else []
-        return _ranked(rankings_of(entry).first(WIDTH), corpus, judged, names) if corpus and entry else None
+        if not corpus or not entry:
+            return None
+        names, rankings = {each.doc_id: self.name(trial, each) for each in corpus.documents}, rankings_of(entry)
+        ranked, gold = _ranked(rankings.first(WIDTH), corpus, judged, list(names.values())), []
+        for row, example in enumerate(trial.golden.examples):
+            ranks = {position: rank for position, (rank, _) in rankings.placed(row).items()}
+            groups = zip((group for group in example.evidence if group.grade > 0), ranked.found[row], strict=False)
+            near = [gold_chunks.chunks_at(corpus, group, ranks, rank, self.structure) for group, rank in groups]
+            gold.append([replace(one, document=names.get(one.document, "")) for one in near])
+        return replace(ranked, gold=gold)
 
     def name(self, trial: PlannedTrial, document: Document) -> str:
         """The name of a document, with its parser and redactor if its text is not that of the first trial's corpus."""

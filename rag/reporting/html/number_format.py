@@ -17,6 +17,7 @@ MEASURED = {
     JUDGING: "judging per 1,000",
     "judge_tokens": "judge tokens per question",
     "judge_failures": "not judged",
+    "passage_failures": "passages without a reply",
     "unread": "not read by the embedder",
     "reranker_unread": "not read by the reranker",
 }
@@ -79,7 +80,7 @@ def measured(name: str, value: float | None, questions: int) -> str:
     each = value / max(questions, 1)
     if name in (COST, JUDGING):
         return money(1000 * each)
-    return f"{each:,.0f}" if name.endswith("tokens") else f"{value:,.0f}" if name == "judge_failures" else number(value, 1)
+    return f"{each:,.0f}" if name.endswith("tokens") else f"{value:,.0f}" if name.endswith("failures") else number(value, 1)
 
 
 def costs(row: TrialRow, questions: int) -> list[str]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rag.analysis.chunk_structure import SeenChunk
+
 SOLVED, PARTLY, LOST, NO_GOLD, FAILED = range(5)
 OUTCOMES = ("solved", "partly solved", "lost", "nothing to find", "failed")
 """Outcomes of a question within k: all evidence found, some, none; a question without evidence; no result."""
@@ -176,11 +178,24 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class GoldChunks:
+    """Chunks at one group of gold with their ranks, 0 if not found; what is known of them, in words that follow a name."""
+
+    said: str
+    document: str = ""
+    chunks: tuple[tuple[int, SeenChunk], ...] = ()
+
+
+@dataclass(frozen=True)
 class Ranked:
-    """Best passages per question, None for a hit within one above; the rank of each group of evidence, 0 if not found."""
+    """Best passages per question, None for a hit within one above; the rank of each group of evidence, 0 if not found.
+
+    `gold` has the chunks at each group of each question.
+    """
 
     passages: Sequence[Sequence[Passage | None]]
     found: Sequence[Sequence[int]]
+    gold: Sequence[Sequence[GoldChunks]] = ()
 
 
 @dataclass(frozen=True)

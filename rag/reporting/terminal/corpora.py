@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rag.analysis.corpus_view import CorpusView
-from rag.analysis.text_flags import FLAGS
+from rag.analysis.text_flags import FLAGS, OF_CHUNKS
 from rag.reporting.terminal.output import amount, escape, out, print_line, table
 
 
@@ -13,9 +13,12 @@ def inspected(view: CorpusView, page: Path, left_out: int) -> None:
     chunkers = found["chunkers"].values()
     shown = table("flag", "documents", *view.chunkers, breaks=True)
     for flag in FLAGS:
-        shown.add_row(flag, f"{found['flags'][flag]:,}", *(f"{chunker['flags'][flag]:,}" for chunker in chunkers))
+        of_documents = "" if flag in OF_CHUNKS else f"{found['flags'][flag]:,}"
+        shown.add_row(flag, of_documents, *(f"{chunker['flags'][flag]:,}" for chunker in chunkers))
     if found["gold"]:
         shown.add_row("gold cut", "", *(f"{chunker['gold_cut']:,}" for chunker in chunkers))
+    if found["rows"]:
+        shown.add_row("rows parted", f"of {found['rows']:,}", *(f"{chunker['rows_parted']:,}" for chunker in chunkers))
     shown.add_row("all", f"{found['documents']:,}", *(f"{chunker['chunks']:,}" for chunker in chunkers))
     out.print(shown)
     sums = [amount(found[name], name[:-1]) for name in ("pages", "blocks") if found[name]]

@@ -7,6 +7,7 @@ from typing import Any
 from rich.padding import Padding
 
 from rag.core.pages import label
+from rag.pipeline.answer_json import holder
 from rag.pipeline.json_shapes import FoundPassage, PipelineAnswer
 from rag.reporting.terminal.output import escape, out, visible
 
@@ -32,11 +33,11 @@ def passages_of_answer(found: Sequence[FoundPassage], answer: PipelineAnswer) ->
     The label is a dash for a passage that was not read. `quoted` has [start, end) in the text of the passage, and the section
     and the pages of a cited passage are those of the cited words.
     """
-    numbers = {(read["doc_id"], read["start"]): read["number"] for read in answer["contexts"]}
+    numbers = {holder(found, read): read["number"] for read in answer["contexts"]}
     whole = {read["number"]: (read["start"], read["end"]) for read in answer["contexts"]}
     labelled = []
-    for passage in found:
-        number = numbers.get((passage["doc_id"], passage["start"]))
+    for place, passage in enumerate(found):
+        number = numbers.get(place)
         cited = [citation for citation in answer["citations"] if citation["number"] == number]
         spans = {(each["span"]["start"], each["span"]["end"]) for each in cited} - {whole.get(number or 0)}
         quoted = [{"start": start - passage["start"], "end": end - passage["start"]} for start, end in sorted(spans)]

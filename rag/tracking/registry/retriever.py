@@ -43,6 +43,7 @@ class RetrievedPassage(BaseModel):
     score: float
     metadata: dict[str, Any]
     steps: dict[str, StepPlace]
+    indexed: str | None
 
 
 class RetrievedPassages(BaseModel):

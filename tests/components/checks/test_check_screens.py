@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from support.choices import node
 
 from rag.components.checks.off_topic import OffTopicCheck
 from rag.components.checks.retrieval_floor import RetrievalFloorCheck
@@ -54,7 +54,6 @@ def test_what_follows(on_failure: str, action: str) -> None:
     assert (finding.source, finding.action) == ("retrieval_floor", action)
 
 
-CONF = Path(__file__).parents[3] / "conf"
 FERRY = "The ferry to Holm leaves at seven."
 
 
@@ -80,8 +79,7 @@ def ranking(text: str = FERRY, path: str = "") -> Ranking:
 
 
 def shipped(embedder: Fixed | None = None) -> OffTopicCheck:
-    node = yaml.safe_load((CONF / "check" / "off_topic.yaml").read_text("utf-8"))["off_topic"]
-    given = {name: value for name, value in node.items() if name not in ("_target_", "embedder")}
+    given = {name: value for name, value in node("check", "off_topic").items() if name not in ("_target_", "embedder")}
     return OffTopicCheck(embedder or Fixed(), **given)
 
 

@@ -4,8 +4,10 @@ import re
 
 import pytest
 
+from rag.components.embedders.hashing import HashingEmbedder
 
-class WordTokens:
+
+class WordTokens(HashingEmbedder):
     """Counts every run of letters and digits, and every other visible character, as a token."""
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:

@@ -15,6 +15,8 @@ from rag.testing.retrieval import check_chunks
 CHOICES = choices("chunker")
 SMALL: dict[str, list[dict[str, Any]]] = {
     "fixed": [{"size": 1}, {"size": 7, "overlap": 6}],
+    "markdown": [{"size": 1}, {"size": 12, "overlap": 5, "kept": [], "rows": 2}],
+    "semantic": [{"least": 1, "size": 4, "window": 0}, {"least": 5, "size": 12, "percentile": 50.0}],
     "recursive": [{"size": 1}, {"size": 12, "overlap": 5}, {"size": 20, "separators": ["\n## ", " "]}],
     "sentence": [{"sentences": 1, "step": 1}, {"sentences": 3, "step": 1}],
     "token": [{"target": 1, "max": 1}, {"target": 5, "max": 8, "overlap": 3}],

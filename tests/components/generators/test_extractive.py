@@ -1,13 +1,12 @@
 """The extractive generator: which sentence wins, and which edition is quoted."""
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.choices import node
 
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.core.corpus import Corpus
@@ -119,8 +118,7 @@ def test_a_quoted_row_ends_with_its_line_and_a_sentence_goes_on() -> None:
 OLD = "# Leave HB-1 (2024 edition) - SUPERSEDED\n\n## Carrying over\n\nUp to six unused days could be carried over."
 NEW = "# Leave HB-1 (2025 edition)\n\n## Carrying over\n\nYou may carry over up to four unused days."
 SIX, FOUR = "Up to six unused days could be carried over.", "You may carry over up to four unused days."
-CONF = yaml.safe_load((Path(__file__).parents[3] / "conf" / "generator" / "extractive.yaml").read_text("utf-8"))
-SHIPPED: dict[str, Any] = {name: value for name, value in CONF.items() if name != "_target_"}
+SHIPPED = {name: value for name, value in node("generator", "extractive").items() if name != "_target_"}
 
 
 def edition(question: str, *texts: str, **changes: Any) -> str:

@@ -27,7 +27,8 @@ def generators() -> Iterator[dict[str, Generator]]:
             return {name: server.url if name == "base_url" else redirected(value) for name, value in node.items()}
 
         nodes = {name: OmegaConf.load(CONF / "generator" / f"{name}.yaml") for name in choices("generator")}
-        plain = {name: redirected(OmegaConf.to_container(node, resolve=True)) for name, node in nodes.items()}
+        whole: Any = OmegaConf.to_container(OmegaConf.create({"language": "english", **nodes}), resolve=True)
+        plain = {name: redirected(whole[name]) for name in nodes}
         yield {name: Components().role("generator", node) for name, node in plain.items()}
 
 

@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from rag.components.analysers.words import WordAnalyser
 from rag.components.indexes.bm25 import Bm25Index
 from rag.core.rankings import Rankings
 
+EVERY_WORD = WordAnalyser(1, None, None)
 LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcde"), max_size=6).map(" ".join), min_size=1, max_size=7)
@@ -28,7 +30,7 @@ def search(index: Bm25Index, texts: list[str], questions: list[str], depth: int 
 def test_scores_are_those_of_rank_bm25(texts: list[str], question: list[str], parameters: tuple[float, float, float]) -> None:
     k1, b, epsilon = parameters
     scores = BM25Okapi([text.split() for text in texts], k1=k1, b=b, epsilon=epsilon).get_scores(question)
-    found = dict(search(Bm25Index(k1, b, epsilon), texts, [" ".join(question)]).row(0))
+    found = dict(search(Bm25Index(EVERY_WORD, k1, b, epsilon), texts, [" ".join(question)]).row(0))
     assert set(found) == {place for place, text in enumerate(texts) if set(text.split()) & set(question)}
     assert found == pytest.approx({place: scores[place] for place in found}, abs=1e-6)
 
@@ -37,25 +39,25 @@ def test_one_score_by_hand() -> None:
     texts = ["leave leave pay", "pay", "rota", "rota"]
     idf, length = log(4 - 1 + 0.5) - log(1 + 0.5), 3 / 1.5
     expected = idf * 2 * 2.5 / (2 + 1.5 * (0.25 + 0.75 * length))
-    assert search(Bm25Index(), texts, ["leave"]).row(0) == [(0, pytest.approx(expected, abs=1e-6))]
+    assert search(Bm25Index(EVERY_WORD), texts, ["leave"]).row(0) == [(0, pytest.approx(expected, abs=1e-6))]
 
 
 def test_a_hit_may_score_zero_or_less() -> None:
     """A word in every chunk gets epsilon times the mean idf, and the mean idf of few words can be negative."""
-    found = search(Bm25Index(), ["the", "the", "the leave"], ["the"])
+    found = search(Bm25Index(EVERY_WORD), ["the", "the", "the leave"], ["the"])
     assert [place for place, _ in found.row(0)] == [2, 0, 1]
     assert all(score < 0 for _, score in found.row(0))
-    assert search(Bm25Index(), ["leave", "pay"], ["leave"]).row(0) == [(0, 0.0)]
+    assert search(Bm25Index(EVERY_WORD), ["leave", "pay"], ["leave"]).row(0) == [(0, 0.0)]
 
 
 def test_a_word_without_saturation_counts_once() -> None:
     """At k1 = 0 the library divides 0 by 0 for chunks without the word; here they are no hits."""
-    assert search(Bm25Index(k1=0), ["leave leave", "leave", "pay", "rota", "rota"], ["leave"]).row(0) == [
+    assert search(Bm25Index(EVERY_WORD, k1=0), ["leave leave", "leave", "pay", "rota", "rota"], ["leave"]).row(0) == [
         (0, pytest.approx(log(3.5 / 2.5), abs=1e-6)),
         (1, pytest.approx(log(3.5 / 2.5), abs=1e-6)),
     ]
 
 
 def test_shorter_words_are_left_out() -> None:
-    found = search(Bm25Index(shortest=3), ["a an ann", "an"], ["a an", "ann"])
+    found = search(Bm25Index(WordAnalyser(3, None, None)), ["a an ann", "an"], ["a an", "ann"])
     assert (found.row(0), [place for place, _ in found.row(1)]) == ([], [0])

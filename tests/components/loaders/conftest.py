@@ -73,7 +73,7 @@ def write_injection(path: Path) -> None:
 @pytest.fixture
 def collection(tmp_path: Path) -> Callable[[str], Path]:
     """A function that writes a small collection in the format of that name and says where."""
-    writers = {"native": write_native, "handbook": write_native, "folder": write_native, "dialogues": write_dialogues}
+    writers = dict.fromkeys(("native", "handbook", "tramway", "folder"), write_native) | {"dialogues": write_dialogues}
     writers |= {"beir": write_beir, "chroma": write_chroma, "squad": write_squad, "injection": write_injection}
 
     def written(name: str) -> Path:

@@ -1,18 +1,17 @@
 """Two layers: what is always shown, what fades, and which of two statements holds."""
 
 import importlib
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from support.choices import node
 
 from rag.components.memories.statements import read_statement
 from rag.components.memories.two_layer import TwoLayerMemory
 from rag.core.records import Query, Recalled, Turn
 from rag.core.text import tokens
 
-NODE = yaml.safe_load((Path(__file__).parents[3] / "conf" / "memory" / "two_layer.yaml").read_text(encoding="utf-8"))
+NODE = node("memory", "two_layer")
 RULE = "The later holds."
 
 

@@ -45,6 +45,22 @@ def test_normalised(text: str, plain: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "text", "plain"),
+    [
+        ("german", "Die „Fähre“ nach dem Holm – 7 €!", "fähre nach holm 7 €"),
+        ("french", "L’eau de la mer", "eau de mer"),
+        ("spanish", "¿El ferry?", "ferry"),
+        ("chinese", "七点, Holm", "七 点 holm"),
+        ("other", "The ferry.", "the ferry"),
+    ],
+)
+def test_normalised_in_other_languages(language: str, text: str, plain: str) -> None:
+    assert normalised(text, language) == plain
+    for metric in (ExactMatch, TokenF1, TokenRecall):
+        assert metric(language).measure(asking(plain), replying(text)) == 1.0
+
+
+@pytest.mark.parametrize(
     ("reply", "answers", "exact", "f1"),
     [
         ("The cat sat.", ("cat sat",), 1, 1),

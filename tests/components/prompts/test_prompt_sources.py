@@ -19,6 +19,7 @@ from rag.core.errors import ConfigError
 from rag.core.records import Block, Document, Material, Message, Query, Reply, Request, Span
 from rag.core.roles import Framing
 from rag.execution.sweep.open_config import config_of, open_config
+from rag.pipeline.context_packing import Passage
 from rag.pipeline.prompt_assembly import Reading, Screened
 from rag.pipeline.prompt_preview import prompted
 
@@ -31,7 +32,7 @@ def asked(context_format: str, documents: dict[str, str], framings: dict[str, Fr
     corpus = Corpus.of(made, [Span(one.doc_id, len(one.text) // 2, len(one.text)) for one in made])
     prompt = SectionPrompt("Do.", system=[], context_format=context_format, nothing="-", **given)
     reading = Reading(prompt, NoMemory(), 5, framings=framings or {})
-    screened = Screened(tuple((position, 1.0) for position in range(len(corpus))))
+    screened = Screened(tuple(Passage((position,), position + 1, 1.0) for position in range(len(corpus))))
     (prepared,) = reading.prepare([Query("q", "Why?")], [screened], corpus)
     assert prepared.request is not None
     return prepared.request
@@ -115,7 +116,7 @@ def test_a_prompt_of_a_plugin_may_show_texts_alone() -> None:
 
     corpus = Corpus.of([Document("d", "Text")], [Span("d", 0, 4)])
     reading = Reading(Bare(), NoMemory(), 1)
-    (prepared,) = reading.prepare([Query("q", "Why?")], [Screened(((0, 1.0),))], corpus)
+    (prepared,) = reading.prepare([Query("q", "Why?")], [Screened((Passage((0,), 1, 1.0),))], corpus)
     assert prepared.request is not None
     assert prepared.request.messages == (Message("user", "Text"),)
 
@@ -135,7 +136,7 @@ def headed(context_format: str, metadata: dict[str, Any], keys: tuple[str, ...] 
     blocks = (Block("text", 0, 6, 1), Block("text", 6, 12, 2))
     corpus = Corpus.of([Document("a.pdf", "first second", metadata, blocks if metadata else ())], [Span("a.pdf", 6, 12)])
     prompt = SectionPrompt("Do.", system=[], context_format=context_format, metadata=keys)
-    screened = Screened(((0, 1.0),))
+    screened = Screened((Passage((0,), 1, 1.0),))
     (prepared,) = Reading(prompt, NoMemory(), 5).prepare([Query("q", "Why?")], [screened], corpus)
     assert prepared.request is not None
     return prepared.request.messages[-1].content.split("\n\n")[1]

@@ -1,17 +1,16 @@
 """What a follow-up takes from the turns before it, and what is left alone."""
 
 import importlib
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from support.choices import node
 
 from rag.components.queries.carry_over import CarryOver
 from rag.components.queries.words import language
 from rag.core.records import Query, Turn
 
-NODE = yaml.safe_load((Path(__file__).parents[3] / "conf" / "queries" / "carry_over.yaml").read_text(encoding="utf-8"))
+NODE = node("queries", "carry_over")
 
 
 def carry(**parameters: Any) -> CarryOver:

@@ -64,6 +64,9 @@ def test_drawn_rankings(selector: Selector, case: tuple[Rankings, Corpus]) -> No
             placed = selected.placed(question)
             for rank, (position, _) in enumerate(given_hits, 1):
                 assert placed[position][0] <= rank, "a hit keeps its rank, or has a better one"
+        elif getattr(selector, "reorders", False):
+            assert selected.ranks is None, "a rank is a column"
+            assert {position for position, _ in given_hits} == {position for position, _ in hits}, "a new order keeps all hits"
         else:
             assert selected.ranks is None, "a rank is a column"
             assert set(hits) <= set(given_hits), "nothing is added, no score changes"
@@ -84,6 +87,7 @@ def test_none_is_no_selector() -> None:
     assert node("selector", "none") == {}
 
 
+@pytest.mark.parametrize("selector", [choice for choice in CHOICES if choice != "mmr"], indirect=True)
 @given(case=cases(), k=st.integers(1, 6))
 @settings(max_examples=40)
 def test_a_cut_takes_k_hits_and_no_more(selector: Selector, case: tuple[Rankings, Corpus], k: int) -> None:

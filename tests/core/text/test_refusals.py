@@ -29,6 +29,14 @@ REFUSAL = "That is not in this book. Ask the harbour."
         "**That is not in this book.** Ask the harbour!",
         "That is not in this book.",
         "that is not in this book [2]",
+        "Ich weiß es leider nicht.",
+        "Die Frage kann ich anhand der Auszüge nicht beantworten.",
+        "Dazu gibt es keine weiteren Angaben.",
+        "Der Preis wird in den Dokumenten nicht genannt. Im Kontext ist der Preis nicht angegeben.",
+        "Je ne sais pas.",
+        "Il n'y a pas assez d'informations. Le prix n’est pas mentionné dans les documents.",
+        "No lo sé.",
+        "No puedo responder a esa pregunta. El precio no se menciona en los documentos.",
     ],
 )
 def test_refusals(text: str) -> None:
@@ -45,6 +53,10 @@ def test_refusals(text: str) -> None:
         "The notes of the meeting are kept for a year.",
         "Dogs are mentioned in the sources.",
         "We do not have a dog.",
+        "Hunde können die Fähre nicht benutzen.",
+        "Ich weiß, dass Hunde frei fahren.",
+        "Les chiens ne paient pas. Je ne le crois pas cher.",
+        "No hay perros en el barco.",
         "No.",
     ],
 )

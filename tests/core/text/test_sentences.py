@@ -42,6 +42,25 @@ def test_sentences_end_where_a_reader_would_end_them(text: str) -> None:
     assert split(joined) == expected
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        (
+            "german",
+            "Hr. Holm kam am 3. Mai, z. B. Montag, an. | Er blieb. | Siehe Nr. 5 und Ziff. 2, ca. 20 Mio. Euro. | Ende.",
+        ),
+        ("french", "Mme. Ames habite au chap. 3. | Elle part."),
+        ("spanish", "La Sra. Hill lee la pág. 7. | Se va."),
+        ("swedish", "Se t.ex. Holm, kap. 4. | Slut."),
+        ("english", "She came on day 3. | May was warm. | See Nr. | 5 of them. | Ask Hr. | Holm."),
+        ("other", "Dr. Ames came. | See Nr. | 5."),
+    ],
+)
+def test_abbreviations_are_those_of_the_language(language: str, text: str) -> None:
+    joined = text.replace(" | ", " ")
+    assert [joined[start:end] for start, end in sentences(joined, (0, len(joined)), language)] == text.split(" | ")
+
+
 def test_wrapped_lines_continue_in_small_letters() -> None:
     wrapped = "This line was broken by an editor because it\nwas too long, and again by the same one with\r\n  an indentation."
     assert lines(wrapped) == [wrapped]

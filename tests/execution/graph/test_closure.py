@@ -42,6 +42,7 @@ GIVEN = ("dataset=native", "dataset.path=golden", "dataset.questions=talk.jsonl"
 EVERYTHING = (
     "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf]",
     "reranker=mmr",
+    "passage=row",
     "selector=neighbours",
     "queries=concatenate",
     "memory=two_layer",
@@ -179,7 +180,7 @@ def test_code_outside_of_a_key_is_noticed(ran: Ran, monkeypatch: pytest.MonkeyPa
     assert unkeyed(made.graph, ran) == {("fuse", "rag.reporting.terminal.output")}
 
 
-ENTRY = '    return Entry({"positions": rankings.positions, "scores": rankings.scores, **ranks})\n'
+ENTRY = '    return Entry({"positions": rankings.positions, "scores": rankings.scores, **more})\n'
 ROLLED = f"    import numpy as np\n{ENTRY.replace('rankings.positions', 'np.roll(rankings.positions, 5, axis=1)')}"
 
 
@@ -222,13 +223,18 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
     components = set(targets())
     assert not components & shared()
     needed = {
+        "rag.components.analysers.compounds": {"rag.components.analysers.words"},
+        "rag.components.chunkers.markdown": {"rag.components.chunkers.fixed"},
         "rag.components.chunkers.recursive": {"rag.components.chunkers.fixed"},
+        "rag.components.chunkers.semantic": {"rag.components.chunkers.fixed", "rag.components.chunkers.recursive"},
         "rag.components.chunkers.sentence": {"rag.components.chunkers.fixed"},
         "rag.components.embedders.static": {"rag.components.embedders.minilm"},
         "rag.components.guards.scan": {"rag.components.guards.off_topic_requests"},
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
         "rag.components.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
+        "rag.components.passages.contextual": {"rag.components.passages.titled"},
+        "rag.components.passages.row": {"rag.components.passages.titled"},
     }
     for module in components:
         assert (closure(module) & components) - {module} == needed.get(module, set()), module

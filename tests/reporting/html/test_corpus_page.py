@@ -4,6 +4,7 @@ import random
 import re
 import string
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,10 @@ def seen(*documents: Document, examples: tuple[Example, ...] = ()) -> CorpusView
         spans = [
             Span(each.doc_id, at, min(at + size, len(each.text))) for each in documents for at in range(0, len(each.text), size)
         ]
-        corpora[name] = Corpus.of(documents, spans)
+        corpus = Corpus.of(documents, spans)
+        corpora[name] = replace(
+            corpus, indexed=tuple(f"{HOSTILE}\n{text}" if name == "small" else text for text in corpus.texts)
+        )
     return view("policies", corpora, examples)
 
 
@@ -88,6 +92,12 @@ def test_filters_and_the_width_of_a_phone(policies: Path, opened: Callable[..., 
     page.select_option("#flag", "")
     page.select_option("#question", "1")
     assert names.all_inner_texts() == ["leave/policy.pdf"]
+    small, large = (page.locator("#detail .sides > section").nth(side) for side in (0, 1))
+    held = document("", POLICY).text.index("5–9 | 27") // SIZES["small"]
+    expect(small.locator(".where b")).to_have_text([f"{number} " for number in range(held, held + 3)])
+    expect(small.locator(".where").first).to_have_text(re.compile(r"^3 of \d+ chunks, around the gold of the question$"))
+    assert set(small.locator(".read").all_inner_texts()) == {HOSTILE}
+    assert large.locator(".read").count() == 0
     page.select_option("#question", "")
     page.fill("#words", "PLAIN")
     assert names.all_inner_texts() == ["plain.txt"]

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 from reporting.html.conftest import Opened
 from support import synthetic_reports
 from support.chromium import CONTRAST
@@ -157,6 +158,34 @@ def test_passages_show_the_text_of_the_document_with_the_gold_marked(three: Path
     text = EXPLORER.rankings[EXPLORER.trials[0].ranking].passages[1][0]
     shown = found.locator(".sides section").first.locator("li .text").first.text_content()
     assert shown == EXPLORER.documents[text[0]][text[1] : text[2]]
+
+
+def test_changes_are_ordered_and_show_the_chunks_of_both_trials(three: Path, opened: Open) -> None:
+    page = opened(three, reduced_motion="reduce").page
+    for first, second in ((0, 1), (2, 0)):
+        page.select_option("#first", str(first))
+        page.select_option("#second", str(second))
+        one, other = (EXPLORER.trials[trial].scores["ndcg@10"] for trial in (first, second))
+        apart = {question.query_id: a - b for question, a, b in zip(EXPLORER.questions, one, other, strict=True) if a != b}
+        for letter, sign in (("A", 1), ("B", -1)):
+            better = sorted((name for name in apart if sign * apart[name] > 0), key=lambda name: -sign * round(apart[name], 3))
+            head = page.locator("#changed h3", has_text=f"{letter} is better: {len(better)} question")
+            where = head.locator("xpath=following-sibling::ul[1]/li/p[@class='where']")
+            expect(where).to_have_count(min(5, len(better)))
+            figures = [f"{abs(apart[name]):.3f}".lstrip("0") for name in better[:5]]
+            assert [text.split(": ")[1].lstrip("+−") for text in where.all_inner_texts()] == figures
+    page.select_option("#first", "0")
+    page.select_option("#second", "1")
+    page.fill("#words", "q-hostile")
+    page.locator("#detail .said").click()
+    sides = page.locator("#detail .near > section")
+    assert sides.locator(".where b").all_inner_texts() == ["A", "rank 1", "not found", "B", "rank 2", "not found"]
+    assert sides.locator(".read").all_inner_texts()[-1] == f"The index reads: Instead {synthetic_reports.HOSTILE}"
+    assert sides.locator(".flag").all_inner_texts() == ["<b>flag</b>"] * 2
+    text = EXPLORER.documents["hostile.md"]
+    assert sides.nth(0).locator("mark").evaluate_all("all => all.map(one => one.textContent)") == [text[12:42], text[42:90]]
+    assert page.evaluate("window.pwned") is None
+    assert page.evaluate(CONTRAST) == []
 
 
 def test_offsets_count_characters_beyond_the_basic_plane(tmp_path: Path, opened: Open) -> None:

@@ -11,6 +11,7 @@ from support.small_set import AXES, write_experiment, write_golden
 
 from rag.config.experiment import load
 from rag.core.errors import DataError, StoreError
+from rag.core.records import Span
 from rag.evaluation.scoring import Judged
 from rag.execution.graph.plan import Plan
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of
@@ -88,6 +89,33 @@ def test_the_recommended_trial_is_shown_first(found: Material) -> None:
     assert found.verdict is not None
     assert found.explorer.trials[0].trial_id == found.verdict.recommended
     assert {trial.trial_id for trial in found.explorer.trials} == {row.trial_id for row in found.trials}
+
+
+def test_the_second_trial_has_another_chunker_and_nothing_else(ran: tuple[Plan, Store, Path], found: Material) -> None:
+    assert found.explorer is not None
+    choices = {trial.trial_id: trial.trial.choices for trial in ran[0].trials}
+    first, second = (choices[trial.trial_id] for trial in found.explorer.trials[:2])
+    assert {axis for axis in first if first[axis] != second[axis]} == {"chunker"}
+
+
+def test_the_chunks_at_the_gold_have_the_ranks_of_the_stored_rankings(ran: tuple[Plan, Store, Path], found: Material) -> None:
+    plan, store, _ = ran
+    assert found.explorer is not None
+    for shown in found.explorer.trials:
+        trial = next(trial for trial in plan.trials if trial.trial_id == shown.trial_id)
+        entries = [store.read(plan.stages[key].entry) for key in (trial.ends.corpus, trial.ends.ranking)]
+        assert entries[0] is not None
+        assert entries[1] is not None
+        corpus, rankings = corpus_of(entries[0], trial.golden), rankings_of(entries[1])
+        for row, groups in enumerate(found.explorer.rankings[shown.ranking].gold):
+            ranked = [corpus.chunk(position).span for position, _ in rankings.row(row)]
+            assert len(groups) == len(trial.golden.examples[row].evidence)
+            for one, group in zip(groups, trial.golden.examples[row].evidence, strict=True):
+                spans = [Span(one.document, chunk.start, chunk.end) for _, chunk in one.chunks]
+                assert [rank for rank, _ in one.chunks] == [ranked.index(span) + 1 if span in ranked else 0 for span in spans]
+                gold = group.alternatives[0]
+                assert isinstance(gold, Span)
+                assert any(span.start < gold.end and span.end > gold.start for span in spans)
 
 
 def test_blame_and_outcomes_agree(found: Material) -> None:

@@ -67,6 +67,21 @@ def test_every_passage_can_be_read_back() -> None:
             assert read == [given.documents[texts["names"][doc]][start:end]]
 
 
+def test_the_chunks_at_the_gold_can_be_read_back_and_go_with_their_trials() -> None:
+    given = made_explorer(8)
+    packed = pack(given)
+    index, texts = unpacked(packed.index), unpacked(packed.texts)
+    for trial, place in zip(given.trials, index["ranking"], strict=True):
+        for row in (0, 2, 4):
+            wanted = [
+                [one.said, one.document, *([rank, each.start, each.end, each.flags, *each.extra] for rank, each in one.chunks)]
+                for one in given.rankings[trial.ranking].gold[row]
+            ]
+            near = [[said, texts["names"][doc], *chunks] for said, doc, *chunks in question(packed, row)["near"][place]]
+            assert near == json.loads(json.dumps(wanted))
+    assert len(question(pack(given, budget=packed.size - 1), 2)["near"]) == len({trial.ranking for trial in given.trials[:4]})
+
+
 def test_only_what_is_shown_of_a_document_is_there() -> None:
     given = made_explorer(2, 20)
     long = {name: text + "never shown " * 1000 for name, text in given.documents.items()}

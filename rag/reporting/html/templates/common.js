@@ -100,5 +100,12 @@ const Page = (() => {
       throw error;
     });
   }
-  return { at, block, make, draw, count, explore };
+
+  // A chunk within what an index reads besides: texts above and below it, or one that is read instead of it.
+  function within(chunk, extra) {
+    const line = (said, text) => text ? make("p", { class: "read" }, said && make("b", {}, said), text) : "";
+    return extra.length === 1 ? [chunk, line("The index reads: ", extra[0])] : [line("", extra[0]), chunk, line("", extra[1])].filter(Boolean);
+  }
+  const flags = names => names.map(name => make("span", { class: "flag" }, name));
+  return { at, block, make, draw, count, explore, within, flags };
 })();

@@ -1,12 +1,11 @@
 (() => {
   const PAGES = 6, CHUNKS = 40, WIDTH = 100, HEIGHT = 132;
-  const { at, block, make, draw, count } = Page;
+  const { at, block, make, draw, count, within, flags } = Page;
   const select = Object.fromEntries(["flag", "words", "question"].map(id => [id, at(id)]).filter(([, element]) => element));
   const detail = at("detail");
   let index;
   const several = (number, one) => `${count(number)} ${number === 1 ? one : `${one}s`}`;
   const tally = counts => Object.entries(counts).map(([name, number]) => `${name} ${count(number)}`).join(", ");
-  const flags = names => names.map(name => make("span", { class: "flag" }, name));
   const wanted = () => (select.question && select.question.value !== "" ? Number(select.question.value) : -1);
 
   // ------------------------------------------------------------------------------------------------ the list
@@ -150,12 +149,17 @@
   }
 
   function side(name, chunks, content, text) {
-    const flag = select.flag.value, numbered = chunks.map((chunk, at) => [at + 1, chunk]);
-    const kept = numbered.filter(([, chunk]) => !flag || flag === "redacted" || flag === "unsure" || (flag === "*" ? chunk.length > 2 : chunk.includes(flag, 2)));
-    const said = kept.length < chunks.length ? `${count(kept.length)} of ${several(chunks.length, "chunk")}, flagged ${flag === "*" ? "" : flag}` : several(chunks.length, "chunk");
-    const line = ([number, [start, end, ...names]]) => make("section", { class: "chunk" },
+    const flag = ["redacted", "unsure"].includes(select.flag.value) ? "" : select.flag.value;
+    const near = content.gold.flatMap(([question, , , pieces]) => question === wanted() && pieces.length ? [[pieces[0][0], pieces.at(-1)[1]]] : []);
+    const numbered = chunks.map((chunk, at) => [at + 1, chunk]);
+    // The chunks with gold of the chosen question, and one before and behind it.
+    const around = at => near.some(([from, to]) => (chunks[at + 1] || chunks[at])[1] > from && (chunks[at - 1] || chunks[at])[0] < to);
+    const kept = numbered.filter(([number, [, , names]]) => (!flag || (flag === "*" ? names.length : names.includes(flag))) && (!near.length || around(number - 1)));
+    const why = [flag && `flagged ${flag === "*" ? "" : flag}`, near.length && "around the gold of the question"].filter(Boolean);
+    const said = kept.length < chunks.length ? `${count(kept.length)} of ${several(chunks.length, "chunk")}, ${why.join(", ")}` : several(chunks.length, "chunk");
+    const line = ([number, [start, end, names, ...extra]]) => make("section", { class: "chunk" },
       make("p", { class: "where" }, make("b", {}, `${number} `), [`${count(start)}–${count(end)}`, pagesIn(content, start, end), several(end - start, "character")].filter(Boolean).join(" · "), ...flags(names)),
-      make("p", { class: "text" }, ...text.paint(start, Math.min(end, text.characters.length))));
+      ...within(make("p", { class: "text" }, ...text.paint(start, Math.min(end, text.characters.length))), extra));
     return make("section", { "aria-label": name }, make("h4", {}, name), make("p", { class: "where" }, said), some(kept, CHUNKS, line, "chunk"));
   }
 

@@ -1,8 +1,8 @@
 (() => {
-  const EXCERPT = 700, BEFORE_GOLD = 160;
+  const EXCERPT = 700, BEFORE_GOLD = 160, CHANGED = 5;
   const SIGNS = ["●", "◐", "○", "–", "×"];
   const OUTCOMES = ["solved", "partly solved", "lost", "nothing to find", "failed"];
-  const { at, block, make } = Page;
+  const { at, block, make, within, flags } = Page;
   const select = Object.fromEntries(["first", "second", "kind", "outcome", "stage", "order", "words"].map(id => [id, at(id)]));
   const detail = at("detail");
   let index;
@@ -81,23 +81,56 @@
     return make("table", {}, make("caption", { class: "unseen" }, "Scores of this question"), head, make("tbody", {}, ...lines));
   }
 
-  function ranks(question, trials, group) {
-    return trials.map((trial, place) => {
-      const ranking = index.ranking[trial];
-      if (ranking < 0) return null;
-      const rank = (question.found[ranking] || [])[group];
-      return `${"AB"[place]}: ${rank ? `rank ${rank}` : "not found"}`;
-    }).filter(Boolean).join(", ");
-  }
-
   function gold(question, texts, trials) {
     if (!question.gold.length) return make("p", { class: "about" }, "The corpus holds nothing that answers this.");
     const lines = question.gold.map((group, number) => make("li", {},
       make("p", { class: "where" }, make("b", {}, question.gold.length > 1 ? `${number + 1}. ` : ""),
-        group.map(([doc, start, end]) => start < 0 ? `${texts.names[doc]} (whole)` : `${texts.names[doc]} ${start}–${end}`).join(" or "),
-        ` · ${ranks(question, trials, number)}`),
-      group[0] && group[0][1] >= 0 ? make("p", { class: "text" }, make("mark", {}, cut(texts, ...group[0]).slice(0, EXCERPT))) : null));
+        group.map(([doc, start, end]) => start < 0 ? `${texts.names[doc]} (whole)` : `${texts.names[doc]} ${start}–${end}`).join(" or ")),
+      group[0] && group[0][1] >= 0 ? make("p", { class: "text" }, make("mark", {}, cut(texts, ...group[0]).slice(0, EXCERPT))) : null,
+      near(question, texts, trials, number)));
     return make("div", {}, make("h4", {}, "Evidence"), make("ul", { class: "gold" }, ...lines));
+  }
+
+  // ------------------------------------------------------------------------------------------------ chunks at the gold
+  // A sentence on one group of evidence, which opens to the chunks of both trials.
+  function near(question, texts, trials, group) {
+    const found = trials.map(trial => (question.near[index.ranking[trial]] || [])[group] || ["is left out of the page", -1]);
+    const said = `${question.gold.length > 1 ? `Evidence ${group + 1}: ` : ""}${found.map(([words], place) => `${"AB"[place]} ${words}`).join("; ")}.`;
+    if (found.every(one => one.length === 2)) return make("p", { class: "said" }, said);
+    return make("details", {}, make("summary", { class: "said" }, said), make("div", { class: "near" }, ...found.map(([, doc, ...chunks], place) =>
+      make("section", { "aria-label": `Chunks of ${"AB"[place]}` }, make("p", { class: "where" }, make("b", {}, "AB"[place]), ` ${texts.names[doc] ?? ""}`),
+        ...chunks.map(chunk => bordered(doc, chunk, question, texts))))));
+  }
+
+  function bordered(doc, [rank, start, end, names, ...extra], question, texts) {
+    const spans = marked(question, doc, start, end);
+    return make("div", { class: spans.length ? "bordered" : "bordered beyond" },
+      make("p", { class: "where" }, make("b", {}, rank ? `rank ${rank}` : "not found"), ` · ${start}–${end}`, ...flags(names)),
+      ...within(passage(cut(texts, doc, start, end), spans), extra));
+  }
+
+  const marked = (question, doc, start, end) => question.gold.flat().filter(place => place[0] === doc && place[1] >= 0 && place[1] < end && place[2] > start)
+    .map(([, from, to]) => [Math.max(from - start, 0), Math.min(to, end) - start]);
+
+  async function changes() {
+    const trials = chosen(), [apart, back] = [trials, [...trials].reverse()].map(([a, b]) => row => score(a, row) - score(b, row));
+    const known = index.ids.map((_, row) => row).filter(row => trials.every(trial => score(trial, row) !== null));
+    const parts = await Promise.all([apart, back].map(async (gain, place) => {
+      const rows = known.filter(row => gain(row) > 0).sort((a, b) => gain(b) - gain(a) || a - b), first = rows.slice(0, CHANGED);
+      const lines = await Promise.all(first.map(async row => change(row, await load(row), trials, apart(row))));
+      const said = `${"AB"[place]} is better: ${rows.length} ${rows.length === 1 ? "question" : "questions"}${rows.length > CHANGED ? `, the first ${CHANGED}` : ""}`;
+      return [make("h3", {}, said), make("ul", { class: "changed" }, ...lines)];
+    }));
+    if (chosen().every((trial, place) => trial === trials[place])) at("changed").replaceChildren(...parts.flat());
+  }
+
+  function change(row, [question, texts], trials, apart) {
+    const figures = `${index.column} A ${figure(score(trials[0], row))}, B ${figure(score(trials[1], row))}: ${figure(apart, true)}`;
+    const [first, second] = trials.map(trial => question.found[index.ranking[trial]] || []);
+    // The first group of evidence that has other ranks, or the first one.
+    const group = Math.max(0, question.gold.findIndex((_, group) => first[group] !== second[group]));
+    return make("li", {}, make("p", { class: "ask" }, index.texts[row]), make("p", { class: "where" }, `${index.ids[row]} · ${figures}`),
+      question.gold.length ? near(question, texts, trials, group) : "");
   }
 
   function passagesOf(question, trial) {
@@ -130,16 +163,15 @@
   }
 
   function line([doc, start, end], rank, twin, letter, question, texts, beyond) {
-    const places = question.gold.flat().filter(place => place[0] === doc);
-    const whole = places.some(place => place[1] < 0);
-    const spans = places.filter(place => place[1] >= 0 && place[1] < end && place[2] > start);
+    const whole = question.gold.flat().some(place => place[0] === doc && place[1] < 0);
+    const spans = marked(question, doc, start, end);
     const about = Object.entries(texts.metadata[doc]).map(([key, value]) => `${key}: ${value}`).join(", ");
     return make("li", { class: beyond ? "beyond" : null },
       make("p", { class: "where" }, make("b", {}, `${rank} `), `${texts.names[doc]} ${start}–${end}`,
         ` · ${twin ? `${letter}: ${twin}` : `not in ${letter}`}`,
         whole || spans.length ? make("span", { class: "is-gold" }, whole ? " · gold document" : " · gold") : null,
         about ? make("span", {}, ` · ${about}`) : null),
-      passage(cut(texts, doc, start, end), spans.map(([, from, to]) => [Math.max(from - start, 0), Math.min(to, end) - start])));
+      passage(cut(texts, doc, start, end), spans));
   }
 
   // The characters [start, end) of a document, counted in code points as everywhere in Assay.
@@ -197,6 +229,8 @@
     controls: select, matching, item, load, describe,
     take: data => {
       index = data;
+      for (const control of [select.first, select.second]) control.addEventListener("change", changes);
+      changes();
       index.lower = index.texts.map((text, row) => `${index.ids[row]} ${text}`.toLowerCase());
     },
     said: found => `${found.length} of ${index.ids.length} questions`,

@@ -1,0 +1,1 @@
+"""Analysers: the terms of texts for word indexes."""

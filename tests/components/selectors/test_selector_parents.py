@@ -1,0 +1,100 @@
+"""Hits with the sections around them."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.passages_read import corpus_of, read
+
+from rag.components.selectors.neighbours import NeighboursSelector
+from rag.components.selectors.parents import ParentsSelector
+from rag.components.selectors.window import WindowSelector
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Span
+from rag.core.roles import Selector
+
+TEXT = "# A\na one.\na two.\na six.\n# B\nb one.\nb two.\n"
+LINES = [0, 4, 11, 18, 25, 29, 36, 43]
+
+
+def test_a_hit_is_read_with_its_section_as_one_passage() -> None:
+    corpus = corpus_of(TEXT, LINES)
+    assert read(ParentsSelector(), corpus, 2) == [(1, TEXT[:25])]
+    assert read(ParentsSelector(), corpus, 5, 1) == [(1, TEXT[25:]), (2, TEXT[:25])]
+    assert read(ParentsSelector(), corpus, 5, 6, 3, 2) == [(1, TEXT[25:]), (3, TEXT[:25])], "a section is read once"
+
+
+def test_the_hit_comes_first_and_the_others_in_reading_order() -> None:
+    selected = ParentsSelector().select(Rankings.pack([[(2, 0.5)]]), corpus_of(TEXT, LINES))
+    assert selected.placed(0) == {2: (1, 0.5), 0: (1, 0.5), 1: (1, 0.5), 3: (1, 0.5)}
+
+
+@pytest.mark.parametrize(
+    ("size", "hit", "begin", "end"),
+    [
+        (14, 2, 11, 18),  # Both chunks next to it reach over the 14 characters around its middle.
+        (21, 2, 4, 25),
+        (14, 1, 0, 11),  # The middle is 7: the characters 0 to 14.
+        (14, 3, 11, 25),  # Those behind the section are moved to its front.
+        (3, 2, 11, 18),  # A hit that is longer is read alone.
+        (100, 0, 0, 25),
+    ],
+)
+def test_a_long_section_is_read_around_the_hit(size: int, hit: int, begin: int, end: int) -> None:
+    assert read(ParentsSelector(size), corpus_of(TEXT, LINES), hit) == [(1, TEXT[begin:end])]
+
+
+def test_a_chunk_with_text_of_two_sections_reads_both() -> None:
+    corpus = corpus_of(TEXT, [0, 11, 18, 36, 43])
+    assert read(ParentsSelector(), corpus, 2) == [(1, TEXT)]
+    assert read(ParentsSelector(), corpus, 0) == [(1, TEXT[:36])]
+
+
+def test_overlapping_chunks_are_read_without_repetition() -> None:
+    corpus = Corpus.of([Document("d", TEXT)], [Span("d", start, min(start + 11, 43)) for start in range(0, 40, 4)])
+    ((_, text),) = read(ParentsSelector(), corpus, 2)
+    assert text == TEXT[: len(text)]
+    assert text.count("a two.") == 1
+
+
+def test_a_document_without_headings_is_one_section() -> None:
+    text = "".join(f"line {number:03}.\n" for number in range(200))
+    corpus = corpus_of(text, list(range(0, len(text) + 1, 10)))
+    assert read(ParentsSelector(50), corpus, 100) == [(1, text[980:1030])]
+
+
+def by_hand(corpus: Corpus, hit: int, size: int) -> set[int]:
+    """The rule, one chunk at a time, for chunks that are lines; a heading begins its section."""
+    section = np.cumsum([text.startswith("#") for text in corpus.texts])
+    own = [position for position in range(len(corpus)) if section[position] == section[hit]]
+    first, last = int(corpus.start[own[0]]), int(corpus.end[own[-1]])
+    begin = max(first, min(int(corpus.start[hit] + corpus.end[hit]) // 2 - size // 2, last - size))
+    return {hit} | {at for at in own if corpus.start[at] >= begin and corpus.end[at] <= begin + size}
+
+
+@given(st.lists(st.sampled_from(["# A\n", "x\n", "long line\n"]), min_size=1, max_size=12), st.integers(1, 40), st.data())
+@settings(max_examples=60)
+def test_drawn_sections_follow_the_rule(lines: list[str], size: int, data: st.DataObject) -> None:
+    edges = np.cumsum([0, *map(len, lines)]).tolist()
+    corpus = corpus_of("".join(lines), edges)
+    hits = data.draw(st.lists(st.integers(0, len(corpus) - 1), unique=True, min_size=1, max_size=4))
+    ranked = Rankings.pack([[(position, -float(rank)) for rank, position in enumerate(hits, 1)]])
+    expected: dict[int, int] = {}
+    for rank, hit in enumerate(hits, 1):
+        expected |= {at: rank for at in by_hand(corpus, hit, size) if at not in expected}
+    placed = ParentsSelector(size).select(ranked, corpus).placed(0)
+    assert {position: rank for position, (rank, _) in placed.items()} == expected
+
+
+@pytest.mark.parametrize("selector", [ParentsSelector(), WindowSelector(), NeighboursSelector(1000, 1000)])
+def test_a_section_of_100_000_chunks_is_widened_in_bounded_time(selector: Selector) -> None:
+    text = "One sentence of it.\n" * 100_000
+    corpus = corpus_of(text, list(range(0, len(text) + 1, 20)))
+    ranked = Rankings.pack([[(position, 1.0) for position in range(0, 100_000, 1000)]] * 3)
+    begun = time.process_time()
+    selected = selector.select(ranked, corpus)
+    assert time.process_time() - begun < 4
+    assert selected.positions.shape[1] <= 100_000
