@@ -48,7 +48,7 @@ PIPELINES = {
     "windows": "selector=[window,score_floor] chunker=sentence context_tokens=40",
     "titles": "passage=titled reranker=mmr chunker=markdown",
     "rows": "passage=row selector=figures chunker=table_rows",
-    "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60",
+    "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60 index.bm25s.analyser=closed_compounds",
     "guards": "guard=[scan,rules,spotlight,output] index.bm25s.analyser=ids_and_words",
     "marks": "guard=[datamark] prompt=cited",
     "off topic": "check=[off_topic] check.off_topic.words=1 check.off_topic.floor=0.3",

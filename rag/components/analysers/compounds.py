@@ -64,11 +64,11 @@ class CompoundAnalyser(WordAnalyser):
 
     def number(self, texts: Sequence[str]) -> Numbered:
         """The terms of every text as numbers, and the terms by their number."""
-        return numbered(texts, _cut, lambda words: map(self._indexed, words))
+        return numbered(texts, words_of, lambda words: map(self._indexed, words))
 
     def terms(self, text: str, known: Container[str] | None = None) -> list[str]:
         """The terms of a question to an index with the terms `known`, or all terms of a text."""
-        words = _cut(text)
+        words = words_of(text)
         if known is None:
             return list(chain.from_iterable(map(self._indexed, words)))
         is_lookup = all(_is_id(word) for word in words if self._indexed(word))
@@ -117,7 +117,7 @@ class CompoundAnalyser(WordAnalyser):
         return [stem, folded] if self.words and stem != folded else [stem]
 
 
-def _cut(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """The words of a text as they are written, after NFKC."""
     plain = unicodedata.normalize("NFKC", text).translate(ODD)
     return _token().findall(UNSPACED.sub(r" \g<0> ", plain))

@@ -223,6 +223,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
     components = set(targets())
     assert not components & shared()
     needed = {
+        "rag.components.analysers.closed_compounds": {"rag.components.analysers.compounds", "rag.components.analysers.words"},
         "rag.components.analysers.compounds": {"rag.components.analysers.words"},
         "rag.components.chunkers.markdown": {"rag.components.chunkers.fixed"},
         "rag.components.chunkers.recursive": {"rag.components.chunkers.fixed"},
