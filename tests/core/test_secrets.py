@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -138,6 +139,13 @@ def test_every_rule_of_gitleaks_is_used_or_named_as_left_out() -> None:
 
 
 @pytest.mark.skipif(not LITERALS.is_file(), reason="RAG_DATA has no gitleaks-literals")
+def test_patterns_of_lines_have_no_anchors() -> None:
+    """`ShapeRule.places` looks for them in the whole text first."""
+    lists = [rule.allowed["line"] for rule in shape_rules().rules if "line" in rule.allowed]
+    assert lists
+    assert not any(re.search(r"\\[bBAzZ]|\^|\$", re.sub(r"\[\^", "[", each)) for each in lists)
+
+
 def test_the_examples_of_gitleaks() -> None:
     known, counts = {rule.name for rule in shape_rules().rules}, Counter[tuple[bool, bool]]()
     for rule, examples in examples_by_rule(LITERALS).items():

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -50,8 +51,8 @@ def rule_tables() -> Mapping[str, Mapping[str, Any]]:
 
 def entropy(value: bytes) -> float:
     """Shannon's entropy of the bytes of a value, in bits."""
-    shares = [value.count(byte) / len(value) for byte in {*value}]
-    return -sum(share * math.log2(share) for share in shares)
+    repeats = [count * math.log2(count) for count in Counter(value).values() if count > 1]
+    return math.log2(len(value)) - sum(repeats) / len(value)
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,18 @@ class ShapeRule:
 
     def places(self, data: bytes) -> Iterator[tuple[int, int]]:
         """The places [start, end) of the values in a text in UTF-8."""
+        # The patterns of lines have no anchors: one that is nowhere in the text is in no line.
+        allowed = [(where, pattern) for where, pattern in self._allowed if where != "line" or pattern.search(data)]
+        by_line = any(where == "line" for where, _ in allowed)
         for match in self.pattern.finditer(data):
             start, end = next((span for span in map(match.span, self._groups) if span[0] < span[1]), (0, 0))
             secret = data[start:end]
             if not secret or (self.entropy and entropy(secret) <= self.entropy):
                 continue
             seen = {"secret": secret, "match": match.group()}
-            if "line" in self.allowed:
+            if by_line:
                 seen["line"] = _line(data, start, end)
-            if not any(pattern.search(seen[where]) for where, pattern in self._allowed):
+            if not any(pattern.search(seen[where]) for where, pattern in allowed):
                 yield (start + (secret.find(b":") + 1 if self.name in LABELLED else 0), end)
 
 
