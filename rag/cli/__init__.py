@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 
@@ -119,8 +119,7 @@ def _output_failed(last: str = "") -> bool:
         sys.stdout.write(last)
         sys.stdout.flush()
     except OSError as error:
-        # Python would flush again at exit, and exit with its own code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             _report(f"standard output: cannot be written ({error.strerror})\n  → make room, or send it elsewhere\n")
             return True
@@ -129,6 +128,14 @@ def _output_failed(last: str = "") -> bool:
 
 def _report(text: str) -> None:
     """Write to standard error, if it is open."""
-    with suppress(OSError, AttributeError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
+    with suppress(AttributeError):
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except OSError:
+            _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what a stream still holds to nowhere: Python would write it at exit, and exit with its own code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,5 +1,6 @@
 """Exit codes for scripts: a crash, or output that cannot be written, is not a verdict."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,9 @@ FULL = Path("/dev/full")
 def shell(command: str) -> subprocess.CompletedProcess[str]:
     """Run a shell command in which `rag` is the command line."""
     done = f'rag() {{ {sys.executable} -m rag "$@"; }}; {command}'
-    return subprocess.run(["bash", "-c", done], capture_output=True, text=True, check=False, timeout=60)
+    # Without a buffer, nothing would be left to write at exit.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(["bash", "-c", done], capture_output=True, text=True, check=False, timeout=60, env=env)
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")

@@ -138,7 +138,6 @@ def test_every_rule_of_gitleaks_is_used_or_named_as_left_out() -> None:
     assert "Permission is hereby granted" in (ROOT / "conf" / "redaction" / "gitleaks.LICENSE").read_text("utf-8")
 
 
-@pytest.mark.skipif(not LITERALS.is_file(), reason="RAG_DATA has no gitleaks-literals")
 def test_patterns_of_lines_have_no_anchors() -> None:
     """`ShapeRule.places` looks for them in the whole text first."""
     lists = [rule.allowed["line"] for rule in shape_rules().rules if "line" in rule.allowed]
@@ -146,6 +145,7 @@ def test_patterns_of_lines_have_no_anchors() -> None:
     assert not any(re.search(r"\\[bBAzZ]|\^|\$", re.sub(r"\[\^", "[", each)) for each in lists)
 
 
+@pytest.mark.skipif(not LITERALS.is_file(), reason="RAG_DATA has no gitleaks-literals")
 def test_the_examples_of_gitleaks() -> None:
     known, counts = {rule.name for rule in shape_rules().rules}, Counter[tuple[bool, bool]]()
     for rule, examples in examples_by_rule(LITERALS).items():
