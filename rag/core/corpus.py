@@ -130,7 +130,7 @@ class Corpus:
         return tuple(tuple(_stretches(len(document.text), sections)) for document, sections in rows)
 
     def clipped(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> "Corpus":
-        """The same chunks with other edges inside the present ones; a chunk that lost text is read as it is."""
+        """The same chunks with other edges inside the present ones; indexes read the characters of chunks whose edges moved."""
         narrower = replace(self, start=start, end=end, indexed=None)
         if self.indexed is not None:
             texts = list(self.indexed)

@@ -9,6 +9,7 @@ from rag.core.checks import check_whole
 from rag.core.corpus import Corpus
 from rag.core.memo import Once
 from rag.core.rankings import Rankings
+from rag.core.text.languages import check_language
 from rag.core.text.sentences import blocks, sentences
 
 MOST = 1000
@@ -26,9 +27,10 @@ class WindowSelector:
     widens: ClassVar[bool] = True
     """It adds chunks that were not ranked."""
 
-    def __init__(self, sentences: int = 3) -> None:
+    def __init__(self, sentences: int = 3, language: str = "english") -> None:
         check_whole("selector.window.sentences", sentences, 1, MOST)
-        self.sentences = sentences
+        check_language("selector.window.language", language)
+        self.sentences, self.language = sentences, language
         self._known = Once()
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
@@ -38,7 +40,7 @@ class WindowSelector:
         def around(position: int) -> tuple[int, int]:
             row = int(corpus.doc[position])
             if row not in known:
-                known[row] = _sentences(corpus, row)
+                known[row] = _sentences(corpus, row, self.language)
             starts, ends = known[row]
             before = bisect_right(ends, corpus.start[position]) - self.sentences
             behind = bisect_left(starts, corpus.end[position]) - 1 + self.sentences
@@ -50,9 +52,9 @@ class WindowSelector:
         return rankings.widened(around, join=True)
 
 
-def _sentences(corpus: Corpus, row: int) -> tuple[list[int], list[int]]:
+def _sentences(corpus: Corpus, row: int, language: str) -> tuple[list[int], list[int]]:
     """The starts and the ends of the sentences of a document, headings left out."""
     text, sections = corpus.documents[row].text, corpus.sections[row]
-    found = (sentences(text, block) for block in blocks(text) if not headings.holds(sections, block[0]))
+    found = (sentences(text, block, language) for block in blocks(text) if not headings.holds(sections, block[0]))
     every = list(chain.from_iterable(found))
     return [start for start, _ in every], [end for _, end in every]

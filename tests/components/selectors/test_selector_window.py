@@ -34,6 +34,13 @@ def test_long_chunks_are_read_whole() -> None:
     assert shown([0, 25, 46, 56, 83], 2) == TEXT[25:56]
 
 
+def test_abbreviations_are_those_of_the_language() -> None:
+    text = "Er kommt. Siehe ggf. Regel vier. Sie geht."
+    corpus = corpus_of(text, [0, 10, 21, 33, len(text)])
+    assert read(WindowSelector(1, "german"), corpus, 3) == [(1, text[10:])]
+    assert read(WindowSelector(1), corpus, 3) == [(1, text[21:])]
+
+
 def test_without_a_sentence_only_the_hit_is_read() -> None:
     corpus = corpus_of("# A\n# B\n", [0, 4, 8])
     assert read(WindowSelector(), corpus, 0) == [(1, "# A\n")]
