@@ -9,7 +9,7 @@ from rag.cli.app import datasets
 from rag.cli.options import Json, Overrides
 
 if TYPE_CHECKING:
-    from rag.evaluation.data.review.question_file import QuestionFile
+    from rag.datasets.review.question_file import QuestionFile
     from rag.serve.feedback import Opinions
 
 Sessions = Annotated[str, typer.Option(envvar="RAG_SESSIONS", help="The database of the server.")]
@@ -30,8 +30,8 @@ def review(
     Quotes must be in the documents of the set, and a set that could not be read is never written. --json, --accept, --drop
     and --edited ask no questions.
     """
+    from rag.datasets.review.review_loop import Review
     from rag.documents.json_rows import read_rows
-    from rag.evaluation.data.review.review_loop import Review
     from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.review import reviewed
 
@@ -52,7 +52,7 @@ def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFil
     """The questions of a set in the native format; ConfigError for another format."""
     from rag.components.loaders.native_questions import NativeQuestions
     from rag.core.errors import ConfigError
-    from rag.evaluation.data.review.question_file import QuestionFile
+    from rag.datasets.review.question_file import QuestionFile
     from rag.execution.graph.plan import components_for
     from rag.execution.store import maintenance
     from rag.execution.sweep.open_config import config_of

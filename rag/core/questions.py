@@ -75,6 +75,14 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """The value of a right answer: one `value`, or the set of `values`, as a person would write them."""
+
+    value: str = ""
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
     """A golden question. `evidence` groups are all needed.
 
@@ -96,6 +104,7 @@ class Example:
     dialogue: str = ""
     turn: int = 0
     unanswerable: bool = False
+    expects: Expected | None = None
 
     @property
     def places(self) -> tuple[Place, ...]:

@@ -11,7 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.documents import BLOCKS, Block, Box, Chunk, Document, Parsed, Redaction, Span, Value
-from rag.core.questions import FATES, SPLITS, Anchor, Evidence, Example, Fate, Place, Query, Turn, document_of, spans_of
+from rag.core.questions import (
+    FATES,
+    SPLITS,
+    Anchor,
+    Evidence,
+    Example,
+    Expected,
+    Fate,
+    Place,
+    Query,
+    Turn,
+    document_of,
+    spans_of,
+)
 
 Vectors = NDArray[np.float32]
 """Embeddings, shape (texts, dimensions)."""

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from rag.core.records import Turn
 from rag.core.redaction import redacted_json, without_secrets
-from rag.evaluation.data.review.drafts import Opinion
+from rag.datasets.review.drafts import Opinion
 from rag.serve.conversations import stored_turns
 from rag.serve.database import Database, MissingError
 from rag.serve.sql_tables import ANSWERS, FEEDBACK, SESSIONS

@@ -6,7 +6,7 @@ from typing import Any
 from support.small_set import TEXTS
 
 from rag.core.records import Turn
-from rag.evaluation.data.review.drafts import Opinion
+from rag.datasets.review.drafts import Opinion
 from rag.serve.feedback import answer_id
 
 

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from rag.core.errors import DataError, UserError, closest, together
-from rag.core.records import SPLITS, Document, Evidence, Example, Place, Query, Turn
+from rag.core.records import SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
 from rag.documents.files import gathered
-from rag.documents.json_rows import Row, read_rows
+from rag.documents.json_rows import Row, as_row, read_rows
 from rag.documents.lost_quotes import Quoted
 from rag.documents.quote_anchors import find_document, place_of
 
 QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})
-QUESTION |= {"answers", "evidence", "unanswerable"}
+QUESTION |= {"answers", "evidence", "unanswerable", "expects", "provenance"}
 TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
+EXPECTS = frozenset({"value", "values"})
 ALTERNATIVE = frozenset({"doc", "start", "end", "quote", "page"})
 T = TypeVar("T")
 
@@ -29,6 +30,9 @@ class NativeQuestions:
     `grade` (default 1) and `any`, the alternatives: `doc` alone for a whole document, with `quote` for a span of it. `start`
     and `end` decide between several occurrences of a quote, and are ignored if the document has changed. In a document of a
     parser a quote is found with tolerance, and `page`, from 1, decides between several places.
+
+    `expects` is the value of the answer: `{"value": "4 days"}`, or `{"values": ["Tern 2", "Tern 2L"]}` for a set. `provenance`
+    says how a question was made (`rag.datasets.candidates`); it is in no digest of the set.
 
     Questions of one conversation name it in `dialogue` and their number in it in `turn`, from 1; `rewrite` is the question as
     a person would ask it without the earlier turns.
@@ -90,6 +94,7 @@ class _QuestionReader:
             dialogue=dialogue,
             turn=turn,
             unanswerable=tried(lambda: _unanswerable(row), False),
+            expects=tried(lambda: _expected(row), None),
         )
 
     def group(self, row: Row) -> Evidence:
@@ -122,6 +127,16 @@ def _unanswerable(row: Row) -> bool:
         raise DataError(row.where, what, "add answers or evidence, or write true")
     # A question without both is unanswerable anyway: digests of older sets stay the same.
     return unanswerable and bool(row.texts("answers"))
+
+
+def _expected(row: Row) -> Expected | None:
+    if not row.has("expects"):
+        return None
+    given = as_row(row.fields["expects"], f"{row.where}: 'expects'")
+    given.only(EXPECTS)
+    if given.has("value") == given.has("values"):
+        raise DataError(row.where, "'expects' needs 'value' or 'values'", 'for example {"value": "4 days"}')
+    return Expected(given.name("value")) if given.has("value") else Expected(values=given.texts("values"))
 
 
 def _dialogue_turn(row: Row, history: Sequence[Turn]) -> tuple[str, int]:

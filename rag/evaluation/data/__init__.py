@@ -1,1 +1,1 @@
-"""Golden sets: loaded, checked, split, reviewed."""
+"""Golden sets: loaded, checked, split."""

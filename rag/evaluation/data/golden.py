@@ -230,7 +230,9 @@ def question_record(example: Example) -> dict[str, object]:
     """The fields of a question that enter its digests."""
     record = {**asdict(example), "judged": sorted(example.judged)}
     if not example.unanswerable:
-        del record["unanswerable"]  # so that sets from before this field keep their digests
+        del record["unanswerable"]  # so that sets from before these fields keep their digests
+    if not example.expects:
+        del record["expects"]
     return record
 
 

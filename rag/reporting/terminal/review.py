@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from rag.core.errors import ConfigError, UserError
+from rag.datasets.candidates import Row
+from rag.datasets.review.drafts import Draft
+from rag.datasets.review.review_loop import Review
 from rag.documents.json_rows import parse_row
-from rag.evaluation.data.review.drafts import Draft, Row
-from rag.evaluation.data.review.review_loop import Review
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import err, escape, out
 

@@ -21,7 +21,7 @@ from rag.components.loaders.native_questions import NativeQuestions
 from rag.core import files
 from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, DataError, ServiceError, StoreError
-from rag.evaluation.data.review.question_file import QuestionFile
+from rag.datasets.review.question_file import QuestionFile
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Store
 from rag.tracking import mlflow_client

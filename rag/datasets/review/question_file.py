@@ -13,9 +13,9 @@ from rag.core.errors import DataError, UserError, problems_of, together
 from rag.core.files import locked, replace_text
 from rag.core.records import Anchor, Document, Example
 from rag.core.roles import Loader
+from rag.datasets.review.quote_fixes import Fixes, find_fixes
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.data.review.quote_fixes import Fixes, find_fixes
 
 
 @dataclass(frozen=True)

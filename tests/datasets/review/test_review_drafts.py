@@ -10,10 +10,10 @@ from support.ratings import BAD, FERRY, context, opinion, told
 
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.records import SPLITS, Document, Turn
+from rag.datasets.review import drafts as review
+from rag.datasets.review.drafts import draft
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.data.review import drafts as review
-from rag.evaluation.data.review.drafts import draft
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from support.small_set import write_golden
 
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError, UserError
+from rag.datasets.review.drafts import Opinion
+from rag.datasets.review.question_file import QuestionFile
+from rag.datasets.review.review_loop import Review
 from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.review.drafts import Opinion
-from rag.evaluation.data.review.question_file import QuestionFile
-from rag.evaluation.data.review.review_loop import Review
 from rag.serve.conversations import Conversations
 from rag.serve.feedback import Opinions
 

@@ -11,6 +11,7 @@ from rag.core.pages import page_at
 from rag.core.records import Document, Example, Turn
 from rag.core.text.citations import cited_sentences, unmarked, without_markers
 from rag.core.text.sentences import blocks, is_heading, sentences
+from rag.datasets.candidates import Row
 from rag.documents.quote_anchors import anchor, find_document
 from rag.documents.rendered import occurrences
 from rag.evaluation.data.golden import Golden, dealt_split, gold_spans
@@ -21,9 +22,6 @@ BARE = "none of its citations is in the documents of this set: quote the evidenc
 GUESSED = "its gold is the model's own sentence and the nearest sentences of its citations: it counts once you confirm it"
 UNCONFIRMED = "unconfirmed"
 """The tag of a draft whose gold comes from a model."""
-
-Row = dict[str, Any]
-"""A golden question as in a line of questions.jsonl."""
 
 
 @dataclass(frozen=True, slots=True)

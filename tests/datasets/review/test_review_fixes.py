@@ -11,9 +11,9 @@ from support.corpora import text_folder
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
+from rag.datasets.review.question_file import QuestionFile
+from rag.datasets.review.quote_fixes import find_fixes
 from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.review.question_file import QuestionFile
-from rag.evaluation.data.review.quote_fixes import find_fixes
 
 TEXTS = {"a.md": "Now: you may **carry** four days.\n\nTwice. Twice.", "b.md": "It\u2019s [free](x.md) for dogs."}
 DOCUMENTS = {name: Document(name, text) for name, text in TEXTS.items()}

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rag.core.errors import DataError, closest
-from rag.evaluation.data.review.drafts import Draft, Opinion, Row, confirmed, draft
-from rag.evaluation.data.review.question_file import QuestionFile
+from rag.datasets.candidates import Row
+from rag.datasets.review.drafts import Draft, Opinion, confirmed, draft
+from rag.datasets.review.question_file import QuestionFile
 
 
 class Review:

@@ -1,0 +1,1 @@
+"""Golden sets of other tools ↔ the native format."""

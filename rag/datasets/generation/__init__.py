@@ -1,0 +1,1 @@
+"""Documents → proposed questions, by rules and by models → those that pass the filters."""
