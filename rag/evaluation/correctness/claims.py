@@ -8,7 +8,7 @@ from rag.core.assessments import Case, Compared, Spent, Verdict, first_failure
 from rag.core.numbers import mean
 from rag.core.records import Answer, Example
 from rag.core.roles import Judge
-from rag.core.text.refusals import declines
+from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import f1, normalised
 from rag.evaluation.attribution import judged
 from rag.evaluation.correctness.facts import READ
@@ -39,7 +39,7 @@ def compared(
 ) -> list[tuple[Compared | None, Spent]]:
     """How right each answer is, and its cost; None for a question that should be declined, or has no reference.
 
-    The best reference counts. A failed answer (None) and one that abstains have 0. A judge is asked only where no rule decides.
+    The best reference counts. A failed answer (None) has 0, and so has one that abstains unless a reference does. A judge is asked only where no rule decides.
     The question is no context: an answer that repeats what it assumes would be right.
     """
     rows = [_ruled(example, answer, language) for example, answer in zip(examples, answers, strict=True)]
@@ -55,7 +55,7 @@ def _ruled(example: Example, answer: Answer | None, language: str) -> _Compariso
     if example.to_decline or not (references or example.expects):
         return None
     text, question = answer.reply.text[:READ] if answer else "", example.query.text
-    if answer is None or answer.abstained:
+    if answer is None or (answer.abstained and not any(map(refused, references))):
         return _Comparison(question, text, Compared(0.0, "abstained" if answer else "failed"))
     if example.expects:
         return _Comparison(question, text, expected(question, text, example.expects, language))

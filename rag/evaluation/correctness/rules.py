@@ -18,6 +18,8 @@ from rag.evaluation.correctness.facts import READ, Fact, clean, facts
 
 SHORT = 8
 """The most facts of a short reference, those of the question left out."""
+PLAIN = 3
+"""The most of them that are neither names nor numbers, if the reference ends as a sentence does."""
 WEIGHTS = {"number": 3.0, "name": 2.0, "word": 1.0}
 """The weights of the facts of a reference: its number says more than the noun behind it."""
 SENTENCE = re.compile(r"[.!?](?=\s)|\n+")
@@ -111,7 +113,8 @@ def decide(question: str, answer: str, reference: str, language: str = "english"
     """The value of an answer by the first rule that applies; None for a reference that a judge must compare.
 
     1. The same words: 1. 2. An empty answer: 0. 3. A reference that declines: 1 if the answer declines too, else 0. 4. Yes or
-    no. 5. A reference of at most SHORT facts besides those of the question: `phrase`.
+    no. 5. A reference of at most SHORT facts besides those of the question, and no sentence of more than PLAIN plain words:
+    `phrase`.
     """
     reference, answer = reference[:READ], answer[:READ]
     if normalised(answer, language) == normalised(reference, language):
@@ -121,21 +124,27 @@ def decide(question: str, answer: str, reference: str, language: str = "english"
     if refused(reference):
         return Compared(float(declines(answer)), "declines")
     asked, given = Stated.of(question, language), Stated.of(answer, language)
-    polar = POLAR.match(reference)
-    if polar and bool(polar[1]) != _affirms(given.text, asked.text):
-        return Compared(0.0, "yes or no")
+    polar, said = POLAR.match(reference), POLAR.match(given.text)
     wanted = Stated.of(reference[polar.end() :] if polar else reference, language)
+    new = tuple(fact for fact in wanted.facts if not asked.has(fact)) or wanted.facts
+    short = len(new) <= SHORT and not (reference.rstrip()[-1:] in ".!?" and sum(fact.kind == "word" for fact in new) > PLAIN)
+    if polar and (short or said) and _affirms(given, asked) != bool(polar[1]):
+        return Compared(0.0, "yes or no")
     if not wanted.facts:
         return Compared(1.0, "yes or no") if polar else None
-    new = tuple(fact for fact in wanted.facts if not asked.has(fact)) or wanted.facts
-    return phrase(asked, given, wanted, new) if len(new) <= SHORT else None
+    return phrase(asked, given, wanted, new) if short else None
 
 
-def _affirms(answer: str, question: str) -> bool:
-    """Whether an answer says yes: by its first word, or else because it denies no more often than the question."""
-    if match := POLAR.match(answer):
+def _affirms(given: Stated, asked: Stated) -> bool | None:
+    """Whether an answer says yes: by its first word, or else because it denies no more often than the question.
+
+    None for an answer without such a word that has less than half of the facts of the question.
+    """
+    if match := POLAR.match(given.text):
         return bool(match[1])
-    return len(NEGATION.findall(SENTENCE.split(answer)[0])) <= len(NEGATION.findall(question))
+    if 2 * len(given.shared(asked.facts)) < len(asked.facts):
+        return None
+    return len(NEGATION.findall(SENTENCE.split(given.text)[0])) <= len(NEGATION.findall(asked.text))
 
 
 def phrase(asked: Stated, given: Stated, wanted: Stated, new: Sequence[Fact]) -> Compared:
