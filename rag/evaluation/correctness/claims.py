@@ -39,7 +39,8 @@ def compared(
 ) -> list[tuple[Compared | None, Spent]]:
     """How right each answer is, and its cost; None for a question that should be declined, or has no reference.
 
-    The best reference counts. A failed answer (None) has 0, and so has one that abstains unless a reference does. A judge is asked only where no rule decides.
+    The best reference counts. A failed answer (None) has 0, and so has one that abstains unless a reference does. A judge is
+    asked only where no rule decides.
     The question is no context: an answer that repeats what it assumes would be right.
     """
     rows = [_ruled(example, answer, language) for example, answer in zip(examples, answers, strict=True)]

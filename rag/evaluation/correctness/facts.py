@@ -34,7 +34,14 @@ UNITS = (
     "share|% percent|1;celsius|°c celsius|1;fahrenheit|°f fahrenheit|1"
 )
 """Dimension, then the names of each unit and its size, for units that are compared."""
-SHAPES = {"year": re.compile(r"1[0-9]{3}|2[01][0-9]{2}"), "month": re.compile(r"month \d+")}
+PART = re.compile(r"month \d+|[^ ]+")
+DATE_GAP = re.compile(r",? (?:of )?|\. ")
+"""The text between the parts of a date."""
+SHAPES = {
+    "date": re.compile(r".* month .*|month \d+ .*"),
+    "year": re.compile(r"1[0-9]{3}|2[01][0-9]{2}"),
+    "month": re.compile(r"month \d+"),
+}
 SMALL = frozenset("012")
 """Spelt numbers that are often no numbers: `one of them`."""
 
@@ -86,9 +93,29 @@ def facts(text: str, language: str = "english") -> tuple[Fact, ...]:
     """The facts of a cleaned text in reading order, words without meaning left out."""
     codes = [Fact("name", frozenset({match[0].lower()}), *match.span()) for match in CODE.finditer(text)]
     rest = _blanked(text, codes)
-    values = [_number(rest, number) for number in numbers(rest)]
+    values = list(_dated(rest, sorted((_number(rest, number) for number in numbers(rest)), key=lambda fact: fact.start)))
     words = list(_words(_blanked(rest, values), language))
     return tuple(sorted((*codes, *values, *words), key=lambda fact: fact.start))
+
+
+def parts(key: str) -> frozenset[str]:
+    """The parts of a reading: day, month and year, or the number itself."""
+    return frozenset(PART.findall(key))
+
+
+def _dated(text: str, values: list[Fact]) -> Iterator[Fact]:
+    """The numbers in their order; a month with the day before or behind it and the year is one fact."""
+    while values:
+        count = 1
+        while count < min(3, len(values)) and DATE_GAP.fullmatch(text, values[count - 1].end, values[count].start):
+            count += 1
+        run, values = values[:count], values[count:]
+        plain = not any(fact.dimension or len(fact.keys) > 1 for fact in run)
+        if plain and sum(fact.sort[1] == "month" for fact in run) == 1:
+            yield Fact("number", frozenset({" ".join(key for fact in run for key in fact.keys)}), run[0].start, run[-1].end)
+        else:
+            yield run[0]
+            values = run[1:] + values
 
 
 def _blanked(text: str, found: list[Fact]) -> str:

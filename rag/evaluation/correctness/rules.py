@@ -5,6 +5,7 @@ compared in any language.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from rag.core.assessments import Compared
 from rag.core.questions import Expected
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import normalised
-from rag.evaluation.correctness.facts import READ, Fact, clean, facts
+from rag.evaluation.correctness.facts import READ, Fact, clean, facts, parts
 
 SHORT = 8
 """The most facts of a short reference, those of the question left out."""
@@ -64,49 +65,53 @@ class Stated:
         return frozenset[str]().union(*(fact.keys for fact in self.facts if fact.kind != "number"))
 
     @cached_property
-    def _numbers(self) -> tuple[set[tuple[str, str]], set[str], set[str]]:
-        """Sizes with their dimension; readings of numbers without one, and of all numbers, with the parts of dates."""
+    def _numbers(self) -> tuple[set[tuple[str, str]], list[frozenset[str]], set[str], set[str]]:
+        """Sizes with their dimension; dates; the parts of numbers without a dimension, and of all numbers."""
         rows = [fact for fact in self.facts if fact.kind == "number"]
-        parts = [(fact, {part for key in fact.keys for part in (key, *_parts(key))}) for fact in rows]
-        bare, every = set[str](), set[str]()
-        for fact, own in parts:
-            every |= own
-            bare |= set() if fact.dimension else own
-        return {(fact.dimension, size) for fact in rows for size in fact.sizes}, bare, every
+        read = [(fact, parts(key)) for fact in rows for key in fact.keys]
+        bare = {part for fact, own in read if not fact.dimension for part in own}
+        sizes = {(fact.dimension, size) for fact in rows for size in fact.sizes}
+        return sizes, [own for _, own in read if len(own) > 1], bare, {part for _, own in read for part in own}
 
     def has(self, fact: Fact) -> bool:
-        """True for a stem of this text, and for a number of equal value, with its unit unless one of both has none."""
+        """True for a stem of this text, and for a number of equal value, with its unit unless one of both has none.
+
+        A date has its day, month and year.
+        """
         if fact.kind != "number":
             return not self.keys.isdisjoint(fact.keys)
-        sizes, bare, every = self._numbers
-        known = bare if fact.dimension else every
+        sizes, dates, bare, every = self._numbers
         if any((fact.dimension, size) in sizes for size in fact.sizes):
             return True
-        return any(key in known or (len(_parts(key)) > 1 and known.issuperset(_parts(key))) for key in fact.keys)
+        known = bare if fact.dimension else every
+        wanted = [parts(key) for key in fact.keys]
+        return any(own <= known if len(own) == 1 else any(own <= date for date in dates) for own in wanted)
 
     @cached_property
-    def clauses(self) -> list[tuple[int, int]]:
-        """The clauses as [start, end)."""
-        edges = [0, *(edge for mark in BREAK.finditer(self.text) for edge in mark.span()), len(self.text)]
-        return list(pairwise(edges))
+    def _starts(self) -> list[int]:
+        return [0, *(mark.end() for mark in BREAK.finditer(self.text))]
 
-    def clause_of(self, fact: Fact) -> tuple[int, int]:
-        """The clause that a fact is in."""
-        return next(clause for clause in self.clauses if clause[0] <= fact.start < max(clause[1], clause[0] + 1))
+    def clause_of(self, fact: Fact) -> int:
+        """The place in the text where the clause of a fact begins."""
+        return self._starts[bisect_right(self._starts, fact.start) - 1]
 
-    def within(self, clause: tuple[int, int]) -> list[Fact]:
-        """The facts of a clause."""
-        return [fact for fact in self.facts if clause[0] <= fact.start < clause[1]]
+    @cached_property
+    def clauses(self) -> dict[int, list[Fact]]:
+        """The facts of each clause, by the place where it begins."""
+        found: dict[int, list[Fact]] = {}
+        for fact in self.facts:
+            found.setdefault(self.clause_of(fact), []).append(fact)
+        return found
 
     def shared(self, wanted: Iterable[Fact]) -> list[Fact]:
-        """The facts of this text that are among the wanted ones."""
+        """The facts of this text that are among the wanted ones, or dates that have one of them."""
         others = Stated("", tuple(wanted))
-        return [fact for fact in self.facts if others.has(fact)]
-
-
-def _parts(key: str) -> list[str]:
-    """The parts of a date: day, month and year."""
-    return re.findall(r"month \d+|[^ ]+", key)
+        dates = [fact for fact in others.facts if fact.kind == "number"]
+        return [
+            fact
+            for fact in self.facts
+            if others.has(fact) or (fact.kind == "number" and any(map(Stated("", (fact,)).has, dates)))
+        ]
 
 
 def decide(question: str, answer: str, reference: str, language: str = "english") -> Compared | None:
@@ -158,7 +163,8 @@ def phrase(asked: Stated, given: Stated, wanted: Stated, new: Sequence[Fact]) ->
     held = [fact for fact in new if given.has(fact)]
     recall = _weight(held) / _weight(new)
     own = [fact for fact in given.facts if not asked.has(fact)]
-    others = [fact for fact in own if not wanted.has(fact)]
+    right = set(given.shared(wanted.facts))
+    others = [fact for fact in own if fact not in right]
     brief = len(own) <= max(2 * len(new), SHORT // 2)
     if recall < 1:
         missing = {fact.sort for fact in new if not given.has(fact) and fact.kind != "word"}
@@ -169,7 +175,7 @@ def phrase(asked: Stated, given: Stated, wanted: Stated, new: Sequence[Fact]) ->
         return Compared(2 * precision * recall / (precision + recall) if brief and recall else recall**2, "part")
     if len(new) == len(wanted.facts) or any(not asked.has(fact) for fact in new):
         main = max(new, key=lambda fact: WEIGHTS[fact.kind])
-        clauses = list(dict.fromkeys(given.clause_of(fact) for fact in given.shared([main])))
+        clauses = {given.clause_of(fact) for fact in given.shared([main])}
         if all(_denied(given, clause, main, f"{asked.text}\n{wanted.text}") for clause in clauses):
             return Compared(0.0, "denied")
         if _rivalled(asked, given, wanted, clauses, main):
@@ -181,52 +187,43 @@ def _weight(found: Iterable[Fact]) -> float:
     return sum(WEIGHTS[fact.kind] for fact in found)
 
 
-def _denied(given: Stated, clause: tuple[int, int], main: Fact, known: str) -> bool:
+def _denied(given: Stated, clause: int, main: Fact, known: str) -> bool:
     """True if a clause denies a fact that neither question nor reference denies."""
-    if NEGATION.search(known):
-        return False
-    fact = next(fact for fact in given.shared([main]) if clause[0] <= fact.start < max(clause[1], clause[0] + 1))
-    before = given.text[clause[0] : fact.start]
+    fact = Stated("", tuple(given.clauses[clause])).shared([main])[0]
+    before = given.text[clause : fact.start]
     last = next(reversed(list(NEGATION.finditer(before))), None)
     if last and len(before[last.end() :].split()) <= REACH and not LIMITED.search(before, last.end()):
-        return True
-    return bool(DENIED.match(given.text, fact.end))
+        return not NEGATION.search(known)
+    return bool(DENIED.match(given.text, fact.end)) and not NEGATION.search(known)
 
 
-def _rivalled(asked: Stated, given: Stated, wanted: Stated, clauses: Sequence[tuple[int, int]], main: Fact) -> bool:
+def _rivalled(asked: Stated, given: Stated, wanted: Stated, clauses: Iterable[int], main: Fact) -> bool:
     """True if an answer states another value of the same kind: joined with the right one, or in a clause on the same matter."""
-    alike = [fact for fact in wanted.facts if fact.sort == main.sort]
-    if main.kind == "word" or (main.kind == "number" and len(alike) > 1):
+    if main.kind == "word" or (main.kind == "number" and sum(fact.sort == main.sort for fact in wanted.facts) > 1):
         return False
-    right = given.shared(wanted.facts)
-    others = [fact for fact in given.facts if fact.sort == main.sort and not fact.weak and fact not in right]
-    joint = EITHER if main.kind == "name" or main.sort[1] == "year" else JOINT
-    for one in (fact for fact in right if fact.sort == main.sort):
-        for other in others:
-            first, second = sorted((one, other), key=lambda fact: fact.start)
-            if joint.fullmatch(given.text, first.end, second.start):
-                return True
-    known = Stated("", (*asked.facts, *wanted.facts, *(fact for clause in clauses for fact in given.within(clause))))
-    skeletons = {_skeleton(given, clause, main.kind) for clause in clauses} - {()}
-    for other in (fact for fact in others if not asked.has(fact)):
-        clause = given.clause_of(other)
-        rest = [fact for fact in given.within(clause) if fact.kind != main.kind]
-        if clause in clauses:
-            continue
-        if _skeleton(given, clause, main.kind) in skeletons:
+    right, joint = set(given.shared(wanted.facts)), EITHER if main.kind == "name" or main.sort[1] == "year" else JOINT
+    alike = [fact for fact in given.facts if fact.sort == main.sort and not fact.weak]
+    for one, other in pairwise(alike):
+        if (one in right) != (other in right) and joint.fullmatch(given.text, one.end, other.start):
             return True
-        if main.kind == "number" and sum(known.has(fact) for fact in rest) >= ALIKE * len(rest):
+    same = [fact for clause in clauses for fact in given.clauses[clause]]
+    known = Stated("", (*asked.facts, *wanted.facts, *same))
+    skeletons = {_skeleton(given, clause, main.kind) for clause in clauses} - {()}
+    for clause in {given.clause_of(fact) for fact in alike if fact not in right and not asked.has(fact)} - set(clauses):
+        rest = [fact for fact in given.clauses[clause] if fact.kind != main.kind]
+        on_matter = main.kind == "number" and sum(map(known.has, rest)) >= ALIKE * len(rest)
+        if on_matter or _skeleton(given, clause, main.kind) in skeletons:
             return True
     return False
 
 
-def _skeleton(given: Stated, clause: tuple[int, int], kind: str) -> tuple[str, ...]:
-    """The words of a clause without the facts of a kind."""
-    text = given.text[clause[0] : clause[1]]
-    for fact in reversed(given.within(clause)):
-        if fact.kind == kind:
-            text = text[: fact.start - clause[0]] + text[fact.end - clause[0] :]
-    return tuple(re.findall(r"\w+", text.lower()))
+def _skeleton(given: Stated, clause: int, kind: str) -> tuple[str, ...]:
+    """The words of a clause up to its last fact, without the facts of a kind."""
+    facts, words, at = given.clauses[clause], list[str](), clause
+    for fact in facts:
+        words += re.findall(r"\w+", given.text[at : fact.start if fact.kind == kind else fact.end].lower())
+        at = fact.end
+    return tuple(words)
 
 
 def _alternative(asked: Stated, wanted: Stated) -> list[Fact]:
