@@ -89,4 +89,4 @@ if __name__ == "__main__":
     import sys
 
     for each in altered_answers(Path(sys.argv[1]), int(sys.argv[2])):
-        print(json.dumps(each.to_json(), ensure_ascii=False))
+        sys.stdout.write(json.dumps(each.to_json(), ensure_ascii=False) + "\n")

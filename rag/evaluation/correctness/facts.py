@@ -15,11 +15,13 @@ READ = 20_000
 """Characters of a text that are read, so that time and memory stay bounded."""
 MARKS = re.compile(r"[*_`#>|]+|[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Marks of Markdown and of the direction of writing."""
-CODE = re.compile(r"\b[^\W\d_]+[-/.]?\d[\w/-]*|(?<![£$€\d.,])\b\d+[A-Z]\b(?!\.)")
+CODE = re.compile(r"\b[^\W\d_]+[-/.]?\d[\w/-]*|(?<![£$€\d.,])\b\d+[A-Z]\b")
 """`OV-4010`, `F-36`, `K2`, `2L`: a name, not a number."""
 WORD = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+(?:['’][^\\W_]+)*")
 UNIT = re.compile(r"\s?(%|°\s?[CF]\b|°|[^\W\d_]+)")
 CURRENCY = {"£": "pound", "$": "dollar", "€": "euro", "gbp": "pound", "usd": "dollar", "eur": "euro"}
+RANGE = re.compile(r"\s?(?:[-–—]|to|and|or)\s?\d[\d.,]*")
+"""The other end of a range, which has the unit of both."""
 ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 PLAIN = re.compile(rf"\d[\d.]{{0,{LONGEST}}}")
 INITIALS = re.compile(r"\b(?:[A-Z]\.){2,}")
@@ -139,10 +141,11 @@ def _number(text: str, number: Number) -> Fact:
     end = number.end
     if ordinal := ORDINAL.match(text, end):
         end = ordinal.end()
-    money, behind = CURRENCY.get(text[: number.start].rstrip()[-1:]), UNIT.match(text, end)
+    further = RANGE.match(text, end)
+    money, behind = CURRENCY.get(text[: number.start].rstrip()[-1:]), UNIT.match(text, further.end() if further else end)
     percent = any(value.endswith("%") for reading in number.readings for value in reading)
     name = "%" if percent else money or (_unit(behind[1]) if behind else "")
-    end = behind.end() if behind and name and not money and not percent else end
+    end = behind.end() if behind and name and not (money or percent or further) else end
     dimension, size = SIZES.get(name, ("", Decimal(1)))
     values = {" ".join(reading).replace("%", "") for reading in number.readings}
     scaled = {_scaled(value, size) for value in values if dimension and PLAIN.fullmatch(value)}
