@@ -58,8 +58,7 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     judge that was fitted on one set alone cannot be measured on that set.
     """
     from rag.core.errors import ConfigError
-    from rag.execution.judges import calibration
-    from rag.execution.judges.calibration import Fitted
+    from rag.execution.judges import fitting
     from rag.execution.judges.human_labels import FAITHFULNESS
     from rag.reporting.terminal.judges import weights
     from rag.reporting.terminal.output import print_json
@@ -67,11 +66,11 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
 
     name, node, components, data = _chosen(chosen or (), "wice,mtrag,scifact")
     judge = components.role("judge", node)
-    if not isinstance(judge, Fitted) or data[0].task != FAITHFULNESS:
+    if not isinstance(judge, fitting.Fitted) or data[0].task != FAITHFULNESS:
         raise ConfigError("judge", f"{name} has no weights to fit for this task", "judge=local task=faithfulness has")
     texts, names = sum(len(labels.cases) for labels in data), ", ".join(labels.name for labels in data)
     with Waiting(f"{name} reads {texts:,} texts of {names} …"):
-        fitted = calibration.fit(judge, data)
+        fitted = fitting.fit(judge, data)
     print_json(fitted) if as_json else weights(fitted)
 
 

@@ -22,6 +22,7 @@ from rag.config.build import Components
 from rag.core.assessments import Case
 from rag.core.records import Answer, Example, Query, Reply
 from rag.core.text.sentences import blocks, sentences
+from rag.evaluation.correctness import claims
 from rag.evaluation.statistics.agreement import Auc, RankCorrelation, Resampled
 from rag.execution.judges import calibration
 from rag.execution.judges.human_labels import CORRECTNESS, Labelled, labelled
@@ -38,7 +39,7 @@ def report() -> Report:
 def compared(name: str, data: Labelled, report: Report) -> tuple[NDArray[np.float64], Resampled]:
     """The correctness of all texts; a line for its AUC and for those of token recall and token F1 of the same texts."""
     judge = calibration._unbiased(Components(()).role("judge", node("judge", "local")), data)
-    verdicts = calibration._answers(judge, data.cases)
+    verdicts = claims.verdicts(judge, data.cases)
     right = np.nan_to_num(np.array([verdict.support for verdict in verdicts]))
     drawn, labels = Resampled(data.clusters, 2000), np.array(data.labels)
     own = drawn.values(Auc(right, labels))

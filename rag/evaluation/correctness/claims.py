@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.core.assessments import Case, Compared, Spent, Verdict, first_failure
+from rag.core.assessments import Case, Claim, Compared, Spent, Verdict, first_failure
 from rag.core.numbers import mean
-from rag.core.records import Answer, Example
+from rag.core.records import Answer, Example, Query, Reply
 from rag.core.roles import Judge
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import f1, normalised
@@ -87,3 +87,17 @@ def _supported(verdict: Verdict, own: str, other: str) -> float:
     declining = [float(declines(other))] if declines(own) else []
     supports = [claim.support for claim in verdict.claims] + declining
     return mean(supports) if supports else 0.0
+
+
+def verdicts(judge: Judge, cases: Sequence[Case]) -> list[Verdict]:
+    """The correctness of texts by their contexts as references, as the support of one claim."""
+    examples = [Example(Query("", case.question), answers=case.contexts) for case in cases]
+    answers = [
+        Answer(each.query, (), Reply(case.text), abstained=refused(case.text))
+        for each, case in zip(examples, cases, strict=True)
+    ]
+    rows = (
+        (case, found or Compared(math.nan, ""))
+        for case, (found, _) in zip(cases, compared(judge, examples, answers), strict=True)
+    )
+    return [Verdict((Claim(0, len(case.text), found.value, failure=found.failure),)) for case, found in rows]

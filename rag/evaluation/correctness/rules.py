@@ -5,17 +5,15 @@ compared in any language.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise, takewhile
 
 from rag.core.assessments import Compared
 from rag.core.questions import Expected
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import normalised
-from rag.evaluation.correctness.facts import READ, Fact, clean, facts, parts
+from rag.evaluation.correctness.facts import READ, Fact
+from rag.evaluation.correctness.stated import Stated
 
 SHORT = 8
 """The most facts of a short reference, those of the question left out."""
@@ -24,8 +22,6 @@ PLAIN = 3
 WEIGHTS = {"number": 3.0, "name": 2.0, "word": 1.0}
 """The weights of the facts of a reference: its number says more than the noun behind it."""
 SENTENCE = re.compile(r"[.!?](?=\s)|\n+")
-BREAK = re.compile(r"[.!?;](?=\s)|\n+|[()]|\b(?:or|but|whereas|while|although)\b", re.IGNORECASE)
-"""The end of a clause."""
 JOINT = re.compile(r"\s*(?:[-–,/]|to|and|or|,? or|and/or)\s*(?:the |an? )?", re.IGNORECASE)
 """The text between two numbers that are alternatives or the ends of a range."""
 EITHER = re.compile(r"\s*(?:,? or|and/or|/)\s*(?:in |at |by |the |an? )*", re.IGNORECASE)
@@ -44,74 +40,6 @@ AMONG = re.compile(r"^\s*(?:between|of|unlike|compared (?:to|with))\b[^,\n]*,", 
 ITEM = re.compile(r"[,;\n•]|\band\b|^\s*[-*]\s", re.MULTILINE)
 ALIKE = 0.75
 """The least share of the words of a clause on the same matter that the question or the clause of the right value has."""
-
-
-@dataclass(frozen=True)
-class Stated:
-    """A cleaned text and its facts."""
-
-    text: str
-    facts: tuple[Fact, ...]
-
-    @classmethod
-    def of(cls, text: str, language: str) -> "Stated":
-        """The facts of a text as it was written."""
-        plain = clean(text)
-        return cls(plain, facts(plain, language))
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """The stems and codes."""
-        return frozenset[str]().union(*(fact.keys for fact in self.facts if fact.kind != "number"))
-
-    @cached_property
-    def _numbers(self) -> tuple[set[tuple[str, str]], list[frozenset[str]], set[str], set[str]]:
-        """Sizes with their dimension; dates; the parts of numbers without a dimension, and of all numbers."""
-        rows = [fact for fact in self.facts if fact.kind == "number"]
-        read = [(fact, parts(key)) for fact in rows for key in fact.keys]
-        bare = {part for fact, own in read if not fact.dimension for part in own}
-        sizes = {(fact.dimension, size) for fact in rows for size in fact.sizes}
-        return sizes, [own for _, own in read if len(own) > 1], bare, {part for _, own in read for part in own}
-
-    def has(self, fact: Fact) -> bool:
-        """True for a stem of this text, and for a number of equal value, with its unit unless one of both has none.
-
-        A date has its day, month and year.
-        """
-        if fact.kind != "number":
-            return not self.keys.isdisjoint(fact.keys)
-        sizes, dates, bare, every = self._numbers
-        if any((fact.dimension, size) in sizes for size in fact.sizes):
-            return True
-        known = bare if fact.dimension else every
-        wanted = [parts(key) for key in fact.keys]
-        return any(own <= known if len(own) == 1 else any(own <= date for date in dates) for own in wanted)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [0, *(mark.end() for mark in BREAK.finditer(self.text))]
-
-    def clause_of(self, fact: Fact) -> int:
-        """The place in the text where the clause of a fact begins."""
-        return self._starts[bisect_right(self._starts, fact.start) - 1]
-
-    @cached_property
-    def clauses(self) -> dict[int, list[Fact]]:
-        """The facts of each clause, by the place where it begins."""
-        found: dict[int, list[Fact]] = {}
-        for fact in self.facts:
-            found.setdefault(self.clause_of(fact), []).append(fact)
-        return found
-
-    def shared(self, wanted: Iterable[Fact]) -> list[Fact]:
-        """The facts of this text that are among the wanted ones, or dates that have one of them."""
-        others = Stated("", tuple(wanted))
-        dates = [fact for fact in others.facts if fact.kind == "number"]
-        return [
-            fact
-            for fact in self.facts
-            if others.has(fact) or (fact.kind == "number" and any(map(Stated("", (fact,)).has, dates)))
-        ]
 
 
 def decide(question: str, answer: str, reference: str, language: str = "english") -> Compared | None:

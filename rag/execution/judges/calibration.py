@@ -7,72 +7,33 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.config.identity import code_identity, digest
-from rag.core.assessments import REFERENCE, Case, Claim, Compared, Verdict, first_failure
+from rag.core.assessments import REFERENCE, Case, first_failure
 from rag.core.errors import DataError
 from rag.core.numbers import jsonable
-from rag.core.records import Answer, Example, Query, Reply
 from rag.core.roles import AssessedMetric, Judge
-from rag.core.text.refusals import refused
-from rag.evaluation.correctness.claims import compared
+from rag.evaluation.correctness import claims
 from rag.evaluation.statistics.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled, calibration_error
 from rag.evaluation.statistics.paired import ALPHA
 from rag.evaluation.statistics.prediction_powered import powered_mean
 from rag.evaluation.statistics.resampling import DRAWS
+from rag.execution.judges.fitting import Fitted
 from rag.execution.judges.human_labels import ANSWER, CORRECTNESS, FAITHFULNESS, Labelled
 from rag.execution.store.entry_format import Entry
 from rag.execution.store.store import Store
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Weights = Mapping[str, float]
 WORD = re.compile(r"\w+")
 RIGHT = 0.5
 """The least correctness of an answer that counts as right."""
 SPACE = "cards"
 """The space of cards in a store."""
-
-
-@runtime_checkable
-class Fitted(Protocol):
-    """A judge whose weights come from labels."""
-
-    @property
-    def weights(self) -> Weights:
-        """The fitted weights."""
-        ...
-
-    @property
-    def fitted_on(self) -> Mapping[str, Weights]:
-        """The sha256 of every file of labels, and the weights that the other files give."""
-        ...
-
-    def measure(self, cases: Sequence[Case]) -> Floats:
-        """The features of texts, one row per text."""
-        ...
-
-    def refitted(self, measures: Sequence[Floats], labels: Sequence[Sequence[bool]]) -> "Fitted":
-        """The same judge with weights from the labels of several sets, which count alike."""
-        ...
-
-    def without(self, digest: str) -> Judge:
-        """The judge with the weights of all files but this one."""
-        ...
-
-
-def fit(judge: Fitted, sets: Sequence[Labelled]) -> dict[str, Any]:
-    """The `weights` of some sets together, and `fitted_on`, the weights without each set; empty for a single set."""
-    measures = [judge.measure(one.cases) for one in sets]
-    labels = [one.labels for one in sets]
-    others = [[row for row in range(len(sets)) if row != own] for own in range(len(sets)) if len(sets) > 1]
-    apart = [judge.refitted([measures[row] for row in rows], [labels[row] for row in rows]).weights for rows in others]
-    fitted_on = {one.digest: dict(weights) for one, weights in zip(sets, apart or [{}], strict=True)}
-    return {"weights": dict(judge.refitted(measures, labels).weights), "fitted_on": fitted_on}
 
 
 @dataclass(frozen=True)
@@ -192,7 +153,7 @@ def _place(identity: str, labels: str, name: str) -> str:
 def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int = DRAWS) -> Card:
     """Measure a judge; DataError where the texts with a score have labels of one kind only."""
     unbiased, right = _unbiased(judge, labelled), labelled.task == CORRECTNESS
-    verdicts = _answers(unbiased, labelled.cases) if right else unbiased.judge(labelled.cases)
+    verdicts = claims.verdicts(unbiased, labelled.cases) if right else unbiased.judge(labelled.cases)
     scores = np.array([math.nan if one.failures else one.support for one in verdicts])
     why, failed, known = first_failure(verdicts), sum(one.failures > 0 for one in verdicts), np.flatnonzero(~np.isnan(scores))
     labels = np.array(labelled.labels, np.bool_)[known]
@@ -246,20 +207,6 @@ def _unbiased(judge: Judge, labelled: Labelled) -> Judge:
         remedy = f"fit it on a second set too: rag judge fit data=wice,{labelled.name}"
         raise DataError(labelled.name, "is all that the judge was fitted on, and says nothing of other texts", remedy)
     return judge.without(labelled.digest)
-
-
-def _answers(judge: Judge, cases: Sequence[Case]) -> list[Verdict]:
-    """The correctness of texts by their contexts as references, as the support of one claim."""
-    examples = [Example(Query("", case.question), answers=case.contexts) for case in cases]
-    answers = [
-        Answer(each.query, (), Reply(case.text), abstained=refused(case.text))
-        for each, case in zip(examples, cases, strict=True)
-    ]
-    rows = (
-        (case, found or Compared(math.nan, ""))
-        for case, (found, _) in zip(cases, compared(judge, examples, answers), strict=True)
-    )
-    return [Verdict((Claim(0, len(case.text), found.value, failure=found.failure),)) for case, found in rows]
 
 
 def _baselines(cases: Sequence[Case], task: str) -> dict[str, Floats]:
