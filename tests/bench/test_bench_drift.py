@@ -61,7 +61,9 @@ def renumber(documents: dict[str, Document], name: str, quote: str, rng: random.
     if not found:
         return None
     number = rng.choice(found)
-    other = str(int(number[0]) + rng.randint(1, 9)) if number[0].isdigit() else rng.choice([n for n in NUMBERS if n != number[0]])
+    other = (
+        str(int(number[0]) + rng.randint(1, 9)) if number[0].isdigit() else rng.choice([n for n in NUMBERS if n != number[0]])
+    )
     new = quote[: number.start()] + other + quote[number.end() :]
     edited(documents, name, documents[name].text.replace(quote, new))
     return new
@@ -147,7 +149,9 @@ def test_planted_edits(name: str) -> None:
             proposed += found.state == state and good
             silent += kind == "number changed" and found.state in ("there", "moved", "reworded")
             if found.state != state or not good:
-                about = f"{found.state} {found.alike} {found.facts}: {place['quote'][:90]!r} -> {new[:90]!r}, {found.new[:90]!r}"
+                about = (
+                    f"{found.state} {found.alike} {found.facts}: {place['quote'][:90]!r} -> {new[:90]!r}, {found.new[:90]!r}"
+                )
                 report.note(f"{kind}: {about}")
         assert named[state] >= RIGHT * named.total(), kind
         report.row(kind, named.total(), named[state], proposed, dict(named))

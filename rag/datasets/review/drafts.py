@@ -65,7 +65,11 @@ class Draft:
 
     def to_json(self) -> dict[str, Any]:
         """The draft with its rating, as JSON values."""
-        rated = {each: getattr(self.opinion, each) for each in ("answer", "owner", "rating", "comment", "at")} if self.opinion else {}
+        rated = (
+            {each: getattr(self.opinion, each) for each in ("answer", "owner", "rating", "comment", "at")}
+            if self.opinion
+            else {}
+        )
         made = {"row": self.row, "open": list(self.open), "notes": list(self.notes), "known": self.known}
         return {"name": self.name} | rated | made
 

@@ -88,10 +88,15 @@ def quoted_places(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The places with a quote in a line of a file of questions; other parts of the line may be invalid."""
     groups = row.get("evidence")
     for group in groups if isinstance(groups, list) else ():
-        places = group.get("any") if isinstance(group, dict) else None
-        for place in places if isinstance(places, list) else ():
-            if isinstance(place, dict) and isinstance(place.get("doc"), str) and isinstance(place.get("quote"), str):
-                yield place
+        yield from (place for place in places_of(group) if isinstance(place.get("quote"), str))
+
+
+def places_of(group: Any) -> Iterator[dict[str, Any]]:
+    """The places of a group of evidence that name a document."""
+    places = group.get("any") if isinstance(group, dict) else None
+    for place in places if isinstance(places, list) else ():
+        if isinstance(place, dict) and isinstance(place.get("doc"), str):
+            yield place
 
 
 def span_at(place: Row, documents: Mapping[str, Document]) -> Span:
@@ -165,7 +170,9 @@ def _proposed(row: Row, lost: Drift, window: Span, alike: float, documents: Mapp
         return lost
     facts = missing, _apart(words(text[window.start : window.end]), old)
     state: State = "changed" if any(facts) else "reworded"
-    return Drift(lost.query_id, state, lost.doc_id, lost.quote, (window.doc_id,), text[start:end], (start, end), round(alike, 3), facts)
+    return Drift(
+        lost.query_id, state, lost.doc_id, lost.quote, (window.doc_id,), text[start:end], (start, end), round(alike, 3), facts
+    )
 
 
 def _apart(ours: Sequence[Word], theirs: Sequence[Word], answers: Collection[str] = ()) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ from typing import Any
 from rag.core.errors import DataError, UserError, closest
 from rag.core.headings import above, sections
 from rag.core.pages import label, pages_of
-from rag.core.records import Document
+from rag.core.records import Document, Span
 from rag.datasets.candidates import Row
 from rag.datasets.review.drafts import Draft, Opinion, accepted, draft
-from rag.datasets.review.drift import drift_of, quoted_places, span_at
+from rag.datasets.review.drift import drift_of, places_of, quoted_places, span_at
 from rag.datasets.review.question_file import QuestionFile
-from rag.documents.quote_anchors import WORD
+from rag.documents.quote_anchors import WORD, find_document
 from rag.evaluation.data.validation import ALIKE
 
 AROUND = 320
@@ -88,6 +88,7 @@ class Review:
         if chosen.opinion and self._ratings:
             self._draft_again()
             self._version = None
+            self.refresh()
 
     def drop(self, name: str) -> None:
         """Remove a rating, or a question from the set; DataError if it does not wait."""
@@ -108,6 +109,7 @@ class Review:
         self._decisions.pop()
         (self.dropped if last.after is None else self.accepted).remove(last.name)
         self._version = None
+        self.refresh()
         return last.name
 
     def refusal(self, name: str, row: Row) -> str | None:
@@ -129,8 +131,7 @@ class Review:
         """A waiting question as JSON values, with its evidence in place and what a reviewer should know of it."""
         chosen = self._find(name)
         evidence = [
-            [shown(place, self.file.documents) for place in quoted_places({"evidence": [group]})]
-            for group in chosen.row.get("evidence") or ()
+            [shown(place, self.file.documents) for place in places_of(group)] for group in chosen.row.get("evidence") or ()
         ]
         notes = [*chosen.notes, *self._twins(chosen.row), *_elsewhere(chosen.row, self.file.documents)]
         told = chosen.opinion.told if chosen.opinion else {}
@@ -184,10 +185,15 @@ def _elsewhere(row: Row, documents: Mapping[str, Document]) -> Iterator[str]:
 
 
 def shown(place: Row, documents: Mapping[str, Document]) -> dict[str, Any]:
-    """A quote in its document as JSON values: heading, page, and the text before, in and after it; or the problem with it."""
+    """A quote in its document as JSON values: heading, page, and the text before, in and after it; or the problem with it.
+
+    Of a whole document there is the beginning only.
+    """
     try:
-        span = span_at(place, documents)
+        span = span_at(place, documents) if "quote" in place else Span(place["doc"], 0, 0)
+        find_document(span.doc_id, documents, "evidence")
     except UserError as error:
+        place = {"quote": "", **place}
         found = drift_of({}, place, documents)
         near = f"{found.state}: {', '.join(found.to)}: {found.new or found.quote}" if found and found.to else error.remedy
         return {"doc": place["doc"], "quote": place["quote"], "problem": error.what, "near": near}
