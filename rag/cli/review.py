@@ -56,7 +56,7 @@ def review(
     for each in drop or ():
         going.drop(each)
     if page:
-        _serve(going, name, port)
+        _serve(going, str(file.path), port)
     elif as_json:
         print_json({"dataset": name, "questions": str(file.path)} | going.to_json())
     if page or not as_json:

@@ -5,7 +5,7 @@ import { find, make, say } from "./dom.js";
 import { keyFromAddress } from "./key.js";
 import { count, sentences, several } from "./text.js";
 
-let shown = { items: [], start: 0, found: 0 }, chosen = null, busy = false;
+let shown = { items: [], start: 0, found: 0 }, chosen = null, busy = 0, last = Promise.resolve();
 const detail = find("#detail"), list = find("#list"), filter = find("#find");
 
 keyFromAddress();
@@ -22,7 +22,7 @@ async function load(start = shown.start, name = "", at = 0) {
   find("#part").textContent = `${count(shown.start + 1)}–${count(shown.start + shown.items.length)} of ${count(shown.found)}`;
   find("#earlier").disabled = !shown.start;
   find("#later").disabled = shown.start + shown.items.length >= shown.found;
-  list.replaceChildren(...shown.items.map(item => make("li", {}, make("button", { type: "button", onclick: () => guarded(() => open(item.name)) },
+  list.replaceChildren(...shown.items.map(item => make("li", {}, make("button", { type: "button", onclick: () => guarded(() => open(item.name), true) },
     make("span.text", { dir: "auto" }, item.text || "–"), make("span.label", {}, [item.kind, item.method].filter(Boolean).join(" · "))))));
   const next = shown.items.find(item => item.name === name) ?? shown.items[Math.min(at, shown.items.length - 1)];
   if (next) return open(next.name);
@@ -45,18 +45,18 @@ function draw() {
   const facts = [["answers", (row.answers ?? []).join(" | ")], ["expects", row.expects && [row.expects.value ?? row.expects.values].flat().join(" | ")],
     ["kind", [row.kind, row.split, ...(row.tags ?? [])].filter(Boolean).join(" · ")], ["made", chosen.rating ? `rated ${chosen.rating > 0 ? "good" : "bad"} by ${chosen.owner}` : [made.method, made.author, made.at].filter(Boolean).join(" · ")],
     ["reply", chosen.reply], ["comment", chosen.comment], ["id", row.id]].filter(([, value]) => value);
-  detail.replaceChildren(
+  detail.replaceChildren(...[
     ...(row.history ?? []).map(turn => make(`p.turn.${turn.role === "user" ? "user" : "reply"}`, { dir: "auto" }, turn.text)),
     make("h2", { dir: "auto" }, row.text ?? "–"),
     make("dl.facts", {}, facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", { dir: "auto" }, String(value))))),
     make("ul.notes", {}, open.map(note => make("li.problem", {}, note)), notes.map(note => make("li", {}, note))),
     ...chosen.evidence.map((group, number) => make("section", {},
       make("h3", {}, chosen.evidence.length > 1 ? `Evidence ${number + 1} of ${chosen.evidence.length}` : "Evidence"),
-      group.map((place, at) => [at ? make("p.label", {}, "or") : null, evidence(place)]))),
+      group.flatMap((place, at) => [at ? make("p.label", {}, "or") : null, ...evidence(place)]))),
     chosen.evidence.length ? null : make("p.nothing", {}, row.answers?.length ? "No evidence: replies are compared with the answers only." : "No evidence: the documents cannot answer this."),
     ...(chosen.open.length ? (chosen.contexts ?? []).map(context => make("section", {}, make("h3", {}, `Passage ${context.number}: ${context.doc_id}`), make("p.excerpt", { dir: "auto" }, context.text))) : []),
     make("p.problem", { id: "refused", role: "alert", hidden: true }),
-    make("div.decide", {}, button("a", "Accept", "strong", accept), button("e", "Edit", "quiet", edit), button("d", "Drop", "quiet", drop)));
+    make("div.decide", {}, button("a", "Accept", "strong", accept), button("e", "Edit", "quiet", edit), button("d", "Drop", "quiet", drop))].filter(Boolean));
   detail.scrollTop = 0;
 }
 
@@ -126,20 +126,18 @@ function parsed(text) {
   }
 }
 
-/** Do one thing at a time, and show why it failed. */
-async function guarded(work) {
-  if (busy) return;
-  busy = true;
-  try {
-    await work();
-  } catch (problem) {
-    const place = find("#refused") ?? detail.appendChild(make("p.problem", { id: "refused", role: "alert" }));
-    place.textContent = sentences(problem.detail ? problem : { detail: problem.title ?? problem.message });
-    place.hidden = false;
-    place.scrollIntoView({ block: "nearest" });
-  } finally {
-    busy = false;
-  }
+/** Do one thing after the other, and show why it failed. A decision is ignored while another is under way. */
+function guarded(work, waits = false) {
+  if (busy && !waits) return;
+  busy += 1;
+  last = last.then(work).catch(failed).finally(() => { busy -= 1; });
+}
+
+function failed(problem) {
+  const place = find("#refused") ?? detail.appendChild(make("p.problem", { id: "refused", role: "alert" }));
+  place.textContent = sentences(problem.detail ? problem : { detail: problem.title ?? problem.message });
+  place.hidden = false;
+  place.scrollIntoView({ block: "nearest" });
 }
 
 const KEYS = { a: accept, e: edit, d: drop, j: () => step(1), k: () => step(-1), u: undo, "?": () => find("#help").showModal() };
@@ -148,7 +146,7 @@ document.addEventListener("keydown", event => {
   const typing = event.target.closest("input, textarea, select, dialog[open]");
   if (typing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(KEYS, event.key) || find(".edit")) return;
   event.preventDefault();
-  guarded(KEYS[event.key]);
+  guarded(KEYS[event.key], "jk".includes(event.key));
 });
 find("#undo").addEventListener("click", () => guarded(undo));
 find("#help-open").addEventListener("click", KEYS["?"]);
@@ -157,6 +155,6 @@ find("#later").addEventListener("click", () => guarded(() => load(shown.start + 
 let pause = 0;
 filter.addEventListener("input", () => {
   clearTimeout(pause);
-  pause = setTimeout(() => guarded(() => load(0)), 200);
+  pause = setTimeout(() => guarded(() => load(0), true), 200);
 });
 guarded(() => load(0));
