@@ -48,8 +48,8 @@ def review(
 
     file = question_file(name, overrides or ())
     ratings = _opinions(sessions or f"sqlite:///{RATINGS}") if sessions or Path(RATINGS).exists() else None
-    settled = (ratings.candidates(), ratings.settle) if ratings else ()
-    going = Review(file, *settled, by=by or getuser())
+    opinions, settle = (ratings.candidates(), ratings.settle) if ratings else ((), None)
+    going = Review(file, opinions, settle, by or getuser())
     going.edited(row.fields for row in (read_rows(edited) if edited else ()))
     for each in accept or ():
         going.accept(each)

@@ -32,8 +32,9 @@ PUBLIC: Mapping[str, tuple[str, Any, Any]] = {
 SYNONYMS = {
     "may": "can", "must": "have to", "need": "require", "staff": "people", "before": "ahead of", "within": "inside",
     "paid": "reimbursed", "kept": "stored", "gets": "receives", "get": "receive", "leave": "time off", "up to": "at most",
-    "is": "remains", "are": "remain", "y": "y también", "und": "sowie", "se": "siempre se", "wird": "wird stets", "and": "and also", "with": "having",
-    "the": "this", "la": "esta", "el": "este", "die": "diese", "der": "dieser", "das": "dieses", "for": "as",
+    "is": "remains", "are": "remain", "y": "y también", "und": "sowie",
+    "se": "siempre se", "wird": "wird stets", "and": "and also",
+    "the": "this", "la": "esta", "el": "este", "die": "diese", "der": "dieser", "das": "dieses", "for": "as", "with": "having",
 }  # fmt: skip
 """Words and what an editor might write in their place, in English, German and Spanish."""
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "fifteen", "twenty", "thirty")

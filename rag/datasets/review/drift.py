@@ -1,20 +1,26 @@
 """Drift of a golden set: the questions that a changed document touches, and where their quotes could be anchored again."""
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from rag.components.judges.opposites import OPPOSITES
 from rag.components.judges.words import Word, words
-from rag.core.errors import DataError
+from rag.components.loaders.native_questions import NativeQuestions
+from rag.core.errors import DataError, UserError
 from rag.core.records import Document, Span, spans_of
+from rag.core.roles import Loader
 from rag.datasets.candidates import Row, digests, place_row
-from rag.documents.json_rows import as_row
+from rag.documents.file_tree import SkippedWarning
+from rag.documents.json_rows import as_row, read_rows
 from rag.documents.lost_quotes import Quoted
-from rag.documents.quote_anchors import nearest, place_of, places_in, whole_sentences
+from rag.documents.quote_anchors import Documents, nearest, place_of, places_in, whole_sentences
+from rag.evaluation.data.golden import load_documents
 
 State = Literal["there", "moved", "reworded", "changed", "gone"]
 ALIKE = 0.6
@@ -25,7 +31,7 @@ TRIES = 3
 """Stretches of a document that are compared with a quote: the one that shares most words may have them in another order."""
 LETTERS = 4
 """Letters from which a word of an answer counts as a fact: shorter ones are articles in most languages."""
-SOLID = re.compile(r"\S*")
+SPACE = re.compile(r"\s|\Z")
 FACTS = ("number", "month", "name", "negation")
 
 
@@ -75,6 +81,28 @@ def drifts(rows: Iterable[Row], documents: Mapping[str, Document]) -> Iterator[D
                 yield found or Drift(str(row.get("id")), "there", place["doc"], place["quote"])
         for name in sorted(touched - {place["doc"] for place in places}):
             yield Drift(str(row.get("id")), "there" if name in documents else "gone", name)
+
+
+def drift_of_set(loader: Loader, questions: NativeQuestions, broken: bool) -> tuple[list[Drift], dict[str, int]]:
+    """The drift of a set, also of one that cannot be loaded, and the number of questions that wait for a review by method.
+
+    Documents are read only if a question names their digests, or if the set is `broken`.
+    """
+    path, found = questions.path / questions.questions, list[Drift]()
+    rows = [dict(row.fields) for row in read_rows(path, [])] if path.is_file() else []
+    waiting = Counter(str(row["provenance"].get("method", "")) for row in rows if waits(row))
+    if broken or any(map(recorded, rows)):
+        with warnings.catch_warnings(), suppress(UserError):
+            warnings.simplefilter("ignore", SkippedWarning)
+            documents = load_documents(loader)
+            found = list(drifts(rows, Documents(documents, {}, getattr(loader, "dropped", {}))))
+    return found, dict(sorted(waiting.items()))
+
+
+def waits(row: Mapping[str, Any]) -> bool:
+    """Whether a question has a provenance that does not say who accepted it."""
+    made = row.get("provenance")
+    return isinstance(made, dict) and not made.get("accepted")
 
 
 def recorded(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -138,20 +166,19 @@ def _nearest(document: Document, quote: str) -> tuple[Span, float] | None:
     for _ in range(TRIES):
         if not (near := nearest(text, quote)):
             break
-        begin, stop = near[0], near[1] + len(SOLID.match(text, near[1])[0])
+        begin, stop = near[0], next(space.start() for space in SPACE.finditer(text, near[1]))
         start, end = _aligned(text[begin:stop], quote)
         span = Span(document.doc_id, begin + start, begin + end)
         found.append((SequenceMatcher(None, quote, text[span.start : span.end], autojunk=False).ratio(), span))
         text = f"{text[:begin]}{' ' * (stop - begin)}{text[stop:]}"
-    alike, span = max(found, default=(0.0, None))
-    return (span, alike) if span else None
+    return max(found)[::-1] if found else None
 
 
 def _aligned(text: str, quote: str) -> tuple[int, int]:
     """The part of a stretch between the first and the last two words in a row that it shares with a quote, and their sides."""
-    ours, theirs = ([match.span() for match in re.finditer(r"\S+", each)] for each in (text, quote))
-    said = [[each[start:end] for start, end in places] for each, places in ((text, ours), (quote, theirs))]
-    blocks = [block for block in SequenceMatcher(None, *said, autojunk=False).get_matching_blocks() if block.size > 1]
+    ours, theirs = [match.span() for match in re.finditer(r"\S+", text)], quote.split()
+    matched = SequenceMatcher(None, text.split(), theirs, autojunk=False).get_matching_blocks()
+    blocks = [block for block in matched if block.size > 1]
     if not blocks:
         return 0, len(text)
     first, last = blocks[0], blocks[-1]

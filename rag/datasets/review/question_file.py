@@ -43,9 +43,9 @@ class QuestionFile:
         """The set as it is now; DataError if it is invalid."""
         return self._read(self.path) if self._text().strip() else Golden(self._documents.documents, ())
 
-    def rows(self) -> list[Row]:
-        """The lines as JSON objects, their quotes unchecked; DataError for a line that is none."""
-        return [dict(row.fields) for row in read_rows(self.path)] if self._text().strip() else []
+    def rows(self, problems: list[UserError] | None = None) -> list[Row]:
+        """The lines as JSON objects, their quotes unchecked; DataError for a line that is none, or one of `problems`."""
+        return [dict(row.fields) for row in read_rows(self.path, problems)] if self._text().strip() else []
 
     def version(self) -> tuple[int, ...]:
         """Numbers that change when the file is written."""
@@ -69,9 +69,9 @@ class QuestionFile:
         self._edit(lambda text: self._checked(row, text))
 
     def swap(self, old: Row | None, new: Row | None, number: int = 0) -> int:
-        """Put a question in the place of another; return the number of its line, from 0. None is no line: `swap` then
-        removes the old one, or adds the new one before line `number`.
+        """Put a question in the place of another, and return the number of its line, from 0.
 
+        None is no line: the old question is removed, or the new one is added before line `number`.
         DataError for an invalid question, and for an old one that another reviewer has changed: the file is then unchanged.
         Errors of other questions do not matter: a set can be reviewed after a document has gone.
         """

@@ -10,12 +10,12 @@ from rag.core.pages import label, pages_of
 from rag.core.records import Document, Span
 from rag.datasets.candidates import Row
 from rag.datasets.review.drafts import Draft, Opinion, accepted, draft
-from rag.datasets.review.drift import drift_of, places_of, quoted_places, span_at
+from rag.datasets.review.drift import drift_of, places_of, quoted_places, span_at, waits
 from rag.datasets.review.question_file import QuestionFile
 from rag.documents.quote_anchors import WORD, find_document
 from rag.evaluation.data.validation import ALIKE
 
-AROUND = 320
+AROUND = 240
 """Characters of a document that are shown before and after a quote."""
 
 
@@ -30,9 +30,9 @@ class _Decision:
 
 
 class Review:
-    """What waits for a decision, by name: ratings, by the id of their answer, and the questions of a set whose provenance has
-    no `accepted`. Every decision is written at once.
+    """Decisions about all that waits, each written at once.
 
+    `waiting` are ratings, by the id of their answer, and the questions of a set whose provenance has no `accepted`, by id.
     `settle` removes ratings that have been decided. A rating whose question is already in the set, from a review that was
     interrupted, is settled at once. `by` is the reviewer. Not safe for threads.
     """
@@ -41,17 +41,17 @@ class Review:
         self,
         file: QuestionFile,
         opinions: Iterable[Opinion] = (),
-        settle: Callable[[Sequence[str]], None] = lambda _: None,
+        settle: Callable[[Sequence[str]], None] | None = None,
         by: str = "",
     ) -> None:
-        self.file, self._settle, self._by = file, settle, by
+        self.file, self._settle, self._by = file, settle or (lambda _: None), by
         self.accepted: list[str] = []
         self.dropped: list[str] = []
         self._decisions: list[_Decision] = []
         self._ratings: dict[str, Draft] = {each.answer: Draft(each, {}) for each in opinions}
         self._draft_again()
         if known := [name for name, each in self._ratings.items() if each.known]:
-            settle(known)
+            self._settle(known)
         self._ratings = {name: each for name, each in self._ratings.items() if not each.known}
         self._version: tuple[int, ...] | None = None
         self.refresh()
@@ -63,7 +63,7 @@ class Review:
         rows = self.file.rows()
         self._version = version
         self._words = {str(row.get("id")): frozenset(WORD.findall(str(row.get("text")).casefold())) for row in rows}
-        own = (Draft(None, row) for row in rows if _waits(row))
+        own = (Draft(None, row) for row in rows if waits(row))
         self.waiting: dict[str, Draft] = {**self._ratings, **{each.name: each for each in own}}
 
     @property
@@ -168,11 +168,6 @@ class Review:
         for name, words in self._words.items():
             if own and name != row.get("id") and len(own & words) >= ALIKE * len(own | words):
                 yield f"{name} has nearly the same words"
-
-
-def _waits(row: Row) -> bool:
-    made = row.get("provenance")
-    return isinstance(made, dict) and not made.get("accepted")
 
 
 def _elsewhere(row: Row, documents: Mapping[str, Document]) -> Iterator[str]:

@@ -28,7 +28,7 @@ FORM = 'evidence, all groups needed, any place of one: [{"any": [{"doc": "leave.
 
 
 def reviewed(review: Review, name: str, asking: bool = True) -> None:
-    """Ask a reviewer to decide on everything that waits; what is skipped, or comes after `q` or the end of input, keeps waiting."""
+    """Ask a reviewer to decide on everything that waits; what is skipped, or comes after `q`, keeps waiting."""
     typed, names, at = Typed(), list(review.waiting) if asking else [], 0
     while at < len(names):
         if names[at] not in review.waiting:  # another reviewer has decided it
