@@ -52,7 +52,7 @@ def diff(
     new: Annotated[Path, typer.Argument(help="Another version of it.")],
     as_json: Json = False,
 ) -> None:
-    """Compare two versions of a golden set: questions added, removed, renamed and changed, and what that means for baselines."""
+    """Compare two versions of a golden set: questions added, removed, renamed, changed, and what that means for baselines."""
     from rag.datasets.review.set_diff import compare_versions, read_version
     from rag.reporting.terminal.golden_sets import difference
     from rag.reporting.terminal.output import print_json

@@ -59,7 +59,10 @@ class QuestionFile:
         """The error with which `add` would refuse a question, or `swap` in place of `old`; None if they would not."""
         try:
             text = self._text()
-            self._checked(row, text if old is None else "\n" * _place(text, old, self.path))
+            if old is not None:
+                _same_place(old, row)
+                text = "\n" * _place(text, old, self.path)
+            self._checked(row, text)
         except UserError as error:
             return error
         return None

@@ -44,15 +44,11 @@ def takes(found: Drift, typed: Typed) -> bool:
 
 
 def _words(found: Drift) -> None:
-    """Print a quote and its new words with the differences marked."""
+    """Print a quote and its new words with the differences marked as in git diff --word-diff."""
     shown = []
     for old, new in word_changes(found.quote, found.new):
-        if old == new:
-            shown.append(escape(new))
-        else:
-            shown += ([f"[red strike]{escape(old)}[/red strike]"] if old else []) + (
-                [f"[green]{escape(new)}[/green]"] if new else []
-            )
+        marked = (("default", new, new),) if old == new else (("red", f"[-{old}-]", old), ("green", f"{{+{new}+}}", new))
+        shown += [f"[{style}]{escape(words)}[/{style}]" for style, words, given in marked if given]
     out.print("  " + " ".join(shown), soft_wrap=True)
     lost, gained = (", ".join(each) or "–" for each in found.facts)
     if found.state == "changed":
