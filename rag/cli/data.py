@@ -1,5 +1,6 @@
 """Verbs about corpora and golden sets."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +37,7 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
     native = isinstance(questions, NativeQuestions)
     found, waiting = drift_of_set(loader, questions, bool(seen.problems)) if native else ([], {})
     if as_json:
-        print_json(seen.to_json() | {"drift": [each.to_json() for each in found], "not_reviewed": waiting})
+        print_json(seen.to_json() | {"drift": [asdict(each) for each in found], "not_reviewed": waiting})
     else:
         skipped(seen.skipped)
         if seen.check:
@@ -58,7 +59,7 @@ def diff(
     from rag.reporting.terminal.output import print_json
 
     found = compare_versions(read_version(old), read_version(new))
-    print_json(found.to_json()) if as_json else difference(found)
+    print_json(asdict(found)) if as_json else difference(found)
 
 
 @datasets.command()
@@ -97,7 +98,7 @@ def fix(
     if accepted:
         file.write(fixes)
     if as_json:
-        made = {"quotes": fixes.count, "diff": diff, "written": accepted, "reworded": [each.to_json() for each in reworded]}
+        made = {"quotes": fixes.count, "diff": diff, "written": accepted, "reworded": [asdict(each) for each in reworded]}
         print_json({"questions": str(file.path)} | made)
     else:
         print_line(f"{amount(fixes.count, 'quote') if accepted else 'no quotes'} written.")

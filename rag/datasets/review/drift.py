@@ -5,7 +5,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
@@ -60,10 +60,6 @@ class Drift:
             return place
         kept = {key: value for key, value in place.items() if key not in ("start", "end", "page")}
         return kept | place_row(documents[self.to[0]], Span(self.to[0], *self.span))
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)
 
 
 def drifts(rows: Iterable[Row], documents: Mapping[str, Document]) -> Iterator[Drift]:
@@ -209,10 +205,3 @@ def _apart(ours: Sequence[Word], theirs: Sequence[Word], answers: Collection[str
     facts -= Counter(word.stem for word in theirs)
     opposed = (word.stem for word in ours if word.stem not in known and OPPOSITES.get(word.stem, frozenset()) & known)
     return tuple(stem.removeprefix("#") for stem in dict.fromkeys([*facts, *opposed]))
-
-
-def word_changes(old: str, new: str) -> list[tuple[str, str]]:
-    """The runs of words of two texts, side by side: equal where nothing has changed, and one of them may be empty."""
-    ours, theirs = old.split(), new.split()
-    codes = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
-    return [(" ".join(ours[a:b]), " ".join(theirs[c:d])) for _, a, b, c, d in codes]

@@ -1,8 +1,9 @@
 """Versions of golden sets, and the drift of their quotes."""
 
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 
-from rag.datasets.review.drift import Drift, word_changes
+from rag.datasets.review.drift import Drift
 from rag.datasets.review.set_diff import SetDiff
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import amount, escape, out, print_line
@@ -24,8 +25,7 @@ def drift(found: Sequence[Drift], waiting: Mapping[str, int]) -> None:
         these = [each for each in found if each.state == state]
         for each in these[:FEW]:
             print_line(f"{each.query_id}: {each.doc_id} {meaning} {', '.join(each.to)}".rstrip())
-            if each.new:
-                _words(each)
+            _words(each)
         if len(these) > FEW:
             print_line(f"and {amount(len(these) - FEW, 'more quote')} like this: --json has all")
     if any(each.state != "there" for each in found):
@@ -44,36 +44,35 @@ def takes(found: Drift, typed: Typed) -> bool:
 
 
 def _words(found: Drift) -> None:
-    """Print a quote and its new words with the differences marked as in git diff --word-diff."""
-    shown = []
-    for old, new in word_changes(found.quote, found.new):
-        marked = (("default", new, new),) if old == new else (("red", f"[-{old}-]", old), ("green", f"{{+{new}+}}", new))
-        shown += [f"[{style}]{escape(words)}[/{style}]" for style, words, given in marked if given]
+    """Print a quote and its new words, if there are any, with the differences marked as in git diff --word-diff."""
+    if not found.new:
+        return
+    old, new, shown = found.quote.split(), found.new.split(), list[str]()
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        before, after = escape(" ".join(old[a:b])), escape(" ".join(new[c:d]))
+        removed, added = (f"[red]\\[-{before}-][/red]" if before else "", f"[green]{{+{after}+}}[/green]" if after else "")
+        shown += [after] if kind == "equal" else filter(None, (removed, added))
     out.print("  " + " ".join(shown), soft_wrap=True)
-    lost, gained = (", ".join(each) or "–" for each in found.facts)
     if found.state == "changed":
-        out.print(f"  [yellow]facts: {escape(lost)} → {escape(gained)}. Read the question again, and edit its answer.[/yellow]")
+        lost, gained = (escape(", ".join(each)) or "–" for each in found.facts)
+        out.print(f"  [yellow]facts: {lost} → {gained}. Read the question again, and edit its answer.[/yellow]")
 
 
 def difference(found: SetDiff) -> None:
     """Print the differences of two versions of a set, and what they mean for comparisons."""
-    for word, names in (("added", found.added), ("removed", found.removed)):
-        for name in names[:FEW]:
-            print_line(f"{word}: {name}")
-        if len(names) > FEW:
-            print_line(f"{word}: {len(names) - FEW:,} more")
-    for old, new in found.renamed.items():
-        print_line(f"renamed: {old} → {new}, with the same content")
-    for name, parts in found.changed.items():
-        print_line(f"changed: {name}: {', '.join(parts)}")
+    lines = [*(f"added: {name}" for name in found.added), *(f"removed: {name}" for name in found.removed)]
+    lines += [f"renamed: {old} → {new}, with the same content" for old, new in found.renamed.items()]
+    lines += [f"changed: {name}: {', '.join(parts)}" for name, parts in found.changed.items()]
     counts = (
         f"{len(found.added)} added, {len(found.removed)} removed, {len(found.renamed)} renamed, {len(found.changed)} changed"
     )
-    print_line(f"{counts}, {found.same} with the same id and content{', in another order' if found.reordered else ''}.")
-    if not found.digests:
-        print_line("All digests of the questions stay the same: results of both versions can be compared.")
-        return
-    print_line(f"Digests that differ: {', '.join(found.digests)}. A baseline of the old version is refused for the new one.")
-    print_line(f"`rag compare --bridge questions` pairs the {found.same} questions with the same id and content.")
-    if found.dealt:
-        print_line("The set passes the size for a holdout: splits are dealt anew, and then fewer questions can be paired.")
+    lines.append(f"{counts}, {found.same} with the same id and content{', in another order' if found.reordered else ''}.")
+    if found.digests:
+        lines.append(
+            f"Digests that differ: {', '.join(found.digests)}. A baseline of the old version is refused for the new one."
+        )
+        lines.append(f"`rag compare --bridge questions` pairs the {found.same} questions with the same id and content.")
+    else:
+        lines.append("All digests of the questions stay the same: results of both versions can be compared.")
+    for line in lines:
+        print_line(line)

@@ -10,7 +10,7 @@ from support.waiting_questions import documents_of, file_of, rows_of, write_wait
 
 from rag.core.records import Document
 from rag.datasets.candidates import digests
-from rag.datasets.review.drift import Drift, drifts, word_changes
+from rag.datasets.review.drift import Drift, drifts
 
 QUOTE = "You may carry four unused days into the next leave year."
 TEXT = f"# Leave\n\nIntroduction.\n\n{QUOTE} Ask your manager first.\n"
@@ -70,11 +70,6 @@ def test_unchanged_documents_and_questions_without_provenance_do_not_drift() -> 
     assert drift(TEXT) is None
     known = {"leave.md": Document("leave.md", TEXT)}
     assert list(drifts([{"id": "q"}, {"id": "r", "provenance": 3, "evidence": [{"any": 1}]}], known)) == []
-
-
-def test_word_changes_hold_both_texts() -> None:
-    pairs = word_changes("a b c", "a x c d")
-    assert pairs == [("a", "a"), ("b", "x"), ("c", "c"), ("", "d")]
 
 
 @pytest.fixture
@@ -163,7 +158,6 @@ def test_diff_names_the_parts_that_changed_and_what_follows(rag: Verb, tmp_path:
         "same": 0,
         "digests": ["queries", "golden", "asked"],
         "reordered": True,
-        "dealt": False,
     }
     said = rag("dataset", "diff", old, new).out
     assert "renamed: c → d, with the same content" in said
