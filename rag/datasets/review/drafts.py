@@ -63,6 +63,12 @@ class Draft:
         """The id of the rated answer, or of the question."""
         return self.opinion.answer if self.opinion else str(self.row["id"])
 
+    @property
+    def method(self) -> str:
+        """How the question was made, as in its provenance."""
+        made = self.row.get("provenance")
+        return str(made.get("method", "")) if isinstance(made, dict) else "rating"
+
     def to_json(self) -> dict[str, Any]:
         """The draft with its rating, as JSON values."""
         rated = (

@@ -83,7 +83,7 @@ class Review:
         if chosen.opinion:
             self.file.add(written)
         else:
-            self._decisions.append(_Decision(name, chosen.row, written, self.file.swap(chosen.row, written)))
+            self._swap(chosen, written)
         self._done(chosen, self.accepted)
         if chosen.opinion and self._ratings:
             self._draft_again()
@@ -94,7 +94,7 @@ class Review:
         """Remove a rating, or a question from the set; DataError if it does not wait."""
         chosen = self._find(name)
         if not chosen.opinion:
-            self._decisions.append(_Decision(name, chosen.row, None, self.file.swap(chosen.row, None)))
+            self._swap(chosen, None)
         self._done(chosen, self.dropped)
 
     def undo(self) -> str:
@@ -154,12 +154,16 @@ class Review:
             raise DataError("review", f"no question and no rating of {name!r} waits", closest(name, self.waiting))
         return self.waiting[name]
 
+    def _swap(self, chosen: Draft, row: Row | None) -> None:
+        self._version = None  # the file is read again if its line has been changed by another reviewer
+        line = self.file.swap(chosen.row, row)
+        self._version = self.file.version()
+        self._decisions.append(_Decision(chosen.name, chosen.row, row, line))
+
     def _done(self, chosen: Draft, where: list[str]) -> None:
         if chosen.opinion:
             self._settle([chosen.name])
             del self._ratings[chosen.name]
-        else:
-            self._version = self.file.version()
         self.waiting.pop(chosen.name)
         where.append(chosen.name)
 

@@ -1,9 +1,8 @@
 """The page that reviews a golden set: a server on 127.0.0.1 for one person, with a key that lives as long as it."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from threading import Lock
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from pydantic import BaseModel
@@ -24,10 +23,10 @@ LISTED = 100
 
 
 class Decision(BaseModel):
-    """A decision about the question `name`; `row` is the edited question."""
+    """A decision about the question `name`: `drop` it, accept the edited question `row`, or accept it as it is."""
 
     name: str
-    choice: Literal["accept", "edit", "drop"]
+    drop: bool = False
     row: dict[str, Any] | None = None
 
 
@@ -76,50 +75,37 @@ def _add_page(app: FastAPI) -> None:
 
 
 def _add_routes(app: FastAPI, review: Review, dataset: str) -> None:
-    lock = Lock()
-
-    @contextmanager
-    def alone() -> Iterator[None]:
-        with lock:
-            review.refresh()
-            yield
+    alone = Lock()
 
     @app.get("/items")
     def items(start: int = 0, find: str = "") -> Response:
-        with alone():
+        with alone:
             return json_response({"dataset": dataset, **_listed(review, max(0, start), find.casefold())})
 
     @app.get("/item")
     def item(name: str) -> Response:
-        with alone():
+        with alone:
             return json_response(review.look(name))
 
     @app.post("/decide")
     def decide(decision: Decision) -> Response:
-        with alone():
-            if decision.choice == "drop":
-                review.drop(decision.name)
-            else:
-                review.accept(decision.name, decision.row if decision.choice == "edit" else None)
+        with alone:
+            review.drop(decision.name) if decision.drop else review.accept(decision.name, decision.row)
             return json_response({"waiting": len(review.waiting)})
 
     @app.post("/undo")
     def undo() -> Response:
-        with alone():
+        with alone:
             return json_response({"name": review.undo()})
 
 
 def _listed(review: Review, start: int, wanted: str) -> dict[str, Any]:
     """A part of the list of what waits, restricted to questions with the words `wanted`, and the counts."""
+    review.refresh()
     rows = [
-        {"name": name, "text": str(row.get("text", "")), "kind": str(row.get("kind", "")), "method": _method(row)}
-        for name, row in ((name, each.row) for name, each in review.waiting.items())
+        {"name": name, "text": str(each.row.get("text", "")), "kind": str(each.row.get("kind", "")), "method": each.method}
+        for name, each in review.waiting.items()
     ]
     found = [row for row in rows if wanted in " ".join(row.values()).casefold()]
     counts = {"waiting": len(rows), "accepted": len(review.accepted), "dropped": len(review.dropped)}
     return counts | {"undoable": review.undoable, "found": len(found), "start": start, "items": found[start : start + LISTED]}
-
-
-def _method(row: dict[str, Any]) -> str:
-    made = row.get("provenance")
-    return str(made.get("method", "")) if isinstance(made, dict) else "rating"

@@ -69,14 +69,15 @@ function evidence(place) {
 }
 
 /** Send a decision, then show the question after it. */
-async function decide(choice, row) {
+async function decide(done, how) {
+  if (!chosen) return;
   const at = place();
-  await request("decide", { method: "POST", body: { name: chosen.name, choice, row } });
-  say({ accept: "Accepted", edit: "Saved and accepted", drop: "Dropped" }[choice]);
+  await request("decide", { method: "POST", body: { name: chosen.name, ...how } });
+  say(done);
   await load(shown.start, "", at);
 }
 
-const accept = () => chosen && decide("accept"), drop = () => chosen && decide("drop");
+const accept = () => decide("Accepted", {}), drop = () => decide("Dropped", { drop: true });
 
 async function undo() {
   if (find("#undo").disabled) return;
@@ -100,7 +101,7 @@ function edit() {
     make("div.decide", {}, make("button.strong", { type: "submit" }, "Save and accept"), make("button.quiet", { type: "button", onclick: draw }, "Cancel", make("kbd", {}, "Esc"))));
   form.addEventListener("submit", event => {
     event.preventDefault();
-    guarded(() => decide("edit", written(row, new FormData(form))));
+    guarded(() => decide("Saved and accepted", { row: written(row, new FormData(form)) }));
   });
   form.addEventListener("keydown", event => { if (event.key === "Escape") draw(); });
   const head = detail.querySelector("h2");

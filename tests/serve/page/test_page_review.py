@@ -59,7 +59,7 @@ def test_every_request_needs_the_key_a_local_host_and_its_own_origin(
 ) -> None:
     before = (golden / "questions.jsonl").read_bytes()
     assert client.get("/items", headers=headers).status_code == status
-    assert client.post("/decide", headers=headers, json={"name": "q2", "choice": "drop"}).status_code == status
+    assert client.post("/decide", headers=headers, json={"name": "q2", "drop": True}).status_code == status
     assert ((golden / "questions.jsonl").read_bytes() == before) == (status != 200)
 
 
@@ -76,9 +76,9 @@ def test_the_page_holds_nothing_inline_and_no_data(client: TestClient) -> None:
 def test_wrong_decisions_are_problems_and_change_nothing(client: TestClient, golden: Path) -> None:
     before = (golden / "questions.jsonl").read_bytes()
     row = rows_of(golden)[1] | {"evidence": [{"any": [{"doc": "bus.md", "quote": "nine"}]}]}
-    said = client.post("/decide", json={"name": "q2", "choice": "edit", "row": row})
+    said = client.post("/decide", json={"name": "q2", "row": row})
     assert (said.status_code, "is not in 'bus.md'" in said.json()["detail"]) == (422, True)
-    for wrong in ({"name": "none", "choice": "accept"}, {"name": "q2", "choice": "burn"}, {"name": "q2"}):
+    for wrong in ({"name": "none"}, {"name": "q2", "drop": "now"}, {"name": "q2", "row": 3}, {}):
         assert client.post("/decide", json=wrong).status_code == 422
     assert client.post("/undo").status_code == 422
     assert client.get("/item", params={"name": "none"}).status_code == 422
