@@ -1,7 +1,7 @@
 """Review questions one by one: a person accepts, edits or drops what a rule, a model, a file or a rating proposes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rag.core.errors import DataError, UserError, closest
@@ -15,6 +15,8 @@ from rag.datasets.review.question_file import QuestionFile
 from rag.documents.quote_anchors import WORD, find_document
 from rag.evaluation.data.validation import ALIKE
 
+LISTS: Mapping[str, type] = {"history": dict, "answers": str, "evidence": dict}
+"""Keys of a question with a list, and what it lists. A line is read without a check, so that each can be dropped."""
 AROUND = 240
 """Characters of a document that are shown before and after a quote."""
 
@@ -130,6 +132,8 @@ class Review:
     def look(self, name: str) -> dict[str, Any]:
         """A waiting question as JSON values, with its evidence in place and what a reviewer should know of it."""
         chosen = self._find(name)
+        wrong = {key: [] for key, kind in LISTS.items() if not _listed(chosen.row.get(key) or [], kind)}
+        chosen = replace(chosen, row=chosen.row | wrong, open=(*chosen.open, *(f"its {key!r} cannot be read" for key in wrong)))
         evidence = [
             [shown(place, self.file.documents) for place in places_of(group)] for group in chosen.row.get("evidence") or ()
         ]
@@ -172,6 +176,10 @@ class Review:
         for name, words in self._words.items():
             if own and name != row.get("id") and len(own & words) >= ALIKE * len(own | words):
                 yield f"{name} has nearly the same words"
+
+
+def _listed(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(each, kind) for each in value)
 
 
 def _elsewhere(row: Row, documents: Mapping[str, Document]) -> Iterator[str]:

@@ -18,9 +18,7 @@ from rag.documents.json_rows import parse_row
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import err, escape, out
 
-CHOICES = "  ".join(
-    f"[bold]{key}[/bold] {word}" for key, word in zip("aedsuq", ("accept", "edit", "drop", "skip", "undo", "quit"), strict=True)
-)
+CHOICES = "  ".join(f"[bold]{word[0]}[/bold] {word}" for word in ("accept", "edit", "drop", "skip", "undo", "quit"))
 LINES = 3
 """Lines of a document that are shown before and after a quote."""
 
@@ -105,9 +103,8 @@ def _about(draft: Draft) -> str:
 
 def _print_item(item: Mapping[str, Any], opinion: Opinion | None) -> None:
     row = item["row"]
-    history = row.get("history") or ()
-    for turn in history if isinstance(history, list) else ():
-        _line("before" if turn["role"] == "user" else "", turn["text"], "dim")
+    for turn in row.get("history") or ():
+        _line("before" if turn.get("role") == "user" else "", turn.get("text", ""), "dim")
     _line("question", item.get("question", row.get("text", "–")), "bold")
     if opinion:
         _line("reply", item["reply"].strip() or "–")

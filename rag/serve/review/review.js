@@ -23,9 +23,9 @@ async function load(start = shown.start, name = "", at = 0) {
   find("#earlier").disabled = !shown.start;
   find("#later").disabled = shown.start + shown.items.length >= shown.found;
   list.replaceChildren(...shown.items.map(item => make("li", {}, make("button", { type: "button", onclick: () => guarded(() => open(item.name), true) },
-    make("span.text", { dir: "auto" }, item.text || "–"), make("span.label", {}, [item.kind, item.method].filter(Boolean).join(" · "))))));
-  const next = shown.items.find(item => item.name === name) ?? shown.items[Math.min(at, shown.items.length - 1)];
-  if (next) return open(next.name);
+    make("span.words", { dir: "auto" }, item.text || "–"), make("span.label", {}, [item.kind, item.method].filter(Boolean).join(" · "))))));
+  const next = name || shown.items[Math.min(at, shown.items.length - 1)]?.name;
+  if (next) return open(next);
   chosen = null;
   detail.replaceChildren(make("p.nothing", {}, filter.value ? "No question has these words." : "Nothing waits. You can close this page, and end the command with Ctrl-C."));
 }
@@ -84,7 +84,6 @@ async function undo() {
   const { name } = await request("undo", { method: "POST", body: {} });
   say("Taken back");
   await load(shown.start, name);
-  if (chosen?.name !== name) await open(name);
 }
 
 const step = by => { const next = shown.items[place() + by]; return next && open(next.name); };
@@ -111,20 +110,15 @@ function edit() {
   form.querySelector("textarea").focus();
 }
 
-function written(row, form) {
+function written({ expects, ...row }, form) {
   const lines = name => form.get(name).split("\n").map(line => line.trim()).filter(Boolean);
-  const values = lines("expects"), one = row.expects?.values === undefined && values.length === 1;
-  const { expects, ...rest } = row;
-  const value = values.length ? { expects: one ? { value: values[0] } : { values } } : {};
-  return { ...rest, text: form.get("text").trim(), answers: lines("answers"), ...value, evidence: parsed(form.get("evidence")) };
-}
-
-function parsed(text) {
+  const values = lines("expects"), value = values.length === 1 && !expects?.values ? { value: values[0] } : { values };
   try {
-    return JSON.parse(text);
+    row.evidence = JSON.parse(form.get("evidence"));
   } catch (error) {
-    throw Object.assign(new Error(), { detail: `The evidence is not valid JSON: ${error.message}` });
+    throw Object.assign(error, { detail: `The evidence is not valid JSON: ${error.message}` });
   }
+  return { ...row, text: form.get("text").trim(), answers: lines("answers"), ...(values.length ? { expects: value } : {}) };
 }
 
 /** Do one thing after the other, and show why it failed. A decision is ignored while another is under way. */
@@ -153,9 +147,5 @@ find("#undo").addEventListener("click", () => guarded(undo));
 find("#help-open").addEventListener("click", KEYS["?"]);
 find("#earlier").addEventListener("click", () => guarded(() => load(Math.max(0, shown.start - 100))));
 find("#later").addEventListener("click", () => guarded(() => load(shown.start + shown.items.length)));
-let pause = 0;
-filter.addEventListener("input", () => {
-  clearTimeout(pause);
-  pause = setTimeout(() => guarded(() => load(0), true), 200);
-});
+filter.addEventListener("change", () => guarded(() => load(0), true));
 guarded(() => load(0));

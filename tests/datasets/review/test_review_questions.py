@@ -13,7 +13,7 @@ import pytest
 from support.command_line import Verb, verb
 from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
 
-from rag.core.errors import DataError
+from rag.core.errors import DataError, UserError
 from rag.datasets.review.review_loop import Review
 
 TODAY = datetime.now(UTC).date().isoformat()
@@ -110,6 +110,22 @@ def test_a_set_can_be_reviewed_after_a_document_has_gone(waiting: Path) -> None:
     review.drop("q1")
     review.drop("q3")
     assert len(file_of(waiting).golden().examples) == 4
+
+
+def test_lines_of_another_form_are_shown_and_can_only_be_dropped(waiting: Path) -> None:
+    rows = rows_of(waiting)
+    rows[0] |= {"answers": "seven", "history": [3], "evidence": {"doc": "ferry.md"}}
+    write_rows(waiting, rows)
+    review = opened(waiting)
+    assert review.look("q1")["open"] == [
+        "its 'history' cannot be read",
+        "its 'answers' cannot be read",
+        "its 'evidence' cannot be read",
+    ]
+    with pytest.raises(UserError, match="'answers' is"):
+        review.accept("q1")
+    review.drop("q1")
+    assert len(file_of(waiting).golden().examples) == 5
 
 
 def test_two_reviewers_keep_each_others_decisions(waiting: Path) -> None:
