@@ -132,7 +132,7 @@ class Review:
     def look(self, name: str) -> dict[str, Any]:
         """A waiting question as JSON values, with its evidence in place and what a reviewer should know of it."""
         chosen = self._find(name)
-        wrong = {key: [] for key, kind in LISTS.items() if not _listed(chosen.row.get(key) or [], kind)}
+        wrong: Row = {key: [] for key, kind in LISTS.items() if not _listed(chosen.row.get(key) or [], kind)}
         chosen = replace(chosen, row=chosen.row | wrong, open=(*chosen.open, *(f"its {key!r} cannot be read" for key in wrong)))
         evidence = [
             [shown(place, self.file.documents) for place in places_of(group)] for group in chosen.row.get("evidence") or ()
