@@ -61,7 +61,7 @@ class Draft:
     @property
     def name(self) -> str:
         """The id of the rated answer, or of the question."""
-        return self.opinion.answer if self.opinion else str(self.row["id"])
+        return self.opinion.answer if self.opinion else str(self.row.get("id"))
 
     @property
     def method(self) -> str:
@@ -71,13 +71,9 @@ class Draft:
 
     def to_json(self) -> dict[str, Any]:
         """The draft with its rating, as JSON values."""
-        rated = (
-            {each: getattr(self.opinion, each) for each in ("answer", "owner", "rating", "comment", "at")}
-            if self.opinion
-            else {}
-        )
+        rated = ("answer", "owner", "rating", "comment", "at") if self.opinion else ()
         made = {"row": self.row, "open": list(self.open), "notes": list(self.notes), "known": self.known}
-        return {"name": self.name} | rated | made
+        return {"name": self.name} | {each: getattr(self.opinion, each) for each in rated} | made
 
 
 def draft(opinion: Opinion, golden: Golden) -> Draft:

@@ -178,7 +178,7 @@ def _place(text: str, row: Row, path: Path) -> int:
     name = row.get("id")
     marks = json.dumps(name), json.dumps(name, ensure_ascii=False)
     for number, line in enumerate(text.split("\n")):
-        if any(mark in line for mark in marks):
+        if name is None or any(mark in line for mark in marks):
             with suppress(DataError):
                 if parse_row(line.removeprefix("\ufeff"), "").fields == row:
                     return number

@@ -205,13 +205,14 @@ def shown(place: Row, documents: Mapping[str, Document]) -> dict[str, Any]:
         near = f"{found.state}: {', '.join(found.to)}: {found.new or found.quote}" if found and found.to else error.remedy
         return {"doc": place["doc"], "quote": place["quote"], "problem": error.what, "near": near}
     document = documents[span.doc_id]
-    start, end = max(0, span.start - AROUND), min(len(document.text), span.end + AROUND)
+    start, end = max(0, span.start - AROUND), span.end + AROUND
+    before, after = document.text[start : span.start], document.text[span.end : end]
     return {
         "doc": span.doc_id,
         "heading": above(sections(document.text), span.start).path,
         "page": label(pages_of(document.blocks, span.start, span.end)),
-        "before": ("…" if start else "") + document.text[start : span.start],
+        "before": f"… {before.partition(' ')[2] or before}" if start else before,
         "quote": document.text[span.start : span.end],
-        "after": document.text[span.end : end] + ("…" if end < len(document.text) else ""),
+        "after": f"{after.rpartition(' ')[0] or after} …" if end < len(document.text) else after,
         "problem": "",
     }

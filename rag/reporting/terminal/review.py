@@ -97,8 +97,8 @@ def _about(draft: Draft) -> str:
         when = datetime.fromtimestamp(opinion.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
         return f"{rated} by {escape(opinion.owner)}, {when}  [dim]{opinion.answer}[/dim]"
     made = draft.row["provenance"]
-    told = " ".join(str(made[key]) for key in ("method", "author", "at") if made.get(key))
-    return f"{escape(told)}  [dim]{escape(draft.name)}[/dim]"
+    origin = " ".join(str(made[key]) for key in ("method", "author", "at") if made.get(key))
+    return f"{escape(origin)}  [dim]{escape(draft.name)}[/dim]"
 
 
 def _print_item(item: Mapping[str, Any], opinion: Opinion | None) -> None:

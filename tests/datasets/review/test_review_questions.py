@@ -126,6 +126,9 @@ def test_lines_of_another_form_are_shown_and_can_only_be_dropped(waiting: Path) 
         review.accept("q1")
     review.drop("q1")
     assert len(file_of(waiting).golden().examples) == 5
+    write_rows(waiting, [{"provenance": {}}, *rows_of(waiting)])
+    opened(waiting).drop("None")
+    assert len(file_of(waiting).golden().examples) == 5
 
 
 def test_two_reviewers_keep_each_others_decisions(waiting: Path) -> None:
