@@ -19,7 +19,7 @@ from rag.datasets.candidates import Row, digests, place_row
 from rag.documents.file_tree import SkippedWarning
 from rag.documents.json_rows import as_row, read_rows
 from rag.documents.lost_quotes import Quoted
-from rag.documents.quote_anchors import Documents, nearest, place_of, places_in, whole_sentences
+from rag.documents.quote_anchors import WORD, Documents, nearest, place_of, places_in, whole_sentences
 from rag.evaluation.data.golden import load_documents
 
 State = Literal["there", "moved", "reworded", "changed", "gone"]
@@ -30,7 +30,7 @@ SURE = 0.85
 TRIES = 3
 """Stretches of a document that are compared with a quote: the one that shares most words may have them in another order."""
 LETTERS = 4
-"""Letters from which a word of an answer counts as a fact: shorter ones are articles in most languages."""
+"""Letters from which a word of an answer is a fact, and a word of a quote is searched: shorter ones are mostly articles."""
 SPACE = re.compile(r"\s|\Z")
 FACTS = ("number", "month", "name", "negation")
 
@@ -151,7 +151,9 @@ def drift_of(row: Row, place: Row, documents: Mapping[str, Document]) -> Drift |
     own = _nearest(documents[name], quote) if name in documents else None
     best = own if own and own[1] >= ALIKE else None
     if best is None:
-        others = [near for each in documents.values() if each.doc_id != name and (near := _nearest(each, quote))]
+        wanted = {word for word in WORD.findall(quote) if len(word) >= LETTERS}
+        likely = (each for each in documents.values() if sum(word in each.text for word in wanted) >= ALIKE * len(wanted))
+        others = [near for each in likely if each.doc_id != name and (near := _nearest(each, quote))]
         best = max((near for near in others if near[1] >= SURE), key=lambda near: near[1], default=None)
     return _proposed(row, lost, *best, documents) if best else lost
 
