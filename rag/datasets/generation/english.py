@@ -1,361 +1,167 @@
-"""English sentences as questions: an auxiliary verb moves to the front, and a question word replaces the answer.
+"""English sentences as clauses that can be asked about: a short subject, an auxiliary verb, and the rest of a main clause.
 
-Only sentences whose grammar is certain become questions: a short subject without a clause, then an auxiliary verb, or a verb of
-the lists in conf/question_templates.yaml, and a main clause that ends before any comma, conjunction or relative pronoun.
+Only sentences whose grammar is certain have one: the verb is an auxiliary or in the lists of conf/question_templates.yaml, the
+subject has no verb of its own, and the clause ends before a comma, conjunction or relative pronoun.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
 from rag.datasets.generation.wording import Wording
 
-AUX = r"is|are|was|were|can|could|may|might|must|should|shall|will|would|has been|have been|had been"
-DETERMINERS = r"the|a|an|each|every|any|all|no|some|most|many|several|both|your|one|two|three|four|five|six"
-NUMBER_WORDS = (
-    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|eighteen|twenty|thirty|forty"
-    "|fifty|sixty|seventy|eighty|ninety|one hundred|two hundred"
-)
-NUM = rf"(?:(?:{NUMBER_WORDS})(?:[- ](?:{NUMBER_WORDS}))?|\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?)"
-MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-DATE = rf"(?:\d{{1,2}} (?:{MONTHS})(?: \d{{4}})?|(?:{MONTHS})(?: \d{{1,2}})?(?:, \d{{4}}| \d{{4}})?|the end of (?:{MONTHS}))"
-YEAR = r"(?:1[0-9]|20)\d\d"
-TIME = r"(?:(?:working|calendar|school|business) )?(?:seconds|minutes|hours|days|weeks|months|years|decades|centuries)"
+AUX = r"is|are|was|were|can|could|may|might|must|should|shall|will|would"
 PREPOSITION = (
     r"of|in|on|at|by|for|from|to|into|with|without|within|during|after|before|under|over|above|below|between|per|until|as|near"
-    r"|through|across|against|about|around|upon|towards|among|along|off|onto|inside|outside|behind|beyond|than|via|a|an|each|every"
+    r"|through|across|against|about|around|upon|towards|among|along|off|onto|inside|outside|behind|beyond|than|via"
 )
+DETERMINER = r"the|a|an|each|every|any|all|no|some|most|many|several|both|your|one|two|three|four|five|six|its|their"
+WH = r"that|which|who|whose|whom|what|how|why|where"
 CUT = re.compile(
-    r"\s*[;:,]\s|\s[–—-]{1,2}\s|\s(?:because|if|when|unless|while|whereas|although|though|so that|in order to|since|where|until"
-    r"|but|provided|once|whether|after|before|as soon as)\s(?!\d|the (?:first|end)\b)|"
-    r"\s(?:that|which|who|whose|whom|what|how|why)\s|\s(?:and|or)\s(?=(?:the|it|they|he|she|you|we|this|that|there|a|an|must|"
-    r"may|can|is|are|was|were|has|have|had|will|would|should|then|not|only)\b)",
-    re.IGNORECASE,
+    rf"""\s*[;:,]\s | \s[–—-]{{1,2}}\s
+    | \s(?:because|if|when|unless|while|whereas|although|though|so\ that|in\ order\ to|since|until|but|provided|once|whether|after
+        |before|as\ soon\ as|{WH})\s(?!\d|the\ (?:first|end)\b)
+    | \s(?:and|or)\s(?=(?:the|it|they|he|she|you|we|this|that|there|a|an|must|may|can|is|are|was|were|has|have|had|will|would
+        |should|then|not|only)\b|(?:\w+ly\ )?[\w-]+(?:s|ed)\ (?:to|the|a|an|in|on|with|its|their|his|her|by|at|for|as|into|\w+ly)\b)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 LEAD = re.compile(
-    r"(?:However|Therefore|Thus|Hence|Moreover|Furthermore|Also|Then|Finally|Similarly|Indeed|Instead|Consequently|In addition"
-    r"|For example|For instance|In contrast|As a result|In fact|In particular|Nevertheless|Overall|Interestingly|Notably), ",
+    r"(?:however|therefore|thus|hence|moreover|furthermore|also|then|finally|similarly|indeed|instead|consequently|in addition"
+    r"|for example|for instance|in contrast|as a result|in fact|in particular|nevertheless|overall|interestingly|notably"
+    r"|importantly|here|together|additionally|conversely|surprisingly),? ",
     re.IGNORECASE,
 )
 SHOWN = re.compile(
-    r"(?:(?:we|here,? we|these (?:results|data|findings)|our (?:results|data|findings)|the results?|results|it (?:is|was)) "
-    r"(?:also |further )?(?:show|shows|showed|shown|find|found|demonstrate|demonstrated|report|reported|indicate|indicated"
-    r"|suggest|suggested|conclude|concluded|reveal|revealed) that )",
+    r"(?:(?:here,? )?(?:we|(?:these|our|the) (?:results|data|findings|study|studies|experiments)|results|it (?:is|was)) (?:also |further )?"
+    r"(?:show|find|found|demonstrate|report|indicate|suggest|conclude|reveal)\w* that )",
     re.IGNORECASE,
 )
+LABEL = re.compile(r"(?:[A-Z]{5,}(?:/[A-Z]+)?:? )+(?=[A-Z][\w-]* )")
+"""The labels of the parts of an abstract."""
 NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[QA][.:]|\(?[a-z\d]\))\s+")
-LOOSE = re.compile(
+POINTS = re.compile(
     r"\b(?:i|me|my|we|us|our|ours|he|him|his|she|her|hers|it|they|them|this|these|those|such|here|there|former|latter|above"
-    r"|below this|following|respectively|another|other|others|else|so|same|below that|thereby|one of|either|neither)\b",
+    r"|following|respectively|another|others?|else|so|same|thereby|either|neither|again|now|today|n't|let's)\b|\b\w+'(?:ve|re|ll|m|d)\b",
     re.IGNORECASE,
 )
-"""Words that point to another sentence."""
+"""Words that point to another sentence, or to a speaker."""
 NO_SUBJECT = re.compile(
-    rf"(?:{PREPOSITION}|and|or|but|if|when|while|that|what|which|who|how|why|where|there|not|never|only|to|let|do|does|did"
-    r"|although|though|because|since|as|once|unless|it|this|these|those|he|she|they|we|i|another|such|so|then|now|today)\b(?! of)",
+    rf"(?:{PREPOSITION}|{WH}|and|or|but|if|when|while|there|not|never|only|even|let|do|does|did|although|though|because|since|once"
+    r"|unless|its|their|his|no|none|nothing|neither|nobody|(?!family|italy|july|supply|assembly|reply)\w+ly)\b",
     re.IGNORECASE,
 )
-CLAUSE_WORD = re.compile(
-    r"\b(?:who|whom|whose|which|that|what|where|when|if|how|why|because|while|not|never|to be)\b", re.IGNORECASE
-)
-VERBAL = re.compile(r"\w+(?:ed|ing|es)\Z")
-DROPPED = re.compile(r"\b(?:also|therefore|thus|however|then|still|already|usually|normally|generally|currently) ")
+INNER = re.compile(rf"\b(?:{WH}|when|if|because|while|not|never|to be|to \w+|{AUX}|has|have|had|do|does|did|be|been)\b", re.IGNORECASE)
+PARTICIPLE = re.compile(r"been|being|given|made|taken|shown|seen|become|grown|written|begun|known|led|held|\w+ed|gone|come|found|won")
+DROPPED = re.compile(r"\b(?:also|therefore|thus|however|then|still|already|usually|normally|generally|currently|significantly) ")
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A main clause: `aux` may be do, does or did, `verb` is then the base form; `tail` is what follows the clause."""
+    """A main clause: `aux` may be do, does or did, `rest` then begins with the base form; `tail` is what follows the clause."""
 
     subject: str
     aux: str
     rest: str
-    tail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question about a sentence: `rule` is its name, `about` its subject, `answer` the words of the sentence that answer it."""
-
-    text: str
-    answer: str
-    rule: str
-    about: str = ""
-    kind: str = "factoid"
+    tail: str = ""
 
 
 class English:
-    """Questions of English sentences."""
+    """The clauses of English sentences; `common` are words that the documents write in lower case."""
 
-    def __init__(self, wording: Wording) -> None:
-        self.wording = wording
-        lists = [wording.words(f"{name}_verbs") for name in ("effect", "object", "time")]
-        self.effects, self.objects, self.times = lists
-        self.forms = {form: (base, aux) for verbs in lists for base in verbs for form, aux in _forms(base)}
+    def __init__(self, wording: Wording, common: Container[str] = ()) -> None:
+        self.wording, self.common = wording, common
+        effects, objects, times = (wording.words(f"{name}_verbs") for name in ("effect", "object", "time"))
+        self.effects, self.objects = (frozenset(verb.partition("/")[0] for verb in verbs) for verbs in (effects, objects))
+        self.forms = {form: found for verb in sorted(effects | objects | times) for form, found in _forms(verb)}
         self.forms |= {"has": ("have", "does"), "have": ("have", "do"), "had": ("have", "did")}
-        listed = "|".join(sorted(self.forms, key=len, reverse=True))
-        self._fronted = re.compile(rf"(?P<subject>\S.*?)\s(?P<aux>{AUX})\s(?P<rest>.+)", re.IGNORECASE)
-        self._simple = re.compile(rf"(?P<subject>\S.*?)\s(?P<verb>{listed})\s(?P<rest>.+)")
+        listed = "|".join(sorted(map(re.escape, self.forms), key=len, reverse=True))
+        self._finite = re.compile(rf"(?P<subject>\S.*?)\s(?:(?P<aux>{AUX})|(?P<verb>{listed}))\s(?P<rest>\S.*)")
+        self._verb = re.compile(rf"(?:\w+ly )?(?:{AUX}|{listed})\b")
+        self._pasts = frozenset(form for form, (_, aux) in self.forms.items() if aux == "did") | {"did", "said"}
 
-    def questions(self, sentence: str) -> Iterator[Asked]:
-        """The questions that a sentence answers, most specific first."""
+    def clause(self, sentence: str) -> Clause | None:
+        """The main clause of a sentence, None if its grammar is not certain."""
         text = DROPPED.sub("", re.sub(r"\s*[(\[][^()\[\]]*[)\]]", "", _body(sentence)))
-        if '"' in text or "?" in text or "|" in text or not 4 <= len(text.split()) <= 45:
-            return
-        for clause in self._clauses(text):
-            for asked in _asked(clause, self):
-                question = self._finished(asked, clause)
-                if question:
-                    yield question
-
-    def _clauses(self, text: str) -> Iterator[Clause]:
-        found = self._fronted.fullmatch(text)
-        simple = self._simple.fullmatch(text)
-        if found and (not simple or len(found["subject"]) < len(simple["subject"])):
-            aux, *more = found["aux"].split()
-            clause = Clause(found["subject"], aux, " ".join([*more, found["rest"]]), "")
-        elif simple:
-            base, aux = self.forms[simple["verb"]]
-            plural = _plural(simple["subject"])
-            if (aux == "does" and plural is True) or (aux == "do" and plural is not True):
-                return
-            clause = Clause(simple["subject"], aux, f"{base} {simple['rest']}", "")
-        else:
-            return
-        if not self._is_subject(clause.subject):
-            return
+        found = self._finite.fullmatch(text)
+        if not found or not 4 <= len(text.split()) <= 45 or re.search(r"[\"?|=]", text) or not self._is_subject(found["subject"]):
+            return None
+        clause = Clause(found["subject"], (found["aux"] or "").lower(), found["rest"])
+        if found["verb"]:
+            base, aux = self.forms[found["verb"]]
+            if base == "have" and PARTICIPLE.match(re.sub(r"^\w+ly ", "", found["rest"])):
+                clause = replace(clause, aux=found["verb"])
+            elif self._verb.match(found["rest"]) or _agrees(aux, found["subject"]) is False:
+                return None
+            else:
+                clause = Clause(found["subject"], aux, f"{base} {found['rest']}")
         cut = CUT.search(clause.rest)
-        if cut and re.match(r"\s(?:that|which|who|whose|whom|what|how|why|whether)\s", cut[0], re.IGNORECASE):
-            return
-        if (
-            cut
-            and cut[0].strip() == ","
-            and re.match(r"(?:[\w-]+ ){0,4}[\w-]+,? (?:and|or) |(?:and|or) ", clause.rest[cut.end() :])
-        ):
-            return
-        yield replace(clause, rest=clause.rest[: cut.start()], tail=clause.rest[cut.start() :]) if cut else clause
+        if not cut:
+            return clause
+        after = clause.rest[cut.end() :]
+        is_list = cut[0].strip() == "," and re.match(r"(?:[\w'-]+ ){0,4}[\w'-]+,? (?:and|or) |(?:and|or) |[\w'-]+ed ", after)
+        if is_list or re.match(rf"\s(?:{WH}|whether)\s", cut[0], re.IGNORECASE) or not clause.rest[: cut.start()]:
+            return None
+        return replace(clause, rest=clause.rest[: cut.start()], tail=clause.rest[cut.start() :])
 
     def _is_subject(self, text: str) -> bool:
         words = text.split()
         if text.lower() == "you":
             return True
-        inner = [word for word in words[1:] if word in self.forms and not word.endswith("s")]
-        third = [word for word in words[1:-1] if word in self.forms and word.endswith("s")]
-        return (
-            len(words) <= 9
-            and not re.search(r"[,;:\"]", text)
-            and not NO_SUBJECT.match(text)
-            and not CLAUSE_WORD.search(text)
-            and not LOOSE.search(text)
-            and not inner
-            and not third
-            and not re.search(rf"\s(?:{AUX}|has|have|had|{PREPOSITION}|and|or)\Z", f" {text}", re.IGNORECASE)
-        )
+        if len(words) > 9 or re.search(r"[,;:]", text) or NO_SUBJECT.match(text) or INNER.search(text) or POINTS.search(text):
+            return False
+        if re.search(rf"(?:\A|\s)(?:{PREPOSITION}|{DETERMINER}|and|or|\w+ly)\Z", text, re.IGNORECASE):
+            return False
+        if re.fullmatch(rf"(?:(?:{DETERMINER}) )?(?:\w+ )?(?P<noun>\w+)", text, re.IGNORECASE) and words[-1].lower() in self.wording.words("vague"):
+            return False
+        return not any(self._is_verb(before, word) for before, word in zip(words, words[1:], strict=False))
 
-    def _finished(self, asked: Asked, clause: Clause) -> Asked | None:
-        """The question with `I` for `you`, in plainer words; None if it points to another sentence or is too short or long."""
-        text = " ".join(asked.text.split())
-        if LOOSE.search(_without_wh(text)) or not 4 <= len(text.split()) <= 22 or re.search(r"\byou\b.*\byou\b", text):
-            return None
-        if re.search(r"\byou\b|\byour", text, re.IGNORECASE):
-            text = re.sub(r"\b(?:are|were) you\b", lambda found: {"are": "am I", "were": "was I"}[found[0].split()[0]], text)
-            text = re.sub(r"\byourself\b", "myself", re.sub(r"\byour\b", "my", re.sub(r"\byou\b", "I", text)))
-        text = self.wording.plain(text[:1].upper() + text[1:].rstrip(" .") + "?")
-        return replace(asked, text=self.wording.typed(text), about=clause.subject)
+    def _is_verb(self, before: str, word: str) -> bool:
+        """True if a word of a subject may be a verb: in the past, or listed in its third person, and not behind an article."""
+        is_modifier = re.fullmatch(rf"{DETERMINER}|{PREPOSITION}|and|or|\w+ly|\w+(?:al|ic|ive|ous)", before, re.IGNORECASE)
+        return (word in self._pasts or (word in self.forms and word.endswith("s")) or bool(re.fullmatch(r"[a-z]+ed", word))) and not is_modifier
+
+    def inside(self, subject: str) -> str:
+        """A subject inside of a question: its first word in lower case if the documents write it so."""
+        first = subject.split(" ")[0]
+        is_common = first[1:].islower() and (first.lower() in self.common or re.fullmatch(DETERMINER, first, re.IGNORECASE))
+        return first.lower() + subject[len(first) :] if is_common or first in ("A", "You") else subject
+
+    def finished(self, text: str) -> str:
+        """A question with `I` for `you`, in plainer words, as typed; empty if it points to another sentence, or is too short or long."""
+        text = " ".join(text.split()).rstrip(" .,")
+        if POINTS.search(text) or not 4 <= len(text.split()) <= 20 or re.search(r"\byou\b.*\byou\b", text):
+            return ""
+        for pattern, mine in (("are you", "am I"), ("were you", "was I"), ("you", "I"), ("your", "my"), ("yourself", "myself")):
+            text = re.sub(rf"\b{pattern}\b", mine, text)
+        return self.wording.typed(self.wording.plain(text[:1].upper() + text[1:]) + "?")
 
 
 def _body(sentence: str) -> str:
-    text = NUMBERED.sub("", sentence, count=1) if NUMBERED.match(sentence) else sentence
-    shown = SHOWN.match(text)
-    text = text[shown.end() :] if shown else text
-    lead = LEAD.match(text)
-    return text[lead.end() if lead else 0 :].strip().rstrip(".").strip()
+    text = sentence
+    for pattern in (NUMBERED, LABEL, LEAD, SHOWN):
+        found = pattern.match(text)
+        text = text[found.end() :] if found else text
+    return text.strip().rstrip(".").strip()
 
 
-def _forms(base: str) -> Iterator[tuple[str, str]]:
-    """The finite forms of a verb with the auxiliary of its questions; irregular past forms are left out."""
-    stem = base[:-1] if re.search(r"[^aeiou]y\Z", base) else base
-    yield base, "do"
-    yield (f"{stem}ies" if stem != base else f"{base}es" if re.search(r"(?:s|sh|ch|x|z)\Z", base) else f"{base}s"), "does"
-    if base not in IRREGULAR:
-        yield (f"{stem}ied" if stem != base else f"{base}d" if base.endswith("e") else f"{base}ed"), "did"
-    elif IRREGULAR[base]:
-        yield IRREGULAR[base], "did"
+def _forms(verb: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The finite forms of a listed verb, each with base form and the auxiliary of its questions."""
+    base, _, past = verb.partition("/")
+    word, blank, particle = base.partition(" ")
+    stem = f"{word[:-1]}i" if re.search(r"[^aeiou]y\Z", word) else word
+    third = f"{stem}es" if stem != word or re.search(r"(?:s|sh|ch|x|z|go)\Z", word) else f"{word}s"
+    yield base, (base, "do")
+    yield third + blank + particle, (base, "does")
+    regular = f"{word}d" if word.endswith("e") else f"{stem}ed"
+    if past or "/" not in verb:
+        yield past or regular + blank + particle, (base, "did")
 
 
-IRREGULAR = {
-    "run": "ran", "take": "took", "begin": "began", "cost": "", "pay": "paid", "permit": "permitted", "control": "controlled",
-    "slow": "slowed", "trigger": "triggered", "allow": "allowed",
-}  # fmt: skip
-
-
-def _plural(subject: str) -> bool | None:
-    """True for a plural subject, False for a singular one; None if it is not certain."""
+def _agrees(aux: str, subject: str) -> bool | None:
+    """False if the number of a subject does not fit do or does, None if it is not certain."""
     head = re.split(rf"\s(?:{PREPOSITION})\s", subject)[0]
-    last = head.split()[-1]
-    if re.search(r"\sand\s", subject):
-        return None if " of " in subject else True
-    if re.search(r"(?:s|people|staff|children|men|women|data|bacteria|mice)\Z", last) and not re.search(
-        r"(?:ss|us|is)\Z", last
-    ):
-        return True
-    return False
-
-
-def _without_wh(text: str) -> str:
-    return re.sub(r"\bso that\b", "", text)
-
-
-def _lowered(subject: str) -> str:
-    """A subject inside of a question: its first word in lower case if it is a common one."""
-    first, _, others = subject.partition(" ")
-    is_name = first.isupper() or any(map(str.isdigit, first)) or re.search(r"\w[A-Z]", first)
-    common = re.fullmatch(rf"(?:{DETERMINERS}|{PREPOSITION}|you|people)", first, re.IGNORECASE)
-    if common or (
-        not is_name and others and not others[:1].isupper() and not re.search(r"\b(?:of|the) [A-Z]|'s\b", others[:12])
-    ):
-        return f"{first[:1].lower()}{first[1:]} {others}".strip() if common or _common(first) else subject
-    return subject
-
-
-def _common(word: str) -> bool:
-    """True for a first word that its form shows to be no name."""
-    return (
-        bool(re.search(r"(?:s|ing|ed|tion|al|ful|ary|ive|ous|er|ment|ity|ness|able|time|ent|ic|ine)\Z", word))
-        and word[0].isupper()
-    )
-
-
-def _asked(clause: Clause, english: English) -> Iterator[Asked]:
-    """All questions about a clause."""
-    subject, do = _lowered(clause.subject), f"{clause.aux.lower()} {_lowered(clause.subject)}"
-    yield from _measures(clause, do)
-    yield from _reasons(clause, do)
-    yield from _relations(clause, subject, do, english)
-
-
-MEASURES = (
-    (rf"\s(?P<a>for (?:at least |up to |about |around |over |nearly |more than |only )?{NUM} {TIME})(?=\s|$)", "For how long", "duration"),
-    (rf"\s(?P<a>within (?P<n>{NUM}) (?P<u>{TIME}))(?=\s|$)", "Within how many {u}", "duration"),
-    (rf"\s(?P<a>after (?P<n>{NUM}) (?P<u>(?:completed |full )?{TIME}))(?=\s|$)", "After how many {u}", "duration"),
-    (rf"\s(?P<a>(?:at least )?(?:every (?:{NUM} )?{TIME}|every (?:day|week|month|year|hour)|(?:once|twice|{NUM} times) (?:a|every|each|per) "
-     r"(?:\w+ )?(?:day|week|month|year|hour|shift)))(?=\s|$)", "How often", "frequency"),
-    (rf"\s(?P<a>(?:until|till) (?:the )?{DATE})(?=\s|$)", "Until when", "date"),
-    (rf"\s(?P<a>(?:by|before) (?:the )?{DATE})(?=\s|$)", "By when", "date"),
-    (rf"\s(?P<a>from (?:the )?{DATE})(?=\s|$)(?! to)", "From when", "date"),
-    (rf"\s(?P<a>on (?:the )?{DATE})(?=\s|$)", "When", "date"),
-    (rf"\s(?P<a>in (?:early |late |the spring of |the summer of )?(?:(?:{MONTHS}) )?{YEAR})(?=\s|$)", "When", "date"),
-    (rf"\s(?P<a>at (?P<n>\d{{1,2}}[:.]\d\d(?: ?[ap]\.?m\.?)?|noon|midnight|{NUM} (?:am|pm)))(?=\s|$)", "At what time", "time"),
-    (r"\s(?P<a>(?P<p>below|above|over|under|at) -?\d+(?:\.\d+)? ?°[CF])(?=\s|$)", "{p} what temperature", "temperature"),
-    (r"\s(?P<a>(?P<p>within|up to|to|over) \d+(?:\.\d+)? ?(?:m|km|cm|mm|miles?|metres|meters|feet)\b)(?=\s|$)", "{p} what distance", "distance"),
-    (r"\s(?P<a>(?P<p>at|by|of|to|up to) (?:about |around |over )?\d+(?:\.\d+)? ?(?:%|per cent|percent))(?=\s|$)(?! of)", "{p} what percentage", "share"),
-)  # fmt: skip
-COMPILED = tuple((re.compile(pattern), head, rule) for pattern, head, rule in MEASURES)
-QUALIFIER = r"(?:(?:up to|at least|at most|no more than|not more than|more than|fewer than|less than|about|around|only|over|nearly|exactly) )?"
-OBJECT = re.compile(
-    rf"(?P<verb>(?:(?:been|be) )?(?:[\w-]+ ){{1,2}}?)(?P<a>{QUALIFIER}{NUM} (?P<unit>(?:[\w-]+ ){{0,2}}?[\w-]+s|people|children|men|women))"
-    rf"(?P<after>(?:\s(?:{PREPOSITION})\s.+)?)"
-)
-MONEY = re.compile(
-    rf"(?P<verb>(?:be )?(?:[\w-]+ ){{1,2}}?)(?P<a>{QUALIFIER}[£$€]\s?[\d,.]+\d(?: (?:thousand|million|billion))?)(?P<after>(?:\s(?:{PREPOSITION})\s.+)?)"
-)
-BARE = ("measure", "distance", "share", "temperature")
-
-
-def _measures(clause: Clause, do: str) -> Iterator[Asked]:
-    """Questions about numbers, dates and durations: the phrase is replaced by a question word at the front."""
-    for pattern, head, rule in COMPILED:
-        found = pattern.search(f" {clause.rest}")
-        if found and not re.search(r"\b(?:and|or|to)\Z", f" {clause.rest}"[: found.start()]):
-            left = f"{f' {clause.rest}'[: found.start()]} {f' {clause.rest}'[found.end() :]}"
-            values = {name: value or "" for name, value in found.groupdict().items()}
-            if len(left.split()) >= 1 and not re.match(r"\s*(?:and|or|to)\b", f" {clause.rest}"[found.end() :]):
-                yield Asked(f"{head.format(**values).capitalize()} {do} {left}", found["a"], rule)
-                break
-    if clause.aux in ("is", "are", "was", "were") and not re.match(r"\w+ed\b|given|paid|allowed", clause.rest):
-        return
-    if (found := OBJECT.fullmatch(clause.rest)) and not re.search(rf"\b(?:{PREPOSITION}|and|or|not)\s\Z", found["verb"]):
-        yield Asked(f"How many {found['unit']} {do} {found['verb']} {found['after']}", found["a"], "number")
-    elif (found := MONEY.fullmatch(clause.rest)) and not re.search(rf"\b(?:{PREPOSITION}|and|or|not)\s\Z", found["verb"]):
-        yield Asked(f"How much {do} {found['verb']} {found['after']}", found["a"], "money")
-
-
-REASON = re.compile(r"[\s,]*(?:because (?!of\b)|so that |in order to |because of )(?P<a>.+)", re.IGNORECASE)
-PURPOSE = re.compile(r"(?P<left>.+) to (?P<a>(?:avoid|prevent|ensure|reduce|protect|help|make sure|save|keep) .+)")
-CONDITION = re.compile(r"\s(?P<a>(?:only )?(?:if|when|unless|once) .+)", re.IGNORECASE)
-
-
-def _reasons(clause: Clause, do: str) -> Iterator[Asked]:
-    """Questions about reasons, purposes and conditions."""
-    if len(clause.rest.split()) < 2:
-        return
-    if found := REASON.fullmatch(clause.tail):
-        yield Asked(f"Why {do} {clause.rest}", found[0].strip(" ,"), "reason")
-    elif found := PURPOSE.fullmatch(clause.rest):
-        yield Asked(f"Why {do} {found['left']}", f"to {found['a']}", "reason")
-    only = clause.rest.endswith(" only")
-    if (found := CONDITION.match(clause.tail)) and clause.aux in ("may", "can", "must", "should", "is", "are", "do", "does"):
-        rest = clause.rest.removesuffix(" only")
-        yield Asked(
-            f"When {do} {rest}" if clause.aux != "may" or not only else f"On what condition {do} {rest}",
-            found["a"],
-            "condition",
-        )
-
-
-PLACE = re.compile(
-    r"(?P<left>(?:been )?(?:born|located|situated|built|buried|kept|stored|based|held|raised|educated|found|housed|hidden|parked))"
-    r" (?P<a>(?:in|at|on|near|inside) (?:the )?(?!(?:[A-Z][a-z]+ )?(?:1\d|20)\d\d|May|June|July)(?:[A-Z][\w'-]+|\w+ (?:room|desk|store|office|cupboard|safe|yard))(?: (?:of |the )?[A-Z][\w'-]+)*)"
-)
-CALLED = re.compile(r"(?:also )?(?:(?:been )?(?:called|known as|named|referred to as|termed)) (?P<a>.+)")
-AGENT = re.compile(
-    r"(?P<left>(?:been )?[\w-]+(?:ed|en|wn|de|ilt|nt|lt|ld|ght)(?: (?:in|to|from|for) [\w\s'-]+?)?) by (?P<a>(?:the )?[A-Z][\w.'-]+(?: (?:of |and |the |de )?[A-Z][\w.'-]+)*)"
-)
-USED = re.compile(r"used (?P<p>to|for) (?P<a>.+)")
-RELATED = re.compile(
-    r"(?:strongly |closely |positively |negatively |significantly )?(?:associated|correlated|linked) (?:with|to) (?P<a>.+)"
-)
-NEEDED = re.compile(r"(?P<left>(?:required|essential|responsible|necessary|needed|sufficient|important|critical) for .+)")
-DEFINED = re.compile(r"(?P<a>(?:the|an?) [a-z].+)")
-
-
-def _relations(clause: Clause, subject: str, do: str, english: English) -> Iterator[Asked]:
-    """Questions about names, places, agents, uses, effects and objects."""
-    is_copula = clause.aux in ("is", "are", "was", "were")
-    if is_copula and (found := PLACE.match(clause.rest)):
-        yield Asked(f"Where {do} {found['left']}", found["a"], "place")
-    if is_copula and (found := CALLED.fullmatch(clause.rest)):
-        yield Asked(f"What {do} called", found["a"], "name")
-    if is_copula and (found := AGENT.match(clause.rest)):
-        yield Asked(f"Who {do} {found['left']} by", found["a"], "agent")
-    if is_copula and (found := USED.fullmatch(clause.rest)):
-        yield Asked(f"What {do} used for", f"{found['p']} {found['a']}", "use")
-    if is_copula and (found := RELATED.fullmatch(clause.rest)):
-        yield Asked(f"What {do} linked to", found["a"], "relation")
-    if clause.aux in ("is", "was") and (found := NEEDED.fullmatch(clause.rest)):
-        yield Asked(f"What {clause.aux} {found['left']}", clause.subject, "need")
-    if clause.aux in ("is", "was") and (found := DEFINED.fullmatch(clause.rest)) and _is_term(clause.subject):
-        template = "person" if set(re.findall(r"\w+", found["a"])[:8]) & english.wording.words("roles") else "definition"
-        text = english.wording.text(template, term=re.sub(r"^(?:The|A|An) ", lambda word: word[0].lower(), clause.subject))
-        yield Asked(
-            text.rstrip("?") if template == "definition" else f"Who {clause.aux} {subject}",
-            f"{found['a']}{clause.tail}",
-            "definition",
-            kind="definition",
-        )
-    verb, _, what = clause.rest.partition(" ")
-    if clause.aux in ("do", "does", "did") and what:
-        if verb in english.effects and len(what.split()) <= 9 and not re.match(rf"(?:{PREPOSITION})\b(?<!a)(?<!an)", what):
-            name = "effect_past" if clause.aux == "did" else "effect" if clause.aux == "does" else "effects"
-            yield Asked(english.wording.text(name, first=subject, second=what).rstrip("?"), f"{verb} {what}", "effect")
-        elif verb in english.objects and not re.match(rf"(?:{PREPOSITION})\b(?<!a)(?<!an)", what):
-            yield Asked(f"What {do} {verb}", f"{what}{clause.tail if clause.tail.startswith(',') else ''}", "object")
-
-
-def _is_term(subject: str) -> bool:
-    """True for a subject that a definition defines: a name, or a short noun with its article."""
-    words = subject.split()
-    return (
-        len(words) <= 5
-        and not (words[0].lower() == "the" and len(words) < 3)
-        and not re.search(r"\d{3}|\bof\b|\bin\b", subject)
-    )
+    last = head.split()[-1].lower()
+    plural = bool(re.search(r"(?:s|people|staff|children|men|women|data|bacteria|mice|police|you)\Z", last))
+    plural = (plural and not re.search(r"(?:ss|us|is)\Z", last)) or bool(re.search(r"\sand\s", head))
+    return None if aux == "did" else plural == (aux == "do")

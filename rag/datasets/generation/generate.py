@@ -54,9 +54,9 @@ def generate(
 ) -> Generated:
     """Make up to `total` questions; `proposer` adds proposals of a model. The same input gives the same questions."""
     shares, wording = wanted(total, kinds), Wording(language)
-    english = English(wording) if language == "english" else None
     unique, twins = _without_copies(documents)
     pages = [Page(document, language) for document in unique]
+    english = English(wording, rules.common_words(pages)) if language == "english" else None
     proposed: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
     found: dict[str, list[list[Candidate]]] = defaultdict(list)

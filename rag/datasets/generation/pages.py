@@ -19,6 +19,8 @@ LONGEST = 1000
 ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)]|\([a-z\d]\))[ \t]+(?=\S)", re.MULTILINE)
 SPACED = re.compile(r"\s+(?=[,.;:!?)%]|'s\b)|(?<=[(])\s+")
 """White space that tokenised texts have before punctuation."""
+JOINED = re.compile(r" @([-,./])@ ")
+"""Marks within a word, as tokenised texts write them."""
 LOWER_END = re.compile(r"\s\.(?=\s)")
 EXTENSION = re.compile(r"\.\w{1,5}\Z")
 
@@ -71,7 +73,8 @@ class Page:
 
     def shown(self, piece: Piece) -> str:
         """The words of a piece on one line, as a reader sees them."""
-        return SPACED.sub("", " ".join(rendered(self.document.text[slice(*piece)]).text.split()))
+        words = " ".join(rendered(self.document.text[slice(*piece)]).text.split())
+        return SPACED.sub("", JOINED.sub(r"\1", words))
 
     def span(self, piece: Piece) -> Span:
         """A piece as a span."""
@@ -80,7 +83,10 @@ class Page:
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """The sentences of paragraphs and quotations, in reading order."""
-        found = (piece for part in self._parts("text", "quote") for piece in self._sentences(part))
+        title = str(self.document.metadata.get("title") or "")
+        begin = len(title) if title and self.document.text.startswith(title) else 0
+        pieces = (piece for part in self._parts("text", "quote") for piece in self._sentences(part))
+        found = (trimmed(self.document.text, max(start, begin), end) for start, end in pieces if end > begin)
         return tuple(Statement(self.span(piece), self.shown(piece), self.section(piece[0])) for piece in found)
 
     @cached_property

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rag.core.records import Span
 from rag.datasets.candidates import Candidate
-from rag.datasets.generation import table_rules
+from rag.datasets.generation import english_rules, table_rules
 from rag.datasets.generation.english import English
 from rag.datasets.generation.pages import Page, Statement
 from rag.datasets.generation.wording import Wording
@@ -33,6 +33,11 @@ def questions(page: Page, wording: Wording, english: English | None) -> Iterator
             yield from _statements(page, statement, english)
 
 
+def common_words(pages: Sequence[Page]) -> frozenset[str]:
+    """The words that the documents write in lower case."""
+    return frozenset(word for page in pages for word in re.findall(r"(?<![\w.-])[a-z]+(?![\w.-]*\w)", page.document.text))
+
+
 def cluster(page: Page, place: int) -> str:
     """The unit of resampling: the section of a document."""
     return f"{page.document.doc_id}#{page.section(place).path}"
@@ -40,8 +45,9 @@ def cluster(page: Page, place: int) -> str:
 
 def _statements(page: Page, statement: Statement, english: English) -> Iterator[Candidate]:
     where = cluster(page, statement.span.start)
-    for asked in english.questions(statement.text):
-        yield Candidate(asked.text, asked.kind, f"rule:{asked.rule}", "", ((statement.span,),), (asked.answer,), cluster=where)
+    for asked in english_rules.questions(statement.text, english):
+        kind = "definition" if asked.rule == "definition" else "factoid"
+        yield Candidate(asked.text, kind, f"rule:{asked.rule}", "", ((statement.span,),), (asked.answer,), cluster=where)
 
 
 def _acronyms(page: Page, statement: Statement, wording: Wording) -> Iterator[Candidate]:
