@@ -8,7 +8,7 @@ from rag.core.records import Span
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation import table_rules
 from rag.datasets.generation.english import English
-from rag.datasets.generation.pages import Page, Statement
+from rag.datasets.generation.pages import Page, Statement, unnumbered
 from rag.datasets.generation.wording import Wording
 
 ACRONYM = re.compile(r"(?<![\w/-])\(([A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
@@ -82,7 +82,7 @@ def _lists(page: Page, wording: Wording) -> Iterator[Candidate]:
             continue
         if each.span.end - each.span.start > 900 or len(heading) > 60 or heading.endswith("?"):
             continue
-        text = wording.text("list", heading=_unnumbered(heading))
+        text = wording.text("list", heading=unnumbered(heading))
         where = cluster(page, each.span.start)
         yield Candidate(
             text, "list", "rule:list", "", ((each.span,),), ("; ".join(items),), {"values": list(items)}, cluster=where
@@ -102,10 +102,6 @@ def _entries(page: Page, wording: Wording) -> Iterator[Candidate]:
                 asked = wording.text("definition", term=_inside(found["term"]))
                 where = cluster(page, span.start)
                 yield Candidate(asked, "definition", "rule:glossary", "", ((span,),), (found["meaning"],), cluster=where)
-
-
-def _unnumbered(heading: str) -> str:
-    return re.sub(r"^(?:\d+(?:\.\d+)*\.?|[IVX]+\.|[A-Z]\.)\s+", "", heading)
 
 
 def _inside(term: str) -> str:

@@ -175,7 +175,7 @@ def amount(text: str) -> tuple[float, str] | None:
 
 
 def _with_unit(value: float, unit: str) -> str:
-    text = f"{round(value, 6):,.10g}"
+    text = f"{value:,.2f}" if unit in ("£", "$", "€") and value % 1 else f"{round(value, 6):,.10g}"
     return f"{unit}{text}" if unit in ("£", "$", "€") else f"{text} {unit}".strip()
 
 
@@ -206,8 +206,7 @@ def shown(cell: str) -> str:
 
 def _inside(name: str) -> str:
     """The name of a column inside of a sentence: a capital becomes small unless the word is a code or a name."""
-    first = name.split(" ")[0]
-    return name[:1].lower() + name[1:] if first[1:].islower() else name
+    return name.lower() if name[1:].islower() and not any(map(str.isdigit, name)) else name
 
 
 def _is_name(text: str) -> bool:
