@@ -24,6 +24,8 @@ DEPTH = 50
 """The own passage must be among so many of a search by words: a loose bound, which favours no way of searching."""
 OVERLAP = {"definition": 1.0, "comparison": 1.0, "aggregation": 1.0, "list": 1.0, "topic": 0.85, "paraphrase": 0.34}
 """The most that a question may share with its evidence: the share of its content stems. Others: MOST_SHARED."""
+FEW = 4
+"""A question of so few content words copies no sentence."""
 MOST_SHARED = 0.85
 """People share up to this much in three of four questions of SQuAD 2.0 (.88) and mtRAG (.86)."""
 COMPLETE = ("adversarial", "multi_hop", "unanswerable")
@@ -103,7 +105,7 @@ class Filters:
         if reason := self._worded(candidate):
             return reason
         named = self._named(candidate) if candidate.kind not in COMPLETE else None
-        if named is not None and (self._needs_name(candidate) or self._overlaps(candidate)):
+        if named is not None and (self._needs_name(candidate) or self.overlap(candidate) > MOST_SHARED):
             candidate = named
         elif candidate.kind not in COMPLETE and self._needs_name(candidate):
             return "no context"
@@ -180,7 +182,7 @@ class Filters:
 
     def _overlaps(self, candidate: Candidate) -> str:
         asked = self.question_stems(candidate)
-        if self.overlap(candidate) > OVERLAP.get(candidate.kind, MOST_SHARED):
+        if len(asked) > FEW and self.overlap(candidate) > OVERLAP.get(candidate.kind, MOST_SHARED):
             return "words of its evidence"
         title = self.passages.stems(self.pages[candidate.documents[0]].title)
         return "words of the title" if asked and len(asked & title) / len(asked) > TITLE else ""

@@ -50,12 +50,22 @@ class Grid:
         """The name of a row; a short code with the name of its column, as in `band D`."""
         name, head = shown(row.cells[0]), shown(self.table.names[0])
         is_code = len(name) <= 3 or (any(map(str.isdigit, name)) and " " not in name)
-        is_kind = re.fullmatch(r"[A-Za-z]{3,12}", head) and not NO_NOUN.fullmatch(head) and head.lower() not in name.lower()
-        return f"{_inside(head)} {name}" if is_code and is_kind else name
+        is_kind = (
+            self.page.language == "english"
+            and re.fullmatch(r"[A-Za-z]{3,12}", head)
+            and not NO_NOUN.fullmatch(head)
+            and head.lower() not in name.lower()
+        )
+        return f"{self._inside(head)} {name}" if is_code and is_kind else name
 
     def column(self, number: int) -> str:
         """The name of a column, as words in a sentence."""
-        return _inside(shown(self.table.names[number]))
+        return self._inside(shown(self.table.names[number]))
+
+    def _inside(self, name: str) -> str:
+        """The name of a column inside of a sentence: English writes words without a figure or an inner capital small."""
+        is_small = self.page.language == "english" and name[1:].islower() and not any(map(str.isdigit, name))
+        return name.lower() if is_small else name
 
     @property
     def whole(self) -> Span:
@@ -148,7 +158,7 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
         return
     (unit,) = units
     ordered = sorted(values, key=lambda pair: pair[1][0])
-    column, key = grid.column(number), _inside(shown(grid.table.names[0])) or ""
+    column, key = grid.column(number), grid.column(0)
     for name, (row, value), (_, other) in (("highest", ordered[-1], ordered[-2]), ("lowest", ordered[0], ordered[1])):
         if (
             wording.has(name)
@@ -202,11 +212,6 @@ def _turn(text: str, size: int) -> int:
 def shown(cell: str) -> str:
     """The words of a cell without marks."""
     return " ".join(re.sub(r"[*_`]+|<br ?/?>|\[([^\]]*)\]\([^)]*\)", r" \1", cell).split())
-
-
-def _inside(name: str) -> str:
-    """The name of a column inside of a sentence: a capital becomes small unless the word is a code or a name."""
-    return name.lower() if name[1:].islower() and not any(map(str.isdigit, name)) else name
 
 
 def _is_name(text: str) -> bool:
