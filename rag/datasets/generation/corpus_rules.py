@@ -10,7 +10,7 @@ from rag.core.text.layout import Row
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation.filters import Passages, short_title
 from rag.datasets.generation.pages import Page, Statement, unnumbered
-from rag.datasets.generation.table_rules import NO_NOUN, Grid, cell_text, is_value, shown
+from rag.datasets.generation.table_rules import NO_NOUN, Grid, cell_text
 from rag.datasets.generation.wording import Wording
 
 EDITION = re.compile(
@@ -70,8 +70,8 @@ def _topics(page: Page, passages: Passages, wording: Wording) -> Iterator[Candid
             continue
         span = Span(first.doc_id, first.start, last.end)
         answer = " ".join(page.document.text[first.start : last.end].split())
-        cluster = f"{first.doc_id}#{statements[0].section.path}"
-        yield Candidate(wording.text("topic", term=term), "topic", "rule:topic", "", ((span,),), (answer,), cluster=cluster)
+        text, where = wording.text("topic", term=term), page.cluster(first.start)
+        yield Candidate(text, "topic", "rule:topic", "", ((span,),), (answer,), cluster=where)
 
 
 def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
@@ -84,16 +84,16 @@ def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
         for number in grid.columns:
             link = grid.column(number)
             for row in grid.rows if not NO_NOUN.fullmatch(link) else ():
-                value = shown(row.cells[number]) if number < len(row.cells) else ""
+                value = grid.value(row, number)
                 found = [each for each in rows.get(value.casefold(), ()) if each[0] is not grid]
-                if len(found) != 1 or value.isdigit():
+                if len(found) != 1 or not value or value.isdigit():
                     continue
                 ((other, target),) = found
-                at = next((n for n in other.columns if n < len(target.cells) and is_value(shown(target.cells[n]))), None)
+                at = next((n for n in other.columns if other.value(target, n)), None)
                 if at is not None and not NO_NOUN.fullmatch(other.column(at)):
                     text = wording.text("bridge", row=grid.key(row), link=link, column=other.column(at))
                     groups = (grid.span(row),), (other.span(target),)
-                    answer = shown(target.cells[at])
+                    answer = other.value(target, at)
                     yield Candidate(text, "multi_hop", "rule:link", "", groups, (answer,), cluster=grid.cluster)
 
 
@@ -101,8 +101,7 @@ def _sections(pages: Sequence[Page], wording: Wording) -> Iterator[Candidate]:
     """Two documents with a section of the same name, which no third one has."""
     found: dict[str, list[tuple[Page, Span, str]]] = defaultdict(list)
     for page in pages:
-        ends = [*(section.start for section in page.sections[1:]), len(page.document.text)]
-        for section, end in zip(page.sections, ends, strict=True):
+        for section, end in page.stretches():
             heading = unnumbered(page.heading(section))
             text = page.document.text[section.body : end]
             start, stop = section.body + len(text) - len(text.lstrip()), section.body + len(text.rstrip())
@@ -119,8 +118,8 @@ def _sections(pages: Sequence[Page], wording: Wording) -> Iterator[Candidate]:
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
         heading = heading.lower() if heading[1:].islower() or heading.isupper() else heading
         text = wording.text("differ", first=names[0], second=names[1], heading=heading)
-        cluster = f"{one.doc_id}#{first.section(one.start).path}"
-        yield Candidate(text, "multi_hop", "rule:sections", "", ((one,), (other,)), (" / ".join(answers),), cluster=cluster)
+        where = first.cluster(one.start)
+        yield Candidate(text, "multi_hop", "rule:sections", "", ((one,), (other,)), (" / ".join(answers),), cluster=where)
 
 
 def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate]:
@@ -132,8 +131,8 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
     for row in new.rows:
         other = before.get(new.key(row).casefold())
         for number in new.columns if other else ():
-            value, past = (shown(each.cells[number]) if number < len(each.cells) else "" for each in (row, other))
-            if is_value(value) and is_value(past) and value != past:
+            value, past = new.value(row, number), old.value(other, number) if other else ""
+            if value and past and value != past:
                 text = wording.text("current", row=new.key(row), column=new.column(number))
                 yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
                 break

@@ -14,7 +14,6 @@ from typing import Any
 from rag.core.text.templates import fill
 from rag.datasets.generation.wording import Wording, turn
 
-
 ENDING = re.compile(r"(?:ing|ed|tion|ment|ness|ity|ive|ous|ical|ful|less|able|ible|ance|ence|ism|ists|ers|ors)\Z")
 """The ends of words that are hardly ever names."""
 
@@ -184,7 +183,9 @@ class _Rule:
     @classmethod
     def of(cls, row: dict[str, Any], parts: dict[str, str]) -> "_Rule":
         """The rule of a line of the file; `parts` fill its patterns."""
-        patterns = {key: re.compile(fill(str(row[key]), parts)) for key in ("aux", "subject", "rest", "tail") if key in row}
+        patterns: dict[str, re.Pattern[str]] = {}
+        for key in ("aux", "subject", "rest", "tail"):
+            patterns |= {key: re.compile(fill(str(row[key]), parts))} if key in row else {}
         asks = (row["ask"],) if isinstance(row["ask"], str) else tuple(row["ask"])
         return cls(row["rule"], patterns, asks, row.get("answer", "{a}"), bool(row.get("whole")))
 

@@ -101,7 +101,7 @@ class Filters:
         self._first: dict[str, list[frozenset[str]]] = defaultdict(list)
 
     def fitted(self, candidate: Candidate) -> Candidate | str:
-        """A candidate that passes, with the name of its document where it needs one; else the reason for which it is dropped."""
+        """A candidate that passes, with the name of its document where it needs one, or the reason for which it is dropped."""
         if reason := self._worded(candidate):
             return reason
         named = self._named(candidate) if candidate.kind not in COMPLETE else None

@@ -70,6 +70,14 @@ class Page:
         """The section of a character."""
         return headings.above(self.sections, place)
 
+    def cluster(self, place: int) -> str:
+        """The unit of resampling of a character: the section of the document."""
+        return f"{self.document.doc_id}#{self.section(place).path}"
+
+    def stretches(self) -> Iterator[tuple[Section, int]]:
+        """The sections with their ends."""
+        return zip(self.sections, [*(each.start for each in self.sections[1:]), len(self.document.text)], strict=True)
+
     def heading(self, section: Section) -> str:
         """The innermost heading of a section, empty for the title and above any heading."""
         last = section.path.rpartition(" > ")[2]
