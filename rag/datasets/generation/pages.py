@@ -53,7 +53,7 @@ class Page:
         self.sections: Sequence[Section] = headings.sections(document.text)
         self._first = str(document.metadata.get("title") or "") or self._titled()
         title = " ".join(self._first.split())
-        self.title = title.title() if title.isupper() else title
+        self.title = re.sub(r"\b[^\W\d]+\b(?!-?\d)", lambda word: word[0].capitalize(), title) if title.isupper() else title
 
     def _titled(self) -> str:
         first = next((section.path for section in self.sections if section.path), "")
