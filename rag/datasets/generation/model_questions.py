@@ -1,0 +1,204 @@
+"""Questions that a model proposes about passages of the documents; code finds their evidence and refuses every other reply."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from itertools import accumulate, islice, product
+from typing import Any
+
+import yaml
+
+from rag.components.judges.votes import VoteRequest, ask
+from rag.config.catalog import first
+from rag.core.checks import check_choice
+from rag.core.errors import ConfigError, ServiceError
+from rag.core.records import Document, Message
+from rag.core.roles import Generator, fingerprint
+from rag.core.text.templates import check_template, fill
+from rag.datasets.candidates import Candidate
+from rag.datasets.generation.model_passages import DOCUMENTS, Pairs, Passage, passages, shuffled
+from rag.datasets.generation.model_replies import InvalidReplyError, Kind, ReplyReader
+from rag.documents.languages import language_of
+
+ATTEMPTS = 2
+"""Requests for one question: a reply that is not valid is answered once with what is wrong."""
+BOUND = 12
+"""After so many passages without a valid question a kind is given up, and the whole run if there is none of any kind."""
+ROUNDS = 3
+"""The most times that a passage is asked about for questions of one kind, each time by another person."""
+PER_QUESTION = 4
+"""The most passages that are asked about for one question, on average."""
+SHORTEST = 80
+"""Characters of a passage that is worth a question."""
+REFUSED = "was refused by the server of the model"
+READS = ("section", "table", "linked", "alike", "editions")
+TEXTS: Mapping[str, tuple[str, ...]] = {
+    "system": ("ask",),
+    "prompt": ("passages", "persona", "style", "language", "target"),
+    "target": ("number",),
+    "again": ("problem",),
+    "user_style": ("examples",),
+    **dict.fromkeys(("personas", "styles", "speaks_of_passage", "superseded", "kinds"), ()),
+}
+"""The texts of conf/generate.yaml and their placeholders."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A reply that gave no question, by the reason, and the method that asked."""
+
+    reason: str
+    method: str
+
+
+@dataclass
+class Task:
+    """A request for one question about passages, and the reasons why replies to it were not valid."""
+
+    kind: Kind
+    passages: Sequence[Passage]
+    messages: tuple[Message, ...]
+    wrong: list[str] = field(default_factory=list)
+
+    def vote(self, reader: ReplyReader) -> VoteRequest[Candidate]:
+        """The request as a vote of a model; its parser records why a reply is not valid."""
+
+        def read(reply: str) -> Candidate:
+            try:
+                return reader.question(reply, self.kind, self.passages)
+            except InvalidReplyError as error:
+                self.wrong.append(error.reason)
+                raise
+
+        return VoteRequest(self.messages, read)
+
+
+class ModelQuestions:
+    """Asks a generator for questions of the kinds of conf/generate.yaml.
+
+    `style` are questions of the people who will ask; they replace the styles of the file. Requests depend on the documents, the
+    file and the wanted numbers only, so that a run that is repeated finds its replies in the store.
+    """
+
+    def __init__(
+        self, documents: Mapping[str, Document], generator: Generator, language: str = "english", style: Sequence[str] = ()
+    ) -> None:
+        self.generator, self.language, self.prompts = generator, language, _prompts()
+        self.kinds = {name: Kind(name, **given) for name, given in self.prompts["kinds"].items()}
+        self.reader = ReplyReader(language, self.prompts["speaks_of_passage"])
+        self.styles = [fill(self.prompts["user_style"], {"examples": " / ".join(style)})] if style else self.prompts["styles"]
+        self.author = fingerprint(generator).rpartition("@")[0] or fingerprint(generator)
+        sampled = sorted(documents.values(), key=lambda document: sha256(document.doc_id.encode()).digest())[:DOCUMENTS]
+        self.passages = [item for document in sampled for item in passages(document, language)]
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The pairs of passages."""
+        return Pairs(self.passages, self.language)
+
+    def propose(self, wanted: Mapping[str, int]) -> Iterator[Candidate | Refusal]:
+        """Questions up to the wanted number of each kind that the file has, and a refusal for every reply that is none.
+
+        ServiceError where no reply is valid. An error of the model's server and a spent budget end the run; the replies so far
+        are in the store.
+        """
+        reasons, kept = Counter[str](), 0
+        for name in (name for name in wanted if name in self.kinds):
+            for made in self._of_kind(self.kinds[name], wanted[name]):
+                kept += isinstance(made, Candidate)
+                reasons.update([made.reason] if isinstance(made, Refusal) else [])
+                if not kept and reasons.total() >= ATTEMPTS * BOUND:
+                    raise _useless(reasons)
+                yield made
+        if reasons and not kept:
+            raise _useless(reasons)
+
+    def _of_kind(self, kind: Kind, count: int) -> Iterator[Candidate | Refusal]:
+        """The same passages are asked about for every size of a batch: as many as are missing, one batch after the other."""
+        tasks = islice(self._tasks(kind), count * PER_QUESTION + BOUND)
+        kept = tried = 0
+        while kept < count and (batch := list(islice(tasks, min(count - kept, concurrency(self.generator))))):
+            for made in self._asked(batch):
+                kept += isinstance(made, Candidate)
+                yield made
+            tried += len(batch)
+            if tried >= BOUND and not kept:
+                return
+
+    def _asked(self, tasks: Sequence[Task]) -> Iterator[Candidate | Refusal]:
+        requests = [task.vote(self.reader) for task in tasks]
+        ask(self.generator, requests, 1, ATTEMPTS, self.prompts["again"])
+        for task, request in zip(tasks, requests, strict=True):
+            failed = [] if request.votes or task.wrong else [REFUSED]
+            yield from (Refusal(reason, f"model:{task.kind.name}") for reason in [*task.wrong, *failed])
+            yield from (replace(made, author=self.author) for made in request.votes)
+
+    def _tasks(self, kind: Kind) -> Iterator[Task]:
+        system = Message("system", fill(self.prompts["system"], {"ask": kind.ask}))
+        example = (Message("user", kind.asks), Message("assistant", kind.replies))
+        found = list(self._read_by(kind))
+        for turn, (number, read) in product(range(ROUNDS), enumerate(found)):
+            if any(each.action == "quarantine" for item in read for each in self.reader.orders.findings(item.text)):
+                continue
+            targets = _targets(read[0]) if kind.names_unit else []
+            if turn and turn >= len(targets):
+                continue
+            personas = self.prompts["personas"]
+            values = {
+                "passages": _numbered(read),
+                "persona": personas[(number + turn) % len(personas)],
+                "style": self.styles[(number // len(personas) + number + turn) % len(self.styles)],
+                "language": language_of(read[0].document.text) or self.language,
+                "target": fill(self.prompts["target"], {"number": str(targets[turn] + 1)}) if targets else "",
+            }
+            yield Task(kind, read, (system, *example, Message("user", fill(self.prompts["prompt"], values).strip())))
+
+    def _read_by(self, kind: Kind) -> Iterator[tuple[Passage, ...]]:
+        """What a kind of question reads, in an order that takes turns between the documents."""
+        if kind.reads in ("section", "table"):
+            is_table = kind.reads == "table"
+            fitting = [item for item in self.passages if bool(item.names) == is_table and len(item.text) >= SHORTEST]
+            yield from ((item,) for item in shuffled(fitting, kind.name))
+            return
+        partners = {id(own): (own, other) for own, other in self.pairs.of(kind.reads, self.prompts["superseded"])}
+        yield from (partners[id(own)] for own in shuffled([own for own, _ in partners.values()], kind.name))
+
+
+def concurrency(generator: Generator) -> int:
+    """The requests that a generator sends at once: replies of a batch are stored together, so a batch is not larger."""
+    return int(getattr(getattr(generator, "generator", generator), "concurrency", 1))
+
+
+def _numbered(read: Sequence[Passage]) -> str:
+    """The passages with their units numbered through."""
+    starts = accumulate((len(item.units) for item in read), initial=1)
+    return "\n\n".join(item.shown(first) for item, first in zip(read, starts, strict=False))
+
+
+def _targets(item: Passage) -> list[int]:
+    """The units that may be asked about, in an order that is the same every time: rows, and sentences of some length."""
+    numbers = [number for number, (start, end) in enumerate(item.units) if item.names or end - start >= SHORTEST // 2]
+    return sorted(numbers, key=lambda number: sha256(repr(item.span(number)).encode()).digest())
+
+
+def _useless(reasons: Counter[str]) -> ServiceError:
+    counts = ", ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
+    what = f"gave {reasons.total()} replies, and none is a question: {counts}"
+    return ServiceError("generator", what, "name a stronger model: generator=…, or leave out --model; nothing is written")
+
+
+def _prompts() -> Mapping[str, Any]:
+    path = first("generate")
+    content = yaml.safe_load(path.read_text("utf-8")) if path else None
+    where = str(path or "conf/generate.yaml")
+    content = content if isinstance(content, dict) else {}
+    if missing := [name for name in TEXTS if name not in content]:
+        raise ConfigError(where, f"lacks {', '.join(missing)}", "write them as in the file that comes with Assay")
+    for name, places in TEXTS.items():
+        if places:
+            check_template(f"{where}: {name}", content[name], places, places)
+    for name, kind in content["kinds"].items():
+        check_choice(f"{where}: kinds.{name}.reads", kind.get("reads"), READS)
+    return content
