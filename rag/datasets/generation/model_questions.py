@@ -20,6 +20,7 @@ from rag.core.text.templates import check_template, fill
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation.model_passages import DOCUMENTS, Pairs, Passage, passages, shuffled
 from rag.datasets.generation.model_replies import InvalidReplyError, Kind, ReplyReader
+from rag.datasets.generation.proposals import Proposal, Refusal
 from rag.documents.languages import language_of
 
 ATTEMPTS = 2
@@ -43,14 +44,6 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("personas", "styles", "speaks_of_passage", "superseded", "kinds"), ()),
 }
 """The texts of conf/generate.yaml and their placeholders."""
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A reply that gave no question, by the reason, and the method that asked."""
-
-    reason: str
-    method: str
 
 
 @dataclass
@@ -98,7 +91,7 @@ class ModelQuestions:
         """The pairs of passages."""
         return Pairs(self.passages, self.language)
 
-    def propose(self, wanted: Mapping[str, int]) -> Iterator[Candidate | Refusal]:
+    def propose(self, wanted: Mapping[str, int]) -> Iterator[Proposal]:
         """Questions up to the wanted number of each kind that the file has, and a refusal for every reply that is none.
 
         ServiceError where no reply is valid. An error of the model's server and a spent budget end the run; the replies so far
@@ -115,7 +108,7 @@ class ModelQuestions:
         if reasons and not kept:
             raise _useless(reasons)
 
-    def _of_kind(self, kind: Kind, count: int) -> Iterator[Candidate | Refusal]:
+    def _of_kind(self, kind: Kind, count: int) -> Iterator[Proposal]:
         """The same passages are asked about for every size of a batch: as many as are missing, one batch after the other."""
         tasks = islice(self._tasks(kind), count * PER_QUESTION + BOUND)
         kept = tried = 0
@@ -127,7 +120,7 @@ class ModelQuestions:
             if tried >= BOUND and not kept:
                 return
 
-    def _asked(self, tasks: Sequence[Task]) -> Iterator[Candidate | Refusal]:
+    def _asked(self, tasks: Sequence[Task]) -> Iterator[Proposal]:
         requests = [task.vote(self.reader) for task in tasks]
         ask(self.generator, requests, 1, ATTEMPTS, self.prompts["again"])
         for task, request in zip(tasks, requests, strict=True):
@@ -164,6 +157,17 @@ class ModelQuestions:
             return
         partners = {id(own): (own, other) for own, other in self.pairs.of(kind.reads, self.prompts["superseded"])}
         yield from (partners[id(own)] for own in shuffled([own for own, _ in partners.values()], kind.name))
+
+
+def propose(
+    documents: Mapping[str, Document],
+    wanted: Mapping[str, int],
+    generator: Generator,
+    language: str = "english",
+    style: Sequence[str] = (),
+) -> Iterator[Proposal]:
+    """The proposals of ModelQuestions."""
+    return ModelQuestions(documents, generator, language, style).propose(wanted)
 
 
 def concurrency(generator: Generator) -> int:
