@@ -5,7 +5,7 @@ import pytest
 from rag.components.checks.citations import CitationsCheck
 from rag.components.checks.grounded import GroundedCheck
 from rag.components.checks.numbers import NumbersCheck
-from rag.components.checks.numerals import numbers, values
+from rag.core.text.numerals import numbers, values
 from rag.components.checks.quotes import QuotesCheck
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.core.headings import Section

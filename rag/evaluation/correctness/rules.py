@@ -1,0 +1,272 @@
+"""Rules that decide whether an answer states the value of a short reference; they leave sentences to a judge.
+
+The rules know English: yes and no, negations, and words between alternatives. Numbers, dates in digits, names and phrases are
+compared in any language.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, takewhile
+
+from rag.core.assessments import Compared
+from rag.core.questions import Expected
+from rag.core.text.refusals import declines, refused
+from rag.core.text.squad import normalised
+from rag.evaluation.correctness.facts import READ, Fact, clean, facts
+
+SHORT = 8
+"""The most facts of a short reference, those of the question left out."""
+WEIGHTS = {"number": 3.0, "name": 2.0, "word": 1.0}
+"""The weights of the facts of a reference: its number says more than the noun behind it."""
+SENTENCE = re.compile(r"[.!?](?=\s)|\n+")
+BREAK = re.compile(r"[.!?;](?=\s)|\n+|[()]|\b(?:or|but|whereas|while|although)\b", re.IGNORECASE)
+"""The end of a clause."""
+JOINT = re.compile(r"\s*(?:[-–,/]|to|and|or|,? or|and/or)\s*(?:the |an? )?", re.IGNORECASE)
+"""The text between two numbers that are alternatives or the ends of a range."""
+EITHER = re.compile(r"\s*(?:,? or|and/or|/)\s*(?:in |at |by |the |an? )*", re.IGNORECASE)
+NEGATION = re.compile(
+    r"\b(?:not|never|no longer|neither|nor|cannot|rather than|instead of|except|unlike|without|\w+n't"
+    r"|no(?= \w)(?! (?:later|more|less|fewer|longer)\b))\b",
+    re.IGNORECASE,
+)
+LIMITED = re.compile(r"\b(?:until|only|just|merely|but|before|after|since)\b", re.IGNORECASE)
+"""`not until 1606` states 1606."""
+DENIED = re.compile(r"\W*(?:is|was|are|were|does|did|has|had|can|will)(?: not\b|n't\b)", re.IGNORECASE)
+REACH = 6
+"""The most words between a negation and the fact that it denies."""
+POLAR = re.compile(r"\W*(?:(yes|yeah|correct|indeed|both|true)|(no|nope|neither|incorrect|false))\b", re.IGNORECASE)
+AMONG = re.compile(r"^\s*(?:between|of|unlike|compared (?:to|with))\b[^,\n]*,", re.IGNORECASE)
+ITEM = re.compile(r"[,;\n•]|\band\b|^\s*[-*]\s", re.MULTILINE)
+ALIKE = 0.75
+"""The least share of the words of a clause on the same matter that the question or the clause of the right value has."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A cleaned text and its facts."""
+
+    text: str
+    facts: tuple[Fact, ...]
+
+    @classmethod
+    def of(cls, text: str, language: str) -> "Stated":
+        """The facts of a text as it was written."""
+        plain = clean(text)
+        return cls(plain, facts(plain, language))
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The stems and codes."""
+        return frozenset[str]().union(*(fact.keys for fact in self.facts if fact.kind != "number"))
+
+    @cached_property
+    def _numbers(self) -> tuple[set[tuple[str, str]], set[str], set[str]]:
+        """Sizes with their dimension; readings of numbers without one, and of all numbers, with the parts of dates."""
+        rows = [fact for fact in self.facts if fact.kind == "number"]
+        parts = [(fact, {part for key in fact.keys for part in (key, *_parts(key))}) for fact in rows]
+        bare, every = set[str](), set[str]()
+        for fact, own in parts:
+            every |= own
+            bare |= set() if fact.dimension else own
+        return {(fact.dimension, size) for fact in rows for size in fact.sizes}, bare, every
+
+    def has(self, fact: Fact) -> bool:
+        """True for a stem of this text, and for a number of equal value, with its unit unless one of both has none."""
+        if fact.kind != "number":
+            return not self.keys.isdisjoint(fact.keys)
+        sizes, bare, every = self._numbers
+        known = bare if fact.dimension else every
+        if any((fact.dimension, size) in sizes for size in fact.sizes):
+            return True
+        return any(key in known or (len(_parts(key)) > 1 and known.issuperset(_parts(key))) for key in fact.keys)
+
+    @cached_property
+    def clauses(self) -> list[tuple[int, int]]:
+        """The clauses as [start, end)."""
+        edges = [0, *(edge for mark in BREAK.finditer(self.text) for edge in mark.span()), len(self.text)]
+        return list(pairwise(edges))
+
+    def clause_of(self, fact: Fact) -> tuple[int, int]:
+        """The clause that a fact is in."""
+        return next(clause for clause in self.clauses if clause[0] <= fact.start < max(clause[1], clause[0] + 1))
+
+    def within(self, clause: tuple[int, int]) -> list[Fact]:
+        """The facts of a clause."""
+        return [fact for fact in self.facts if clause[0] <= fact.start < clause[1]]
+
+    def shared(self, wanted: Iterable[Fact]) -> list[Fact]:
+        """The facts of this text that are among the wanted ones."""
+        others = Stated("", tuple(wanted))
+        return [fact for fact in self.facts if others.has(fact)]
+
+
+def _parts(key: str) -> list[str]:
+    """The parts of a date: day, month and year."""
+    return re.findall(r"month \d+|[^ ]+", key)
+
+
+def decide(question: str, answer: str, reference: str, language: str = "english") -> Compared | None:
+    """The value of an answer by the first rule that applies; None for a reference that a judge must compare.
+
+    1. The same words: 1. 2. An empty answer: 0. 3. A reference that declines: 1 if the answer declines too, else 0. 4. Yes or
+    no. 5. A reference of at most SHORT facts besides those of the question: `phrase`.
+    """
+    reference, answer = reference[:READ], answer[:READ]
+    if normalised(answer, language) == normalised(reference, language):
+        return Compared(1.0, "same")
+    if not re.search(r"\w", answer):
+        return Compared(0.0, "empty")
+    if refused(reference):
+        return Compared(float(declines(answer)), "declines")
+    asked, given = Stated.of(question, language), Stated.of(answer, language)
+    polar = POLAR.match(reference)
+    if polar and bool(polar[1]) != _affirms(given.text, asked.text):
+        return Compared(0.0, "yes or no")
+    wanted = Stated.of(reference[polar.end() :] if polar else reference, language)
+    if not wanted.facts:
+        return Compared(1.0, "yes or no") if polar else None
+    new = tuple(fact for fact in wanted.facts if not asked.has(fact)) or wanted.facts
+    return phrase(asked, given, wanted, new) if len(new) <= SHORT else None
+
+
+def _affirms(answer: str, question: str) -> bool:
+    """Whether an answer says yes: by its first word, or else because it denies no more often than the question."""
+    if match := POLAR.match(answer):
+        return bool(match[1])
+    return len(NEGATION.findall(SENTENCE.split(answer)[0])) <= len(NEGATION.findall(question))
+
+
+def phrase(asked: Stated, given: Stated, wanted: Stated, new: Sequence[Fact]) -> Compared:
+    """The weighted share of the facts of a short reference in an answer, 0 if it denies them or states a rival value.
+
+    Facts of the question count only if the reference has no others. In an answer that is a value itself the share is the F1 of
+    both. A number or name in the place of a missing one is a rival.
+    """
+    if other := _alternative(asked, wanted):
+        return Compared(float(_prefers(given, wanted, other)), "choice")
+    held = [fact for fact in new if given.has(fact)]
+    recall = _weight(held) / _weight(new)
+    own = [fact for fact in given.facts if not asked.has(fact)]
+    others = [fact for fact in own if not wanted.has(fact)]
+    brief = len(own) <= max(2 * len(new), SHORT // 2)
+    if recall < 1:
+        missing = {fact.sort for fact in new if not given.has(fact) and fact.kind != "word"}
+        rivals = [fact for fact in others if fact.sort in missing and not fact.weak]
+        if rivals and (brief or any(fact.kind == "number" for fact in rivals)):
+            return Compared(0.0, "rival")
+        precision = _weight(held) / max(_weight(held) + _weight(others), 1.0)
+        return Compared(2 * precision * recall / (precision + recall) if brief and recall else recall**2, "part")
+    if len(new) == len(wanted.facts) or any(not asked.has(fact) for fact in new):
+        main = max(new, key=lambda fact: WEIGHTS[fact.kind])
+        clauses = list(dict.fromkeys(given.clause_of(fact) for fact in given.shared([main])))
+        if all(_denied(given, clause, main, f"{asked.text}\n{wanted.text}") for clause in clauses):
+            return Compared(0.0, "denied")
+        if _rivalled(asked, given, wanted, clauses, main):
+            return Compared(0.0, "rival")
+    return Compared(1.0, "phrase")
+
+
+def _weight(found: Iterable[Fact]) -> float:
+    return sum(WEIGHTS[fact.kind] for fact in found)
+
+
+def _denied(given: Stated, clause: tuple[int, int], main: Fact, known: str) -> bool:
+    """True if a clause denies a fact that neither question nor reference denies."""
+    if NEGATION.search(known):
+        return False
+    fact = next(fact for fact in given.shared([main]) if clause[0] <= fact.start < max(clause[1], clause[0] + 1))
+    before = given.text[clause[0] : fact.start]
+    last = next(reversed(list(NEGATION.finditer(before))), None)
+    if last and len(before[last.end() :].split()) <= REACH and not LIMITED.search(before, last.end()):
+        return True
+    return bool(DENIED.match(given.text, fact.end))
+
+
+def _rivalled(asked: Stated, given: Stated, wanted: Stated, clauses: Sequence[tuple[int, int]], main: Fact) -> bool:
+    """True if an answer states another value of the same kind: joined with the right one, or in a clause on the same matter."""
+    alike = [fact for fact in wanted.facts if fact.sort == main.sort]
+    if main.kind == "word" or (main.kind == "number" and len(alike) > 1):
+        return False
+    right = given.shared(wanted.facts)
+    others = [fact for fact in given.facts if fact.sort == main.sort and not fact.weak and fact not in right]
+    joint = EITHER if main.kind == "name" or main.sort[1] == "year" else JOINT
+    for one in (fact for fact in right if fact.sort == main.sort):
+        for other in others:
+            first, second = sorted((one, other), key=lambda fact: fact.start)
+            if joint.fullmatch(given.text, first.end, second.start):
+                return True
+    known = Stated("", (*asked.facts, *wanted.facts, *(fact for clause in clauses for fact in given.within(clause))))
+    skeletons = {_skeleton(given, clause, main.kind) for clause in clauses} - {()}
+    for other in (fact for fact in others if not asked.has(fact)):
+        clause = given.clause_of(other)
+        rest = [fact for fact in given.within(clause) if fact.kind != main.kind]
+        if clause in clauses:
+            continue
+        if _skeleton(given, clause, main.kind) in skeletons:
+            return True
+        if main.kind == "number" and sum(known.has(fact) for fact in rest) >= ALIKE * len(rest):
+            return True
+    return False
+
+
+def _skeleton(given: Stated, clause: tuple[int, int], kind: str) -> tuple[str, ...]:
+    """The words of a clause without the facts of a kind."""
+    text = given.text[clause[0] : clause[1]]
+    for fact in reversed(given.within(clause)):
+        if fact.kind == kind:
+            text = text[: fact.start - clause[0]] + text[fact.end - clause[0] :]
+    return tuple(re.findall(r"\w+", text.lower()))
+
+
+def _alternative(asked: Stated, wanted: Stated) -> list[Fact]:
+    """The facts that a question offers beside the reference: those on the other side of an `or` next to it."""
+    for middle in re.finditer(r"\bor\b", asked.text):
+        before = [fact for fact in asked.facts if fact.end <= middle.start()]
+        behind = [fact for fact in asked.facts if fact.start >= middle.end()]
+        for near, far in ((before[::-1], behind), (behind, before[::-1])):
+            if near and far and wanted.has(near[0]) and all(asked.has(fact) for fact in wanted.facts):
+                kind = far[0].kind
+                return [fact for fact in takewhile(lambda each: each.kind == kind, far) if not wanted.has(fact)]  # noqa: B023
+    return []
+
+
+def _prefers(given: Stated, wanted: Stated, other: Sequence[Fact]) -> bool:
+    """Whether an answer names the reference, and before the alternative: `Of A and B, B is older` names B."""
+    lead = AMONG.match(given.text)
+    said = Stated("", tuple(fact for fact in given.facts if fact.start >= (lead.end() if lead else 0)))
+    own = [fact for fact in wanted.facts if not Stated("", tuple(other)).has(fact)]
+    ours, theirs = (min((fact.start for fact in said.shared(each)), default=READ) for each in (own, other))
+    return ours < theirs
+
+
+def expected(question: str, answer: str, expects: Expected, language: str = "english") -> Compared:
+    """The value of an answer that should be one value, or name a set of values: the F1 of the set.
+
+    Values that are not in the set are items of a list in the answer with a fact of the same kind that the question has not.
+    """
+    asked, given = Stated.of(question, language), Stated.of(answer, language)
+    if not expects.values:
+        wanted = Stated.of(expects.value, language)
+        return decide(question, answer, expects.value, language) or phrase(asked, given, wanted, wanted.facts)
+    sought = {_sequence(Stated.of(value, language).facts) for value in expects.values} - {()}
+    lengths, row = {len(each) for each in sought}, _sequence(given.facts)
+    named = {row[start : start + length] for length in lengths for start in range(len(row) - length + 1)}
+    found = len(sought & named)
+    known, kinds = {key for each in sought for key in each}, {key[0] for each in sought for key in each} - {"word"}
+    items = [Stated.of(item, language).facts for item in ITEM.split(given.text)]
+    extra = sum(_is_other([fact for fact in item if not asked.has(fact)], known, kinds or {"word"}) for item in items)
+    return Compared(2 * found / (len(sought) + found + extra) if sought else 0.0, "set")
+
+
+def _is_other(item: Sequence[Fact], known: set[tuple[str, str, str]], kinds: set[str]) -> bool:
+    """True if a short item of a list names a value that is not known."""
+    own = {key for key in _sequence(item) if key[0] in kinds}
+    return bool(own) and len(item) <= SHORT // 2 and known.isdisjoint(own)
+
+
+def _sequence(found: Sequence[Fact]) -> tuple[tuple[str, str, str], ...]:
+    """Facts as values that are equal if they are written the same, or have the same size."""
+    kinds = (("number" if fact.kind == "number" else "", fact) for fact in found)
+    return tuple((kind, fact.dimension, min(fact.sizes or fact.keys)) for kind, fact in kinds)
