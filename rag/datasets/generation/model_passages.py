@@ -120,8 +120,8 @@ class Pairs:
         """Each passage with the one that shares most words with it, under the conditions of a relation.
 
         `linked`: of another document, by rare words, and not much the same; `alike`: of another section, and no copy;
-        `editions`: of the superseded edition of a document. Editions have the same name but for digits, and the beginning or the metadata
-        of an old one has one of the words `superseded`.
+        `editions`: of the superseded edition of a document. Editions have the same name but for digits, and the beginning or
+        the metadata of an old one has one of the words `superseded`.
         """
         if relation == "linked":
             return self._best(lambda own, other: own.document is not other.document, RARE, 0.0, 0.4)

@@ -1,25 +1,21 @@
 """Questions that a model proposes about passages of the documents; code finds their evidence and refuses every other reply."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate, islice, product
-from typing import Any
-
-import yaml
 
 from rag.components.judges.votes import VoteRequest, ask
-from rag.config.catalog import first
-from rag.core.checks import check_choice
-from rag.core.errors import ConfigError, ServiceError
+from rag.core.errors import ServiceError
 from rag.core.records import Document, Message
 from rag.core.roles import Generator, fingerprint
-from rag.core.text.templates import check_template, fill
+from rag.core.text.templates import fill
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation.model_passages import DOCUMENTS, Pairs, Passage, passages, shuffled
-from rag.datasets.generation.model_replies import InvalidReplyError, Kind, ReplyReader
+from rag.datasets.generation.model_prompts import Kind, kinds, prompts
+from rag.datasets.generation.model_replies import InvalidReplyError, ReplyReader
 from rag.datasets.generation.proposals import Proposal, Refusal
 from rag.documents.languages import language_of
 
@@ -34,16 +30,10 @@ PER_QUESTION = 4
 SHORTEST = 80
 """Characters of a passage that is worth a question."""
 REFUSED = "was refused by the server of the model"
-READS = ("section", "table", "linked", "alike", "editions")
-TEXTS: Mapping[str, tuple[str, ...]] = {
-    "system": ("ask",),
-    "prompt": ("passages", "persona", "style", "language", "target"),
-    "target": ("number",),
-    "again": ("problem",),
-    "user_style": ("examples",),
-    **dict.fromkeys(("personas", "styles", "speaks_of_passage", "superseded", "kinds"), ()),
-}
-"""The texts of conf/generate.yaml and their placeholders."""
+
+
+Drops = Callable[[Sequence[Candidate]], Sequence[str]]
+"""The reason for which a filter drops each question, empty for one that passes."""
 
 
 @dataclass
@@ -72,14 +62,19 @@ class ModelQuestions:
     """Asks a generator for questions of the kinds of conf/generate.yaml.
 
     `style` are questions of the people who will ask; they replace the styles of the file. Requests depend on the documents, the
-    file and the wanted numbers only, so that a run that is repeated finds its replies in the store.
+    file and the wanted numbers only, so that a run that is repeated finds its replies in the store. `drops` are the filters.
     """
 
     def __init__(
-        self, documents: Mapping[str, Document], generator: Generator, language: str = "english", style: Sequence[str] = ()
+        self,
+        documents: Mapping[str, Document],
+        generator: Generator,
+        language: str = "english",
+        style: Sequence[str] = (),
+        drops: Drops = lambda found: [""] * len(found),
     ) -> None:
-        self.generator, self.language, self.prompts = generator, language, _prompts()
-        self.kinds = {name: Kind(name, **given) for name, given in self.prompts["kinds"].items()}
+        self.generator, self.language, self.drops, self.prompts = generator, language, drops, prompts()
+        self.kinds = kinds()
         self.reader = ReplyReader(language, self.prompts["speaks_of_passage"])
         self.styles = [fill(self.prompts["user_style"], {"examples": " / ".join(style)})] if style else self.prompts["styles"]
         self.author = fingerprint(generator).rpartition("@")[0] or fingerprint(generator)
@@ -126,7 +121,9 @@ class ModelQuestions:
         for task, request in zip(tasks, requests, strict=True):
             failed = [] if request.votes or task.wrong else [REFUSED]
             yield from (Refusal(reason, f"model:{task.kind.name}") for reason in [*task.wrong, *failed])
-            yield from (replace(made, author=self.author) for made in request.votes)
+        made = [replace(question, author=self.author) for request in requests for question in request.votes]
+        for question, reason in zip(made, self.drops(made), strict=True):
+            yield Refusal(reason, question.method) if reason else question
 
     def _tasks(self, kind: Kind) -> Iterator[Task]:
         system = Message("system", fill(self.prompts["system"], {"ask": kind.ask}))
@@ -165,9 +162,10 @@ def propose(
     generator: Generator,
     language: str = "english",
     style: Sequence[str] = (),
+    drops: Drops = lambda found: [""] * len(found),
 ) -> Iterator[Proposal]:
     """The proposals of ModelQuestions."""
-    return ModelQuestions(documents, generator, language, style).propose(wanted)
+    return ModelQuestions(documents, generator, language, style, drops).propose(wanted)
 
 
 def concurrency(generator: Generator) -> int:
@@ -191,18 +189,3 @@ def _useless(reasons: Counter[str]) -> ServiceError:
     counts = ", ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
     what = f"gave {reasons.total()} replies, and none is a question: {counts}"
     return ServiceError("generator", what, "name a stronger model: generator=…, or leave out --model; nothing is written")
-
-
-def _prompts() -> Mapping[str, Any]:
-    path = first("generate")
-    content = yaml.safe_load(path.read_text("utf-8")) if path else None
-    where = str(path or "conf/generate.yaml")
-    content = content if isinstance(content, dict) else {}
-    if missing := [name for name in TEXTS if name not in content]:
-        raise ConfigError(where, f"lacks {', '.join(missing)}", "write them as in the file that comes with Assay")
-    for name, places in TEXTS.items():
-        if places:
-            check_template(f"{where}: {name}", content[name], places, places)
-    for name, kind in content["kinds"].items():
-        check_choice(f"{where}: kinds.{name}.reads", kind.get("reads"), READS)
-    return content

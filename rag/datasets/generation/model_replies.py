@@ -4,20 +4,20 @@ import json
 import re
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from rag.components.checks.numerals import numbers, values
 from rag.components.guards.patterns import compiled
 from rag.components.guards.scan import ScanGuard
 from rag.config.catalog import choice
 from rag.core import headings
 from rag.core.records import Span, Turn
+from rag.core.text.numerals import numbers, values
 from rag.core.text.stems import Stems
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation.model_passages import Passage
+from rag.datasets.generation.model_prompts import Kind
 from rag.documents.languages import language_of
 
 SHORTEST, LONGEST, ANSWER = 8, 300, 300
@@ -40,27 +40,6 @@ class InvalidReplyError(ValueError):
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}{detail and ': '}{detail}")
         self.reason = reason
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of question: what it `reads`, its instruction `ask` with an example, the bound of its overlap.
-
-    `passages` is the number of passages that its evidence has a part of.
-    """
-
-    name: str
-    reads: str
-    ask: str
-    asks: str
-    replies: str
-    overlap: float = 1.0
-    passages: int = 1
-
-    @property
-    def names_unit(self) -> bool:
-        """True if the request names the sentence or row that is asked about."""
-        return self.reads in ("section", "table") and self.passages == 1 and self.name != "aggregation"
 
 
 class ReplyReader:
