@@ -1,59 +1,18 @@
-"""English sentences as clauses that can be asked about: a short subject, an auxiliary verb, and the rest of a main clause.
+"""Questions about English sentences: an auxiliary verb moves to the front, and a question word replaces the answer.
 
-Only sentences whose grammar is certain have one: the verb is an auxiliary or in the lists of conf/question_templates.yaml, the
-subject has no verb of its own, and the clause ends before a comma, conjunction or relative pronoun.
+The grammar is data (`parts` and `rules` in conf/question_templates.yaml). A sentence is asked about only if its grammar is
+certain: the verb is an auxiliary, in a list, or a regular past form of a word of the documents; the subject has no verb of its
+own; and the clause ends before a comma, conjunction or relative pronoun.
 """
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
-from rag.datasets.generation.wording import Wording
-
-AUX = r"is|are|was|were|can|could|may|might|must|should|shall|will|would"
-PREPOSITION = (
-    r"of|in|on|at|by|for|from|to|into|with|without|within|during|after|before|under|over|above|below|between|per|until|as|near"
-    r"|through|across|against|about|around|upon|towards|among|along|off|onto|inside|outside|behind|beyond|than|via"
-)
-DETERMINER = r"the|a|an|each|every|any|all|no|some|most|many|several|both|your|one|two|three|four|five|six|its|their"
-WH = r"that|which|who|whose|whom|what|how|why|where"
-CUT = re.compile(
-    rf"""\s*[;:,]\s | \s[–—-]{{1,2}}\s
-    | \s(?:because|if|when|unless|while|whereas|although|though|so\ that|in\ order\ to|since|until|but|provided|once|whether|after
-        |before|as\ soon\ as|{WH})\s(?!\d|the\ (?:first|end)\b)
-    | \s(?:and|or)\s(?=(?:the|it|they|he|she|you|we|this|that|there|a|an|must|may|can|is|are|was|were|has|have|had|will|would
-        |should|then|not|only)\b|(?:\w+ly\ )?[\w-]+(?:s|ed)\ (?:to|the|a|an|in|on|with|its|their|his|her|by|at|for|as|into|\w+ly)\b)
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-LEAD = re.compile(
-    r"(?:however|therefore|thus|hence|moreover|furthermore|also|then|finally|similarly|indeed|instead|consequently|in addition"
-    r"|for example|for instance|in contrast|as a result|in fact|in particular|nevertheless|overall|interestingly|notably"
-    r"|importantly|here|together|additionally|conversely|surprisingly),? ",
-    re.IGNORECASE,
-)
-SHOWN = re.compile(
-    r"(?:(?:here,? )?(?:we|(?:these|our|the) (?:results|data|findings|study|studies|experiments)|results|it (?:is|was)) (?:also |further )?"
-    r"(?:show|find|found|demonstrate|report|indicate|suggest|conclude|reveal)\w* that )",
-    re.IGNORECASE,
-)
-LABEL = re.compile(r"(?:[A-Z]{5,}(?:/[A-Z]+)?:? )+(?=[A-Z][\w-]* )")
-"""The labels of the parts of an abstract."""
-NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[QA][.:]|\(?[a-z\d]\))\s+")
-POINTS = re.compile(
-    r"\b(?:i|me|my|we|us|our|ours|he|him|his|she|her|hers|it|they|them|this|these|those|such|here|there|former|latter|above"
-    r"|following|respectively|another|others?|else|so|same|thereby|either|neither|again|now|today|n't|let's)\b|\b\w+'(?:ve|re|ll|m|d)\b",
-    re.IGNORECASE,
-)
-"""Words that point to another sentence, or to a speaker."""
-NO_SUBJECT = re.compile(
-    rf"(?:{PREPOSITION}|{WH}|and|or|but|if|when|while|there|not|never|only|even|let|do|does|did|although|though|because|since|once"
-    r"|unless|its|their|his|no|none|nothing|neither|nobody|(?!family|italy|july|supply|assembly|reply)\w+ly)\b",
-    re.IGNORECASE,
-)
-INNER = re.compile(rf"\b(?:{WH}|when|if|because|while|not|never|to be|to \w+|{AUX}|has|have|had|do|does|did|be|been)\b", re.IGNORECASE)
-PARTICIPLE = re.compile(r"been|being|given|made|taken|shown|seen|become|grown|written|begun|known|led|held|\w+ed|gone|come|found|won")
-DROPPED = re.compile(r"\b(?:also|therefore|thus|however|then|still|already|usually|normally|generally|currently|significantly) ")
+from rag.core.text.templates import fill
+from rag.datasets.generation.wording import Wording, turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,83 +25,172 @@ class Clause:
     tail: str = ""
 
 
-class English:
-    """The clauses of English sentences; `common` are words that the documents write in lower case."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about a sentence, the words that answer it, the name of the rule, and the subject of the sentence."""
 
-    def __init__(self, wording: Wording, common: Container[str] = ()) -> None:
+    text: str
+    answer: str
+    rule: str
+    subject: str = ""
+
+
+class English:
+    """Asks about sentences; `common` are words that the documents write in lower case."""
+
+    def __init__(self, wording: Wording, common: Collection[str] = ()) -> None:
         self.wording, self.common = wording, common
-        effects, objects, times = (wording.words(f"{name}_verbs") for name in ("effect", "object", "time"))
-        self.effects, self.objects = (frozenset(verb.partition("/")[0] for verb in verbs) for verbs in (effects, objects))
-        self.forms = {form: found for verb in sorted(effects | objects | times) for form, found in _forms(verb)}
+        lists = {name: wording.words(f"{name}_verbs") for name in ("effect", "object", "time")}
+        self.forms = {form: found for verb in sorted(frozenset().union(*lists.values())) for form, found in _forms(verb)}
         self.forms |= {"has": ("have", "does"), "have": ("have", "do"), "had": ("have", "did")}
+        self._third = {base: form for form, (base, aux) in self.forms.items() if aux == "does"}
+        self._pasts = frozenset(form for form, (_, aux) in self.forms.items() if aux == "did") | {"did"}
+        parts = {"roles": "|".join(sorted(wording.words("roles")))}
+        parts |= {f"{name}s": "|".join(sorted(verb.partition("/")[0] for verb in verbs)) for name, verbs in lists.items()}
+        for name, part in wording.texts["parts"].items():
+            parts[name] = fill(str(part), parts)
         listed = "|".join(sorted(map(re.escape, self.forms), key=len, reverse=True))
-        self._finite = re.compile(rf"(?P<subject>\S.*?)\s(?:(?P<aux>{AUX})|(?P<verb>{listed}))\s(?P<rest>\S.*)")
-        self._verb = re.compile(rf"(?:\w+ly )?(?:{AUX}|{listed})\b")
-        self._pasts = frozenset(form for form, (_, aux) in self.forms.items() if aux == "did") | {"did", "said"}
+        parts["finite"] = rf"(?P<subject>\S.*?)\s(?:(?i:(?P<aux>{parts['aux']}))|(?P<verb>{listed}))\s(?P<rest>\S.*)"
+        parts["verb"] = rf"(?:\w+ly )?(?:{parts['aux']}|{listed})\b"
+        parts["regular"] = (
+            r"(?P<subject>[^,]{2,60}?)\s(?P<aux>(?!))?(?P<verb>[a-z]{3,}ed)\s(?P<rest>(?!(?:by|to|with|in|from|on|as)\b)\S.*)"
+        )
+        self._parts = {name: re.compile(part) for name, part in parts.items()}
+        self._rules = [_Rule.of(rule, parts) for rule in wording.texts["rules"]]
+
+    def questions(self, sentence: str) -> Iterator[Asked]:
+        """The questions that a sentence answers, one for each name of a rule."""
+        if there := self._parts["there"].fullmatch(sentence):
+            yield from self._finished(
+                Asked(fill("How many {what} {aux} there {where}", there.groupdict()), there["a"], "number")
+            )
+        clause = self.clause(sentence)
+        seen: set[str] = set()
+        for rule in self._rules if clause else ():
+            if clause and rule.name not in seen and (found := rule.asked(clause, self.inside(clause.subject), self._third)):
+                seen.add(rule.name)
+                yield from self._finished(found)
 
     def clause(self, sentence: str) -> Clause | None:
         """The main clause of a sentence, None if its grammar is not certain."""
-        text = DROPPED.sub("", re.sub(r"\s*[(\[][^()\[\]]*[)\]]", "", _body(sentence)))
-        found = self._finite.fullmatch(text)
-        if not found or not 4 <= len(text.split()) <= 45 or re.search(r"[\"?|=]", text) or not self._is_subject(found["subject"]):
+        parts, text = self._parts, sentence
+        for name in ("numbering", "label", "lead", "shown"):
+            found = parts[name].match(text)
+            text = text[found.end() :] if found else text
+        text = parts["dropped"].sub("", text).strip(" .")
+        dated = parts["dated"].match(text)
+        text = parts["appositive"].sub(r"\1 ", text[dated.end() :] if dated else text)
+        found = parts["finite"].fullmatch(text) or self._regular(text)
+        if (
+            not found
+            or not 4 <= len(text.split()) <= 45
+            or re.search(r"[\"?|=]", text)
+            or not self._is_subject(found["subject"])
+        ):
             return None
+        clause = self._with_do(found)
+        cut = parts["cut"].search(clause.rest) if clause else None
+        when = f" {dated['when'][:1].lower()}{dated['when'][1:]}" if dated else ""
+        if not clause or not cut:
+            return clause and replace(clause, rest=clause.rest + when)
+        is_list = cut[0].strip() == "," and parts["list_after"].match(clause.rest[cut.end() :])
+        if is_list or parts["relative"].match(cut[0]) or not cut.start():
+            return None
+        return replace(clause, rest=clause.rest[: cut.start()] + when, tail=clause.rest[cut.start() :])
+
+    def _with_do(self, found: re.Match[str]) -> Clause | None:
+        """The clause of a finite verb, with do, does or did for a verb that is no auxiliary; None if it may be a noun."""
         clause = Clause(found["subject"], (found["aux"] or "").lower(), found["rest"])
-        if found["verb"]:
-            base, aux = self.forms[found["verb"]]
-            if base == "have" and PARTICIPLE.match(re.sub(r"^\w+ly ", "", found["rest"])):
-                clause = replace(clause, aux=found["verb"])
-            elif self._verb.match(found["rest"]) or _agrees(aux, found["subject"]) is False:
-                return None
-            else:
-                clause = Clause(found["subject"], aux, f"{base} {found['rest']}")
-        cut = CUT.search(clause.rest)
-        if not cut:
+        if not found["verb"]:
             return clause
-        after = clause.rest[cut.end() :]
-        is_list = cut[0].strip() == "," and re.match(r"(?:[\w'-]+ ){0,4}[\w'-]+,? (?:and|or) |(?:and|or) |[\w'-]+ed ", after)
-        if is_list or re.match(rf"\s(?:{WH}|whether)\s", cut[0], re.IGNORECASE) or not clause.rest[: cut.start()]:
+        base, aux = self.forms.get(found["verb"]) or (self._base(found["verb"]), "did")
+        if base == "have" and self._parts["participle"].match(found["rest"]):
+            return replace(clause, aux=found["verb"])
+        if self._parts["verb"].match(found["rest"]) or (aux != "did" and self._is_plural(clause.subject) != (aux == "do")):
             return None
-        return replace(clause, rest=clause.rest[: cut.start()], tail=clause.rest[cut.start() :])
+        return replace(clause, aux=aux, rest=f"{base} {found['rest']}")
+
+    def _regular(self, text: str) -> re.Match[str] | None:
+        """A sentence with a regular past form as its verb, of which the documents have the base form."""
+        found = self._parts["regular"].fullmatch(text)
+        return found if found and self._base(found["verb"]) and not self._parts["verb"].search(found["subject"]) else None
+
+    def _base(self, past: str) -> str:
+        """The base form of a regular past form; empty if it is not certain."""
+        stem = past[:-2]
+        forms = [
+            stem,
+            f"{stem}e",
+            *([stem[:-1]] if stem[-1:] == stem[-2:-1] else [f"{stem[:-1]}y"] if stem[-1:] == "i" else []),
+        ]
+        known = [form for form in forms if form in self.common]
+        return known[0] if len(known) == 1 else ""
 
     def _is_subject(self, text: str) -> bool:
-        words = text.split()
+        words, parts = text.split(), self._parts
         if text.lower() == "you":
             return True
-        if len(words) > 9 or re.search(r"[,;:]", text) or NO_SUBJECT.match(text) or INNER.search(text) or POINTS.search(text):
+        if len(words) > 9 or parts["no_subject"].match(text) or parts["inner"].search(text) or parts["points"].search(text):
             return False
-        if re.search(rf"(?:\A|\s)(?:{PREPOSITION}|{DETERMINER}|and|or|\w+ly)\Z", text, re.IGNORECASE):
+        nouns = [word for word in words if not re.fullmatch(parts["det"], word.lower())]
+        if len(nouns) <= 2 and nouns[-1].lower() in self.wording.words("vague"):
             return False
-        if re.fullmatch(rf"(?:(?:{DETERMINER}) )?(?:\w+ )?(?P<noun>\w+)", text, re.IGNORECASE) and words[-1].lower() in self.wording.words("vague"):
-            return False
-        return not any(self._is_verb(before, word) for before, word in zip(words, words[1:], strict=False))
+        return not any(self._is_verb(word) and not parts["modifier"].fullmatch(before) for before, word in pairwise(words))
 
-    def _is_verb(self, before: str, word: str) -> bool:
-        """True if a word of a subject may be a verb: in the past, or listed in its third person, and not behind an article."""
-        is_modifier = re.fullmatch(rf"{DETERMINER}|{PREPOSITION}|and|or|\w+ly|\w+(?:al|ic|ive|ous)", before, re.IGNORECASE)
-        return (word in self._pasts or (word in self.forms and word.endswith("s")) or bool(re.fullmatch(r"[a-z]+ed", word))) and not is_modifier
+    def _is_verb(self, word: str) -> bool:
+        return word in self._pasts or (word in self.forms and word.endswith("s")) or bool(re.fullmatch(r"[a-z]+ed", word))
+
+    def _is_plural(self, subject: str) -> bool:
+        head = re.split(rf"\s(?:{self._parts['prep'].pattern})\s", subject)[0]
+        last = re.search(
+            r"(?:(?<!s)(?<!u)(?<!i)s|people|staff|children|men|women|data|bacteria|mice|police|you)\Z", head.lower()
+        )
+        return bool(last) or " and " in head
 
     def inside(self, subject: str) -> str:
         """A subject inside of a question: its first word in lower case if the documents write it so."""
-        first = subject.split(" ")[0]
-        is_common = first[1:].islower() and (first.lower() in self.common or re.fullmatch(DETERMINER, first, re.IGNORECASE))
-        return first.lower() + subject[len(first) :] if is_common or first in ("A", "You") else subject
+        first, _, others = subject.partition(" ")
+        is_common = first[1:].islower() and not others[:1].isupper() and first.lower() in self.common
+        is_common = is_common or bool(self._parts["det"].fullmatch(first.lower())) or first == "You"
+        return first.lower() + subject[len(first) :] if is_common else subject
 
-    def finished(self, text: str) -> str:
-        """A question with `I` for `you`, in plainer words, as typed; empty if it points to another sentence, or is too short or long."""
-        text = " ".join(text.split()).rstrip(" .,")
-        if POINTS.search(text) or not 4 <= len(text.split()) <= 20 or re.search(r"\byou\b.*\byou\b", text):
-            return ""
+    def _finished(self, asked: Asked) -> Iterator[Asked]:
+        """The question with `I` for `you`, in plainer words; none if it points to another sentence, or is too short or long."""
+        text = " ".join(asked.text.split()).rstrip(" .,")
+        if self._parts["points"].search(text.replace("there", "")) or not 4 <= len(text.split()) <= 20 or text.count("you") > 1:
+            return
         for pattern, mine in (("are you", "am I"), ("were you", "was I"), ("you", "I"), ("your", "my"), ("yourself", "myself")):
             text = re.sub(rf"\b{pattern}\b", mine, text)
-        return self.wording.typed(self.wording.plain(text[:1].upper() + text[1:]) + "?")
+        yield replace(asked, text=self.wording.typed(self.wording.plain(text[:1].upper() + text[1:]) + "?"))
 
 
-def _body(sentence: str) -> str:
-    text = sentence
-    for pattern in (NUMBERED, LABEL, LEAD, SHOWN):
-        found = pattern.match(text)
-        text = text[found.end() :] if found else text
-    return text.strip().rstrip(".").strip()
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    name: str
+    patterns: dict[str, re.Pattern[str]]
+    asks: tuple[str, ...]
+    answer: str
+    whole: bool
+
+    @classmethod
+    def of(cls, row: dict[str, Any], parts: dict[str, str]) -> "_Rule":
+        """The rule of a line of the file; `parts` fill its patterns."""
+        patterns = {key: re.compile(fill(str(row[key]), parts)) for key in ("aux", "subject", "rest", "tail") if key in row}
+        asks = (row["ask"],) if isinstance(row["ask"], str) else tuple(row["ask"])
+        return cls(row["rule"], patterns, asks, row.get("answer", "{a}"), bool(row.get("whole")))
+
+    def asked(self, clause: Clause, subject: str, third: dict[str, str]) -> Asked | None:
+        """The question of this rule about a clause, None if it does not fit. With `whole` the answer goes on behind a comma."""
+        values = {"aux": clause.aux, "subject": subject}
+        for key, pattern in self.patterns.items():
+            found = pattern.fullmatch(subject if key == "subject" else getattr(clause, key))
+            if not found:
+                return None
+            values |= {name: value or "" for name, value in found.groupdict().items()}
+        values["third"] = third.get(values.get("verb", ""), "")
+        ask = self.asks[turn(clause.rest, len(self.asks))]
+        answer = fill(self.answer, values) + (clause.tail if self.whole and clause.tail.startswith(",") else "")
+        return Asked(fill(ask, values), answer.strip(" ,"), self.name, subject)
 
 
 def _forms(verb: str) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -153,15 +201,5 @@ def _forms(verb: str) -> Iterator[tuple[str, tuple[str, str]]]:
     third = f"{stem}es" if stem != word or re.search(r"(?:s|sh|ch|x|z|go)\Z", word) else f"{word}s"
     yield base, (base, "do")
     yield third + blank + particle, (base, "does")
-    regular = f"{word}d" if word.endswith("e") else f"{stem}ed"
     if past or "/" not in verb:
-        yield past or regular + blank + particle, (base, "did")
-
-
-def _agrees(aux: str, subject: str) -> bool | None:
-    """False if the number of a subject does not fit do or does, None if it is not certain."""
-    head = re.split(rf"\s(?:{PREPOSITION})\s", subject)[0]
-    last = head.split()[-1].lower()
-    plural = bool(re.search(r"(?:s|people|staff|children|men|women|data|bacteria|mice|police|you)\Z", last))
-    plural = (plural and not re.search(r"(?:ss|us|is)\Z", last)) or bool(re.search(r"\sand\s", head))
-    return None if aux == "did" else plural == (aux == "do")
+        yield past or (f"{word}d" if word.endswith("e") else f"{stem}ed") + blank + particle, (base, "did")

@@ -24,14 +24,23 @@ DEPTH = 50
 """The own passage must be among so many of a search by words: a loose bound, which favours no way of searching."""
 OVERLAP = {"definition": 1.0, "comparison": 1.0, "aggregation": 1.0, "list": 1.0, "factoid": 0.9, "paraphrase": 0.34}
 """The most that a question may share with its evidence: the share of its content stems. Other kinds: 0.9."""
+COMPLETE = ("adversarial", "multi_hop", "unanswerable")
+"""Kinds whose questions name what they need, or must not."""
 TITLE = 0.75
 """The most of its content stems that may be in the title of its document."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 DIGITS = dict(
-    zip(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], map(str, range(1, 13)), strict=True)
+    zip(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
+        map(str, range(1, 13)),
+        strict=True,
+    )
 )
 CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
+QUESTION = re.compile(
+    r"(?:What|Who|When|Where|Why|How|Which|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
+)
 VAGUE = re.compile(r"[A-Z]{2,}|\d{3,}|\B[A-Z]|(?<=[a-z,] )[A-Z]")
 
 
@@ -80,7 +89,8 @@ class Filters:
     def __init__(self, pages: Sequence[Page], passages: Passages, wording: Wording) -> None:
         self.pages = {page.document.doc_id: page for page in pages}
         self.passages, self.wording = passages, wording
-        self.titles = Counter(short_title(page.title) for page in pages)
+        titles = ({page.title, short_title(page.title), head_title(page.title)} for page in pages)
+        self.titles = Counter(title for each in titles for title in each)
         self._texts: set[frozenset[str]] = set()
         self._first: dict[str, list[frozenset[str]]] = defaultdict(list)
 
@@ -88,7 +98,7 @@ class Filters:
         """A candidate that passes, with the name of its document where it needs one; else the reason for which it is dropped."""
         if reason := self._worded(candidate):
             return reason
-        if not candidate.history and self._needs_name(candidate):
+        if candidate.kind not in COMPLETE and not candidate.history and self._needs_name(candidate):
             named = self._named(candidate)
             if named is None:
                 return "no context"
@@ -144,16 +154,20 @@ class Filters:
         asked, own = self.question_stems(candidate), set(candidate.documents)
         terms = asked & self._evidence(candidate)
         others = {self.passages.spans[number].doc_id for number in self.passages.holding(terms)} - own if terms else {""}
-        return len(self.pages) > 1 and (bool(others) or not VAGUE.search(candidate.text))
+        return len(self.pages) > 1 and (bool(others) or not VAGUE.search(candidate.text) or candidate.kind == "topic")
 
     def _named(self, candidate: Candidate) -> Candidate | None:
         """The question with the title of its document, None without a short title that no other document has."""
-        title = short_title(self.pages[candidate.documents[0]].title)
-        if self.titles[title] > 1 or len(candidate.documents) > 1:
-            title = " ".join(self.pages[candidate.documents[0]].title.split())
-        if not title or len(title.split()) > 8 or not any(map(str.isalpha, title)):
+        whole = self.pages[candidate.documents[0]].title
+        titles = [head_title(whole), short_title(whole), whole]
+        title = next((title for title in titles if self.titles[title] <= 1 and any(map(str.isalpha, title))), "")
+        if not title or len(title.split()) > 8 or len(candidate.documents) > 1:
             return None
-        return replace(candidate, text=self.wording.text("context", title=title, question=candidate.text))
+        question = candidate.text
+        if QUESTION.match(question):
+            question = question[:1].lower() + question[1:]
+        title = title.title() if title.isupper() else title
+        return replace(candidate, text=self.wording.text("context", title=title, question=question))
 
     def _overlaps(self, candidate: Candidate) -> str:
         asked = self.question_stems(candidate)
@@ -189,6 +203,11 @@ class Filters:
 def touches(first: Span, second: Span) -> bool:
     """True if two spans share characters."""
     return first.doc_id == second.doc_id and first.start < second.end and second.start < first.end
+
+
+def head_title(title: str) -> str:
+    """A title without codes, up to its first colon, comma or dash."""
+    return re.split(r"[:,]\s|\s[–—-]\s", short_title(title))[0]
 
 
 def short_title(title: str) -> str:

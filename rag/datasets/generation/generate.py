@@ -5,11 +5,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from itertools import chain
 from typing import Any
 
 from rag.core.records import Document
 from rag.datasets.candidates import Candidate, Row, row_of
-from rag.datasets.generation import rules
+from rag.datasets.generation import corpus_rules, rules, table_rules
 from rag.datasets.generation.english import English
 from rag.datasets.generation.filters import Filters, Passages
 from rag.datasets.generation.pages import Page
@@ -61,24 +62,28 @@ def generate(
     dropped: Counter[str] = Counter()
     found: dict[str, list[list[Candidate]]] = defaultdict(list)
     by_id = {document.doc_id: document for document in unique}
-    batches: Iterator[Iterable[Proposal]] = (rules.questions(page, wording, english) for page in pages)
-    batches = iter([*([proposer(by_id, shares)] if proposer else []), *batches]) if proposer else batches
+    passages = Passages(pages, language)
+    grids = [grid for page in pages for grid in table_rules.grids(page)]
+    batches: Iterator[Iterable[Proposal]] = chain(
+        [proposer(by_id, shares)] if proposer else [],
+        [corpus_rules.questions(pages, grids, passages, wording)],
+        (rules.questions(page, wording, english) for page in pages),
+    )
     for batch in batches:
-        own: dict[str, list[Candidate]] = defaultdict(list)
+        own: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
         for proposal in batch:
             proposed[proposal.method] += 1
             if isinstance(proposal, Refusal):
                 dropped[proposal.reason] += 1
             elif proposal.kind in shares:
-                own[proposal.kind].append(proposal)
-        for kind, candidates in own.items():
-            found[kind].append(nsmallest(PER_DOCUMENT, candidates, key=_order) if batch is not proposer else candidates)
-    filters = Filters(pages, Passages(pages, language), wording)
+                own[proposal.kind, proposal.documents[0]].append(proposal)
+        for (kind, _), candidates in own.items():
+            found[kind].append(nsmallest(PER_DOCUMENT, candidates, key=order))
+    filters = Filters(pages, passages, wording)
     kept, unread = _chosen(found, shares, total, filters, dropped)
-    questions = {f"q-{_order(candidate)[:12]}": candidate for candidate in kept}
-    return Generated(
-        questions, by_id, dict(proposed), dict(dropped), unread, _figures(kept, filters), _notes(wording, twins, kept)
-    )
+    questions = {f"q-{order(candidate)[:12]}": candidate for candidate in kept}
+    figures = _figures(kept, filters)
+    return Generated(questions, by_id, dict(proposed), dict(dropped), unread, figures, _notes(wording, twins, kept))
 
 
 def _without_copies(documents: Sequence[Document]) -> tuple[list[Document], int]:
@@ -88,7 +93,7 @@ def _without_copies(documents: Sequence[Document]) -> tuple[list[Document], int]
     return kept, len(documents) - len(kept)
 
 
-def _order(candidate: Candidate) -> str:
+def order(candidate: Candidate) -> str:
     """A key that mixes candidates, the same for every run."""
     places = "|".join(f"{span.doc_id}:{span.start}" for group in candidate.evidence for span in group)
     return hashlib.sha256(f"{candidate.text}|{places}|{candidate.near}".encode("utf-8", "replace")).hexdigest()
@@ -126,15 +131,15 @@ def _balanced(groups: Sequence[Sequence[Candidate]]) -> list[Candidate]:
     placed = []
     for group in groups:
         seen: Counter[str] = Counter()
-        for candidate in sorted(group, key=_order):
+        for candidate in sorted(group, key=order):
             place = seen[candidate.cluster], seen[candidate.method]
             seen.update((candidate.cluster, candidate.method))
             placed.append((place, candidate))
     ranks: Counter[str] = Counter()
     turned = []
-    for place, candidate in sorted(placed, key=lambda pair: (pair[0], _order(pair[1]))):
+    for place, candidate in sorted(placed, key=lambda pair: (pair[0], order(pair[1]))):
         document = candidate.documents[0]
-        turned.append((ranks[document], place, _order(candidate), candidate))
+        turned.append((ranks[document], place, order(candidate), candidate))
         ranks[document] += 1
     return [candidate for *_, candidate in sorted(turned, key=lambda each: each[:3])]
 

@@ -17,6 +17,7 @@ SHARES: Mapping[str, int] = {
     "aggregation": 7,
     "multi_hop": 7,
     "adversarial": 5,
+    "topic": 3,
 }
 """Kind → its share of a set, in parts of the sum of all; a kind that the documents do not give leaves its share to the others."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rag.core.records import Span
 from rag.datasets.candidates import Candidate
-from rag.datasets.generation import english_rules, table_rules
+from rag.datasets.generation import table_rules
 from rag.datasets.generation.english import English
 from rag.datasets.generation.pages import Page, Statement
 from rag.datasets.generation.wording import Wording
@@ -22,9 +22,8 @@ PLURAL = re.compile(r"(?:[A-Za-z]+ ){0,4}[A-Za-z]{3,}[^s\W]s\Z")
 
 def questions(page: Page, wording: Wording, english: English | None) -> Iterator[Candidate]:
     """The candidates of one document, in reading order within each rule."""
-    for table in page.tables:
-        if found := table_rules.grid(page, table):
-            yield from table_rules.questions(found, wording)
+    for grid in table_rules.grids(page):
+        yield from table_rules.questions(grid, wording)
     yield from _lists(page, wording)
     yield from _entries(page, wording)
     for statement in page.statements:
@@ -45,7 +44,7 @@ def cluster(page: Page, place: int) -> str:
 
 def _statements(page: Page, statement: Statement, english: English) -> Iterator[Candidate]:
     where = cluster(page, statement.span.start)
-    for asked in english_rules.questions(statement.text, english):
+    for asked in english.questions(statement.text):
         kind = "definition" if asked.rule == "definition" else "factoid"
         yield Candidate(asked.text, kind, f"rule:{asked.rule}", "", ((statement.span,),), (asked.answer,), cluster=where)
 

@@ -25,7 +25,7 @@ class Wording:
         self.known = language in content
         self.texts: Mapping[str, Any] = content.get(language) or content[OTHER]
         for name, templates in self.texts.items():
-            for template in templates if isinstance(templates, list) else ():
+            for template in templates if isinstance(templates, list) and name != "rules" else ():
                 check_template(f"conf/{FILE}.yaml: {language}.{name}", str(template), (), FIELDS)
         plain = {str(word): str(plainer) for word, plainer in self.texts.get("plain", {}).items()}
         self._plain = plain
@@ -42,8 +42,7 @@ class Wording:
     def text(self, name: str, **values: str) -> str:
         """A template of a name, filled in; values choose which of several, the same for every run."""
         templates: Sequence[str] = self.texts[name]
-        number = _number("|".join(values.values())) % len(templates)
-        return fill(templates[number], values)
+        return fill(templates[turn("|".join(values.values()), len(templates))], values)
 
     def plain(self, text: str) -> str:
         """A question in plainer words; proper names and words in capitals stay."""
@@ -51,15 +50,16 @@ class Wording:
 
     def typed(self, text: str) -> str:
         """A question as typed: one in six is in lower case, unless it holds a name, and some lose the question mark."""
-        number = _number(text)
+        number = turn(text, 12)
         if number % 6 == 0 and not re.search(r"\B[A-Z]|[^?.:] [A-Z]", text):
             text = text[:1].lower() + text[1:]
-            return text.removesuffix("?") if number % 12 == 0 else text
+            return text.removesuffix("?") if number == 0 else text
         return text
 
 
-def _number(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:4])
+def turn(text: str, size: int) -> int:
+    """A number below `size` that a text chooses, the same for every run."""
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:4]) % size
 
 
 @lru_cache(maxsize=1)
