@@ -21,6 +21,10 @@ def generate(
     questions: Annotated[int, typer.Option(min=1, max=10_000, help="The most questions.")] = 100,
     kinds: Annotated[str, typer.Option(help="Kinds of questions, with commas between, for example table,factoid.")] = "",
     model: Annotated[bool, typer.Option("--model", help="Ask the generator of the config for questions, too.")] = False,
+    model_filters: Annotated[
+        str, typer.Option(help="Filters that ask the model: evidence,closed_book,others, or none. Default: all.")
+    ] = "",
+    style_from: Annotated[Path | None, typer.Option(help="A questions.jsonl whose questions show how people ask.")] = None,
     as_json: Json = False,
 ) -> None:
     """Make a golden set from documents: questions with their evidence, without a key and without a model.
@@ -38,5 +42,6 @@ def generate(
     from rag.reporting.terminal.output import print_json
 
     chosen = [kind.strip() for kind in kinds.split(",") if kind.strip()]
-    made, report = generate_set(what or (), to, questions, chosen, model)
+    filters = [name.strip() for name in model_filters.split(",") if name.strip() not in ("", "none")]
+    made, report = generate_set(what or (), to, questions, chosen, model, filters if model_filters else None, style_from)
     print_json(report) if as_json else generation.generated(made, report, what or ())

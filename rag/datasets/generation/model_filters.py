@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
+from rag.core.checks import check_choice
 from rag.core.headings import above, sections
 from rag.core.records import Document, Message, Query, Request, Span
 from rag.core.roles import Generator
@@ -41,10 +42,12 @@ class ModelFilters:
         generator: Generator,
         search: Callable[[str], Sequence[Span]],
         language: str = "english",
-        names: Sequence[str] = tuple(FILTERS),
+        names: Sequence[str] | None = None,
     ) -> None:
         self.documents, self.generator, self.search, self.language = documents, generator, search, language
-        self.names = [name for name in FILTERS if name in names]
+        for name in names or ():
+            check_choice("--model-filters", name, FILTERS)
+        self.names = [name for name in FILTERS if names is None or name in names]
         self.prompts = prompts()
 
     def reasons(self, candidates: Sequence[Candidate]) -> list[str]:

@@ -16,6 +16,7 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
     "system": ("ask",),
     "prompt": ("passages", "persona", "style", "language", "target"),
     "target": ("number",),
+    "target_in_other_words": ("number", "words"),
     "again": ("problem",),
     "user_style": ("examples",),
     "answer_system": ("sources",),

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate, islice, product
+from pathlib import Path
 
 from rag.components.judges.votes import VoteRequest, ask
-from rag.core.errors import ServiceError
+from rag.core.errors import DataError, ServiceError
 from rag.core.records import Document, Message
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.templates import fill
@@ -17,6 +18,7 @@ from rag.datasets.generation.model_passages import DOCUMENTS, Pairs, Passage, pa
 from rag.datasets.generation.model_prompts import Kind, kinds, prompts
 from rag.datasets.generation.model_replies import InvalidReplyError, ReplyReader
 from rag.datasets.generation.proposals import Proposal, Refusal
+from rag.documents.json_rows import read_rows
 from rag.documents.languages import language_of
 
 ATTEMPTS = 2
@@ -27,6 +29,10 @@ ROUNDS = 3
 """The most times that a passage is asked about for questions of one kind, each time by another person."""
 PER_QUESTION = 4
 """The most passages that are asked about for one question, on average."""
+HALF = 0.5
+"""Below this overlap the words to avoid are named."""
+STYLE = 6
+"""Questions that show a model how people ask."""
 SHORTEST = 80
 """Characters of a passage that is worth a question."""
 REFUSED = "was refused by the server of the model"
@@ -141,9 +147,16 @@ class ModelQuestions:
                 "persona": personas[(number + turn) % len(personas)],
                 "style": self.styles[(number // len(personas) + number + turn) % len(self.styles)],
                 "language": language_of(read[0].document.text) or self.language,
-                "target": fill(self.prompts["target"], {"number": str(targets[turn] + 1)}) if targets else "",
+                "target": self._target(kind, read[0], targets[turn]) if targets else "",
             }
             yield Task(kind, read, (system, *example, Message("user", fill(self.prompts["prompt"], values).strip())))
+
+    def _target(self, kind: Kind, item: Passage, number: int) -> str:
+        """The sentence that is asked about, and for a paraphrase the words to avoid: those of the sentence but for names."""
+        text = item.document.text[slice(*item.units[number])]
+        words = dict.fromkeys(term for term in self.reader.stems.terms(text) if term.islower())
+        values = {"number": str(number + 1), "words": ", ".join(words)}
+        return fill(self.prompts["target_in_other_words" if kind.overlap < HALF and words else "target"], values)
 
     def _read_by(self, kind: Kind) -> Iterator[tuple[Passage, ...]]:
         """What a kind of question reads, in an order that takes turns between the documents."""
@@ -166,6 +179,14 @@ def propose(
 ) -> Iterator[Proposal]:
     """The proposals of ModelQuestions."""
     return ModelQuestions(documents, generator, language, style, drops).propose(wanted)
+
+
+def style_of(path: Path) -> tuple[str, ...]:
+    """Questions of a file in the native format that show how people ask, not more than STYLE; DataError without one."""
+    texts = [row.name("text") for row in read_rows(path) if not row.has("history")]
+    if not texts:
+        raise DataError(str(path), "has no questions", "name a questions.jsonl of the native format, or leave out --style-from")
+    return tuple(texts[:: -(-len(texts) // STYLE)])
 
 
 def concurrency(generator: Generator) -> int:
