@@ -82,6 +82,6 @@ def _model_proposer(
     def proposals(documents: Mapping[str, Document], wanted: Mapping[str, int]) -> Iterable[Proposal]:
         passages = Passages([Page(document, language) for document in documents.values()], language)
         drops = ModelFilters(documents, generator, passages.found, language, filters).reasons
-        return model_questions.propose(documents, wanted, generator, language, style, drops)
+        return model_questions.ModelQuestions(documents, generator, language, style, drops).propose(wanted)
 
     return proposals

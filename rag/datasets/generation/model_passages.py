@@ -4,10 +4,11 @@ import hashlib
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from rag.core.headings import above, sections, title
 from rag.core.records import Document, Span
@@ -20,11 +21,17 @@ MOST, LONGEST = 8, 1000
 """The most units of a passage, and the most characters of a passage and of a unit."""
 DOCUMENTS = 500
 """Documents whose passages are compared in order to find pairs."""
-RARE = 5
-"""A word is rare if at most so many passages have it."""
 HEAD = 300
 """Characters at the beginning of a document that may say that it is superseded."""
 EDITION = re.compile(r"[\W\d_]+")
+
+
+class Bounds(NamedTuple):
+    """Words count if at most `common` passages have them; a pair shares a part of all its words from `least` to `most`."""
+
+    common: int
+    least: float
+    most: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +44,28 @@ class Passage:
     names: tuple[str, ...] = ()
 
     @property
+    def doc_id(self) -> str:
+        """The document."""
+        return self.document.doc_id
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Document and section."""
+        return self.doc_id, self.path
+
+    @property
     def text(self) -> str:
         """The units as they stand in the document."""
         return self.document.text[self.units[0][0] : self.units[-1][1]]
 
     def span(self, number: int) -> Span:
         """The span of a unit, counted from 0."""
-        return Span(self.document.doc_id, *self.units[number])
+        return Span(self.doc_id, *self.units[number])
 
     def shown(self, first: int = 1) -> str:
         """The headings, and a line for each unit with its number; the cells of a row with the names of their columns."""
         lines = [f"[{number}] {self._line(unit)}" for number, unit in enumerate(self.units, first)]
-        return "\n".join([self.path or title(self.document.text) or self.document.doc_id, *lines])
+        return "\n".join([self.path or title(self.document.text) or self.doc_id, *lines])
 
     def _line(self, unit: Piece) -> str:
         if not self.names:
@@ -95,69 +112,49 @@ def shuffled(items: Sequence[Passage], salt: str) -> list[Passage]:
         return hashlib.sha256(repr((salt, *what)).encode()).hexdigest()
 
     by_document = defaultdict[str, list[Passage]](list)
-    for item in sorted(items, key=lambda item: drawn(item.document.doc_id, item.units[0])):
-        by_document[item.document.doc_id].append(item)
+    for item in sorted(items, key=lambda item: drawn(item.doc_id, item.units[0])):
+        by_document[item.doc_id].append(item)
     ranked = [(rank, drawn(name), item) for name, own in by_document.items() for rank, item in enumerate(own)]
     return [item for _, _, item in sorted(ranked, key=lambda each: each[:2])]
 
 
-Fits = Callable[[Passage, Passage], bool]
+def superseded(documents: Iterable[Document], words: Sequence[str]) -> frozenset[str]:
+    """The doc_ids of old editions: the beginning or the metadata has one of the words, and an edition without them is there.
+
+    Editions have the same name but for digits.
+    """
+    said = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+    families = defaultdict[str, list[tuple[str, bool]]](list)
+    for each in documents:
+        beginning = " ".join([each.text[:HEAD], *map(str, each.metadata.values())])
+        families[family(each.doc_id)].append((each.doc_id, bool(said.search(beginning))))
+    mixed = (members for members in families.values() if not all(is_old for _, is_old in members))
+    return frozenset(name for members in mixed for name, is_old in members if is_old)
 
 
-class Pairs:
-    """Pairs of passages that a question may need together, by the words that they share."""
-
-    def __init__(self, found: Sequence[Passage], language: str) -> None:
-        stems = Stems(language)
-        self.passages = found
-        self.terms = [stems.of(f"{item.path} {item.text}") for item in found]
-        self.holders = defaultdict[str, list[int]](list)
-        for number, terms in enumerate(self.terms):
-            for term in terms:
-                self.holders[term].append(number)
-
-    def of(self, relation: str, superseded: Sequence[str]) -> Iterator[tuple[Passage, Passage]]:
-        """Each passage with the one that shares most words with it, under the conditions of a relation.
-
-        `linked`: of another document, by rare words, and not much the same; `alike`: of another section, and no copy;
-        `editions`: of the superseded edition of a document. Editions have the same name but for digits, and the beginning or
-        the metadata of an old one has one of the words `superseded`.
-        """
-        if relation == "linked":
-            return self._best(lambda own, other: own.document is not other.document, RARE, 0.0, 0.4)
-        if relation == "alike":
-            return self._best(lambda own, other: own.path != other.path or own.document is not other.document, 50, 0.1, 0.9)
-        said = re.compile("|".join(map(re.escape, superseded)), re.IGNORECASE)
-        documents = {item.document.doc_id: item.document for item in self.passages}
-        old = {name for name, document in documents.items() if said.search(_beginning(document))}
-
-        def fits(own: Passage, other: Passage) -> bool:
-            first, second = own.document.doc_id, other.document.doc_id
-            return first not in old and second in old and _family(first) == _family(second)
-
-        return self._best(fits, len(self.passages), 0.1, 0.98)
-
-    def _best(
-        self, fits: Callable[[Passage, Passage], bool], common: int, least: float, most: float
-    ) -> Iterator[tuple[Passage, Passage]]:
-        """Pairs whose share of common words is between two bounds; only words of at most `common` passages find partners."""
-        for number, terms in enumerate(self.terms):
-            scores = defaultdict[int, float](float)
-            for term in sorted(terms):
-                holders = self.holders[term]
-                for other in holders if 1 < len(holders) <= common else ():
-                    scores[other] += math.log(len(self.passages) / len(holders) + 1)
-            for other, _ in sorted(scores.items(), key=lambda each: (-each[1], each[0])):
-                own, second = self.passages[number], self.passages[other]
-                share = len(terms & self.terms[other]) / len(terms | self.terms[other])
-                if other != number and least <= share <= most and bool(own.names) == bool(second.names) and fits(own, second):
-                    yield own, second
-                    break
-
-
-def _beginning(document: Document) -> str:
-    return " ".join([document.text[:HEAD], *map(str, document.metadata.values())])
-
-
-def _family(doc_id: str) -> str:
+def family(doc_id: str) -> str:
+    """The name that the editions of a document share."""
     return EDITION.sub("", PurePosixPath(doc_id).with_suffix("").as_posix()).lower()
+
+
+def pairs(
+    found: Sequence[Passage], language: str, fits: Callable[[Passage, Passage], bool], bounds: Bounds
+) -> Iterator[tuple[Passage, Passage]]:
+    """Each passage with the fitting one that shares most words with it, weighted by their rarity, within some bounds."""
+    stems = Stems(language)
+    terms = [stems.of(f"{item.path} {item.text}") for item in found]
+    holders = defaultdict[str, list[int]](list)
+    for number, own in enumerate(terms):
+        for term in own:
+            holders[term].append(number)
+    for number, own in enumerate(terms):
+        scores = defaultdict[int, float](float)
+        for term in sorted(own):
+            for other in holders[term] if 1 < len(holders[term]) <= bounds.common else ():
+                scores[other] += math.log(len(found) / len(holders[term]) + 1)
+        for other in sorted(scores.keys() - {number}, key=lambda each: (-scores[each], each)):
+            share = len(own & terms[other]) / len(own | terms[other])
+            is_alike = bool(found[number].names) == bool(found[other].names)
+            if bounds.least <= share <= bounds.most and is_alike and fits(found[number], found[other]):
+                yield found[number], found[other]
+                break

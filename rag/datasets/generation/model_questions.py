@@ -14,9 +14,9 @@ from rag.core.records import Document, Message
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.templates import fill
 from rag.datasets.candidates import Candidate
-from rag.datasets.generation.model_passages import DOCUMENTS, Pairs, Passage, passages, shuffled
+from rag.datasets.generation.model_passages import DOCUMENTS, Bounds, Passage, family, pairs, passages, shuffled, superseded
 from rag.datasets.generation.model_prompts import Kind, kinds, prompts
-from rag.datasets.generation.model_replies import InvalidReplyError, ReplyReader
+from rag.datasets.generation.model_replies import InvalidReplyError, ReplyReader, orders
 from rag.datasets.generation.proposals import Proposal, Refusal
 from rag.documents.json_rows import read_rows
 from rag.documents.languages import language_of
@@ -31,6 +31,7 @@ PER_QUESTION = 4
 """The most passages that are asked about for one question, on average."""
 HALF = 0.5
 """Below this overlap the words to avoid are named."""
+LINKED, ALIKE, EDITIONS = Bounds(5, 0.0, 0.4), Bounds(50, 0.1, 0.9), Bounds(1000, 0.1, 0.98)
 STYLE = 6
 """Questions that show a model how people ask."""
 SHORTEST = 80
@@ -75,7 +76,7 @@ class ModelQuestions:
         self,
         documents: Mapping[str, Document],
         generator: Generator,
-        language: str = "english",
+        language: str,
         style: Sequence[str] = (),
         drops: Drops = lambda found: [""] * len(found),
     ) -> None:
@@ -85,12 +86,13 @@ class ModelQuestions:
         self.styles = [fill(self.prompts["user_style"], {"examples": " / ".join(style)})] if style else self.prompts["styles"]
         self.author = fingerprint(generator).rpartition("@")[0] or fingerprint(generator)
         sampled = sorted(documents.values(), key=lambda document: sha256(document.doc_id.encode()).digest())[:DOCUMENTS]
+        self.old = superseded(sampled, self.prompts["superseded"])
         self.passages = [item for document in sampled for item in passages(document, language)]
 
     @cached_property
-    def pairs(self) -> Pairs:
-        """The pairs of passages."""
-        return Pairs(self.passages, self.language)
+    def in_force(self) -> list[Passage]:
+        """The passages of all documents but old editions: a question about these would have two answers."""
+        return [item for item in self.passages if item.doc_id not in self.old]
 
     def propose(self, wanted: Mapping[str, int]) -> Iterator[Proposal]:
         """Questions up to the wanted number of each kind that the file has, and a refusal for every reply that is none.
@@ -111,7 +113,7 @@ class ModelQuestions:
 
     def _of_kind(self, kind: Kind, count: int) -> Iterator[Proposal]:
         """The same passages are asked about for every size of a batch: as many as are missing, one batch after the other."""
-        tasks = islice(self._tasks(kind), count * PER_QUESTION + BOUND)
+        tasks = islice(self.tasks(kind), count * PER_QUESTION + BOUND)
         kept = tried = 0
         while kept < count and (batch := list(islice(tasks, min(count - kept, concurrency(self.generator))))):
             for made in self._asked(batch):
@@ -131,12 +133,13 @@ class ModelQuestions:
         for question, reason in zip(made, self.drops(made), strict=True):
             yield Refusal(reason, question.method) if reason else question
 
-    def _tasks(self, kind: Kind) -> Iterator[Task]:
+    def tasks(self, kind: Kind) -> Iterator[Task]:
+        """The requests for questions of a kind, in the order in which they are sent."""
         system = Message("system", fill(self.prompts["system"], {"ask": kind.ask}))
         example = (Message("user", kind.asks), Message("assistant", kind.replies))
         found = list(self._read_by(kind))
         for turn, (number, read) in product(range(ROUNDS), enumerate(found)):
-            if any(each.action == "quarantine" for item in read for each in self.reader.orders.findings(item.text)):
+            if any(each.action == "quarantine" for item in read for each in orders().findings(item.text)):
                 continue
             targets = _targets(read[0]) if kind.names_unit else []
             if turn and turn >= len(targets):
@@ -162,28 +165,30 @@ class ModelQuestions:
         """What a kind of question reads, in an order that takes turns between the documents."""
         if kind.reads in ("section", "table"):
             is_table = kind.reads == "table"
-            fitting = [item for item in self.passages if bool(item.names) == is_table and len(item.text) >= SHORTEST]
+            long = (item for item in self.in_force if item.names or len(item.text) >= SHORTEST)
+            fitting = [item for item in long if bool(item.names) == is_table]
             yield from ((item,) for item in shuffled(fitting, kind.name))
             return
-        partners = {id(own): (own, other) for own, other in self.pairs.of(kind.reads, self.prompts["superseded"])}
+        partners = {id(own): (own, other) for own, other in self._pairs(kind.reads)}
         yield from (partners[id(own)] for own in shuffled([own for own, _ in partners.values()], kind.name))
 
+    def _pairs(self, relation: str) -> Iterator[tuple[Passage, Passage]]:
+        """Passages with a partner: of another document that shares rare words, of a similar section, or of the old edition."""
+        if relation == "linked":
+            return pairs(self.in_force, self.language, lambda one, other: one.document is not other.document, LINKED)
+        if relation == "alike":
+            return pairs(self.in_force, self.language, lambda one, other: one.place != other.place, ALIKE)
 
-def propose(
-    documents: Mapping[str, Document],
-    wanted: Mapping[str, int],
-    generator: Generator,
-    language: str = "english",
-    style: Sequence[str] = (),
-    drops: Drops = lambda found: [""] * len(found),
-) -> Iterator[Proposal]:
-    """The proposals of ModelQuestions."""
-    return ModelQuestions(documents, generator, language, style, drops).propose(wanted)
+        def is_edition(one: Passage, other: Passage) -> bool:
+            return one.doc_id not in self.old and other.doc_id in self.old and family(one.doc_id) == family(other.doc_id)
+
+        found = [item for item in self.passages if family(item.doc_id) in {family(name) for name in self.old}]
+        return pairs(found, self.language, is_edition, EDITIONS)
 
 
 def style_of(path: Path) -> tuple[str, ...]:
     """Questions of a file in the native format that show how people ask, not more than STYLE; DataError without one."""
-    texts = [row.name("text") for row in read_rows(path) if not row.has("history")]
+    texts = [row.name("text") for row in read_rows(path) if not row.rows("history")]
     if not texts:
         raise DataError(str(path), "has no questions", "name a questions.jsonl of the native format, or leave out --style-from")
     return tuple(texts[:: -(-len(texts) // STYLE)])

@@ -5,7 +5,7 @@ import re
 import statistics
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 from rag.components.guards.patterns import compiled
@@ -30,6 +30,7 @@ HELD = 0.5
 """The least share of the words of an answer that its evidence must hold."""
 GAP = 3
 """The most characters between two neighbouring sentences."""
+NEEDLESS = ("_target_", "stranger")
 OPERATIONS = ("sum", "difference", "largest", "smallest", "mean", "count")
 NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 
@@ -42,24 +43,25 @@ class InvalidReplyError(ValueError):
         self.reason = reason
 
 
+@cache
+def orders() -> ScanGuard:
+    """The rules of `guard=scan` that need no model."""
+    return ScanGuard(**{name: value for name, value in choice("guard", "scan")["scan"].items() if name not in NEEDLESS})
+
+
+@cache
+def markup() -> Sequence[Any]:
+    """The patterns of `guard=output`: images, HTML, links, addresses, citations."""
+    patterns = choice("guard", "output")["output"]["patterns"]
+    return [compiled(pattern, f"guard.output.patterns.{name}") for name, pattern in patterns.items()]
+
+
 class ReplyReader:
     """Reads replies about passages in one language; `speaks` are patterns of questions that name the passage."""
 
     def __init__(self, language: str, speaks: Sequence[str]) -> None:
         self.language, self.stems = language, Stems(language)
         self.speaks = [compiled(pattern, f"conf/generate.yaml: speaks_of_passage.{at}") for at, pattern in enumerate(speaks)]
-
-    @cached_property
-    def orders(self) -> ScanGuard:
-        """The rules of `guard=scan` that need no model."""
-        own = {name: value for name, value in choice("guard", "scan")["scan"].items() if name not in ("_target_", "stranger")}
-        return ScanGuard(**own)
-
-    @cached_property
-    def markup(self) -> Sequence[Any]:
-        """The patterns of `guard=output`: images, HTML, links, addresses, citations."""
-        patterns = choice("guard", "output")["output"]["patterns"]
-        return [compiled(pattern, f"guard.output.patterns.{name}") for name, pattern in patterns.items()]
 
     def question(self, reply: str, kind: Kind, read: Sequence[Passage]) -> Candidate:
         """The question of a reply to a request about passages; InvalidReplyError where it is none."""
@@ -71,9 +73,9 @@ class ReplyReader:
             raise InvalidReplyError("has no earlier question")
         self._check_texts([question, answer, *history], read)
         turns = (Turn("user", history[0]), Turn("assistant", history[1])) if history else ()
-        method, cluster = f"model:{kind.name}", f"{read[0].document.doc_id}#{read[0].path}"
+        method, cluster = f"model:{kind.name}", f"{read[0].doc_id}#{read[0].path}"
         if kind.passages == 0:
-            near = tuple(Span(item.document.doc_id, item.units[0][0], item.units[-1][1]) for item in read)
+            near = tuple(Span(item.doc_id, item.units[0][0], item.units[-1][1]) for item in read)
             return Candidate(question, kind.name, method, near=near, unanswerable=True, cluster=cluster)
         units = [(part, item.span(unit)) for part, item in enumerate(read) for unit in range(len(item.units))]
         texts = [read[part].document.text[span.start : span.end] for part, span in units]
@@ -102,9 +104,9 @@ class ReplyReader:
         question, every = texts[0], "\n".join(texts)
         if len(question) < SHORTEST or len(question) > LONGEST or max(map(len, texts[1:]), default=0) > ANSWER:
             raise InvalidReplyError("is too short or too long")
-        if not all(text.isprintable() for text in texts) or any(each.search(every) for each in self.markup):
+        if not all(text.isprintable() for text in texts) or any(each.search(every) for each in markup()):
             raise InvalidReplyError("holds markup, a link or code")
-        if any(self.orders.findings(text) for text in texts if text):
+        if any(orders().findings(text) for text in texts if text):
             raise InvalidReplyError("holds an order to a model")
         if any(each.search(text) for each in self.speaks for text in texts):
             raise InvalidReplyError("speaks of the sentences instead of their subject")
