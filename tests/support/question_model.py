@@ -1,10 +1,14 @@
 """A small corpus, and a scripted model that asks valid questions about it."""
 
 import json
+import random
 import re
+from pathlib import Path
 from typing import Any
 
-from rag.core.records import Document, Reply, Request
+from support.scripted_server import Exchange, say
+
+from rag.core.records import Document, Message, Query, Reply, Request
 
 TEXTS = {
     "leave.md": """# Rules of absence
@@ -45,7 +49,13 @@ The boathouse at Tolley is open from noon, and its crane lifts 900 kg. Visitors 
 }
 DOCUMENTS = {name: Document(name, text) for name, text in TEXTS.items()}
 UNIT = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
-QUESTION = "What should a person on duty know about that matter?"
+QUESTION = "What should a person on duty know about {} and {}?"
+TOPICS = ("weather", "money", "music", "traffic", "bread", "paint", "gardens", "letters", "horses", "winter", "birds")
+
+
+def question(asked: str) -> str:
+    """A question that shares no word with the corpus, another one for other sentences."""
+    return QUESTION.format(*random.Random(asked).sample(TOPICS, 2))
 
 
 def value(request: Request) -> dict[str, Any]:
@@ -56,7 +66,7 @@ def value(request: Request) -> dict[str, Any]:
     units = [parts[0][int(target[1]) - 1]] if target else [part[0] for part in parts]
     if "old edition" in system:
         units = units[:1]
-    made: dict[str, Any] = {"question": QUESTION, "sentences": [int(number) for number, _ in units]}
+    made: dict[str, Any] = {"question": question(asked), "sentences": [int(number) for number, _ in units]}
     if "`operation`" in system:
         rows = parts[0][:2]
         crews = [re.search(r"Crew: (\d)", text)[1] for _, text in rows]  # type: ignore[index]
@@ -70,3 +80,18 @@ def value(request: Request) -> dict[str, Any]:
 def oblige(request: Request) -> Reply:
     """The valid reply as JSON, 100 tokens at 0.001 dollars."""
     return Reply(json.dumps(value(request)), prompt_tokens=90, completion_tokens=10, cost=0.001)
+
+
+def obliging(exchange: Exchange) -> None:
+    """A step of a scripted server: the valid reply to the request."""
+    messages = tuple(Message(message["role"], message["content"]) for message in exchange.asked["messages"])
+    reply = oblige(Request(Query("", ""), (), messages))
+    say(reply.text, {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens})(exchange)
+
+
+def write_documents(folder: Path) -> Path:
+    """The corpus as files; the folder."""
+    folder.mkdir(parents=True)
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text, "utf-8")
+    return folder

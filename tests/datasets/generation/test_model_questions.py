@@ -238,9 +238,9 @@ def test_the_same_questions_for_every_size_of_a_batch(concurrency: int) -> None:
 
     model = Scripted(reply)
     model.concurrency = concurrency  # type: ignore[attr-defined]
-    found = [one for one in ModelQuestions(DOCUMENTS, model, "english").propose({"factoid": 3}) if isinstance(one, Candidate)]
-    assert found == [one for one in made(reply, "factoid", count=3) if isinstance(one, Candidate)]
-    assert len(found) == 3
+    found = [one for one in ModelQuestions(DOCUMENTS, model, "english").propose({"factoid": 2}) if isinstance(one, Candidate)]
+    assert found == [one for one in made(reply, "factoid", count=2) if isinstance(one, Candidate)]
+    assert len(found) == 2
 
 
 def test_style_of_the_users_own_questions(tmp_path: Path) -> None:
