@@ -9,18 +9,22 @@ from rag.core.records import Span
 from rag.core.text.layout import Row
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation.filters import Passages, short_title
-from rag.datasets.generation.pages import Page, Statement
-from rag.datasets.generation.table_rules import NO_NOUN, Grid, cell_text, is_value, shown
+from rag.datasets.generation.pages import Page, Statement, unnumbered
+from rag.datasets.generation.table_rules import NO_NOUN, Grid, cell_text
 from rag.datasets.generation.wording import Wording
 
 EDITION = re.compile(
-    r"\b(?:19|20)\d\d\b|\b(?:v|version|edition|rev(?:ision)?|issue)\.? ?\d+(?:\.\d+)*\b|\([^()]*\)|\W+(?:superseded|expired|archived|old)\b",
+    r"\([^()]*\)|\W+(?:superseded|expired|archived|old)\b|\b(?:19|20)\d\d(?:[-/]\d{2,4})?\b"
+    r"|\b(?:v|version|edition|rev(?:ision)?|issue)\.? ?\d+(?:\.\d+)*\b",
     re.IGNORECASE,
 )
+"""The words of a title that name an edition."""
 OLD = re.compile(r"\b(?:superseded|expired|archived|withdrawn|obsolete|replaced|old)\b", re.IGNORECASE)
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-NAMES = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]{2,}(?: (?:of |the )?[A-Z][\w'-]+){1,3}")
+NAMES = re.compile(r"(?<=[a-z,;] )(?:the )?[A-Z][\w-]{2,}(?: (?:of |the )?[A-Z][\w-]+){1,3}(?![\w'’]| [A-Z])")
 TERMS = re.compile(r"\b(?!\w+(?:ly|ed|ing)\b)[a-z]{5,} (?!\w+(?:ly|ed|ing)\b)[a-z]{5,}\b")
+SHORTEST = 60
+"""The fewest characters of what is said about a name."""
 LONGEST = 900
 """The most characters of a section that is evidence as a whole."""
 MOST_SHARED = 6
@@ -66,8 +70,8 @@ def _topics(page: Page, passages: Passages, wording: Wording) -> Iterator[Candid
             continue
         span = Span(first.doc_id, first.start, last.end)
         answer = " ".join(page.document.text[first.start : last.end].split())
-        cluster = f"{first.doc_id}#{statements[0].section.path}"
-        yield Candidate(wording.text("topic", term=term), "topic", "rule:topic", "", ((span,),), (answer,), cluster=cluster)
+        text, where = wording.text("topic", term=term), page.cluster(first.start)
+        yield Candidate(text, "topic", "rule:topic", "", ((span,),), (answer,), cluster=where)
 
 
 def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
@@ -80,16 +84,16 @@ def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
         for number in grid.columns:
             link = grid.column(number)
             for row in grid.rows if not NO_NOUN.fullmatch(link) else ():
-                value = shown(row.cells[number]) if number < len(row.cells) else ""
+                value = grid.value(row, number)
                 found = [each for each in rows.get(value.casefold(), ()) if each[0] is not grid]
-                if len(found) != 1 or value.isdigit():
+                if len(found) != 1 or not value or value.isdigit():
                     continue
                 ((other, target),) = found
-                at = next((n for n in other.columns if n < len(target.cells) and is_value(shown(target.cells[n]))), None)
+                at = next((n for n in other.columns if other.value(target, n)), None)
                 if at is not None and not NO_NOUN.fullmatch(other.column(at)):
                     text = wording.text("bridge", row=grid.key(row), link=link, column=other.column(at))
                     groups = (grid.span(row),), (other.span(target),)
-                    answer = shown(target.cells[at])
+                    answer = other.value(target, at)
                     yield Candidate(text, "multi_hop", "rule:link", "", groups, (answer,), cluster=grid.cluster)
 
 
@@ -97,9 +101,8 @@ def _sections(pages: Sequence[Page], wording: Wording) -> Iterator[Candidate]:
     """Two documents with a section of the same name, which no third one has."""
     found: dict[str, list[tuple[Page, Span, str]]] = defaultdict(list)
     for page in pages:
-        ends = [*(section.start for section in page.sections[1:]), len(page.document.text)]
-        for section, end in zip(page.sections, ends, strict=True):
-            heading = re.sub(r"^(?:\d+(?:\.\d+)*\.?|[IVX]+\.)\s+", "", page.heading(section))
+        for section, end in page.stretches():
+            heading = unnumbered(page.heading(section))
             text = page.document.text[section.body : end]
             start, stop = section.body + len(text) - len(text.lstrip()), section.body + len(text.rstrip())
             if heading and 40 <= stop - start <= LONGEST and len(found[heading.casefold()]) < 3:
@@ -113,9 +116,10 @@ def _sections(pages: Sequence[Page], wording: Wording) -> Iterator[Candidate]:
         if max(map(len, names)) > 60 or heading.endswith("?"):
             continue
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
-        text = wording.text("differ", first=names[0], second=names[1], heading=heading[:1].lower() + heading[1:])
-        cluster = f"{one.doc_id}#{first.section(one.start).path}"
-        yield Candidate(text, "multi_hop", "rule:sections", "", ((one,), (other,)), (" / ".join(answers),), cluster=cluster)
+        heading = heading.lower() if heading[1:].islower() or heading.isupper() else heading
+        text = wording.text("differ", first=names[0], second=names[1], heading=heading)
+        where = first.cluster(one.start)
+        yield Candidate(text, "multi_hop", "rule:sections", "", ((one,), (other,)), (" / ".join(answers),), cluster=where)
 
 
 def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate]:
@@ -127,8 +131,8 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
     for row in new.rows:
         other = before.get(new.key(row).casefold())
         for number in new.columns if other else ():
-            value, past = (shown(each.cells[number]) if number < len(each.cells) else "" for each in (row, other))
-            if is_value(value) and is_value(past) and value != past:
+            value, past = new.value(row, number), old.value(other, number) if other else ""
+            if value and past and value != past:
                 text = wording.text("current", row=new.key(row), column=new.column(number))
                 yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
                 break
@@ -136,7 +140,7 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
 
 def _is_older(page: Page, other: Page) -> bool:
     """True if two documents are editions of one, and the first is the older one by its status, date or title."""
-    if EDITION.sub("", page.title).casefold().strip() != EDITION.sub("", other.title).casefold().strip():
+    if _series(page) != _series(other):
         series = page.document.metadata.get("series")
         if series is None or series != other.document.metadata.get("series"):
             return False
@@ -145,6 +149,10 @@ def _is_older(page: Page, other: Page) -> bool:
         return marked[0]
     dates = [str(each.document.metadata.get("date", "")) or max(YEAR.findall(each.title), default="") for each in (page, other)]
     return bool(dates[0] and dates[1] and dates[0] < dates[1])
+
+
+def _series(page: Page) -> list[str]:
+    return re.findall(r"\w+", EDITION.sub(" ", page.title).casefold())
 
 
 def _missing_rows(having: Grid, lacking: Grid, passages: Passages, wording: Wording) -> Iterator[Candidate]:
@@ -162,7 +170,8 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
     """A column that only another table with the same kind of rows has; no passage has the row and the column."""
     known = {name.casefold() for name in lacking.table.names} | {having.key(row).casefold() for row in having.rows}
     columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
-    for row in lacking.rows if columns else ():
+    are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
+    for row in lacking.rows if columns and are_siblings else ():
         key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
         stems = passages.stems(f"{key} {column}")
         if key.casefold() not in known and not NO_NOUN.fullmatch(column) and stems and not passages.holding(stems):

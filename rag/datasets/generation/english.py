@@ -14,6 +14,9 @@ from typing import Any
 from rag.core.text.templates import fill
 from rag.datasets.generation.wording import Wording, turn
 
+ENDING = re.compile(r"(?:ing|ed|tion|ment|ness|ity|ive|ous|ical|ful|less|able|ible|ance|ence|ism|ists|ers|ors)\Z")
+"""The ends of words that are hardly ever names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:
@@ -73,7 +76,8 @@ class English:
 
     def clause(self, sentence: str) -> Clause | None:
         """The main clause of a sentence, None if its grammar is not certain."""
-        parts, text = self._parts, sentence
+        parts = self._parts
+        text = parts["bracket"].sub("", sentence)
         for name in ("numbering", "label", "lead", "shown"):
             found = parts[name].match(text)
             text = text[found.end() :] if found else text
@@ -150,7 +154,11 @@ class English:
     def inside(self, subject: str) -> str:
         """A subject inside of a question: its first word in lower case if the documents write it so."""
         first, _, others = subject.partition(" ")
-        is_common = first[1:].islower() and not others[:1].isupper() and first.lower() in self.common
+        is_common = (
+            first[1:].islower()
+            and not others[:1].isupper()
+            and (first.lower() in self.common or (others and ENDING.search(first)))
+        )
         is_common = is_common or bool(self._parts["det"].fullmatch(first.lower())) or first == "You"
         return first.lower() + subject[len(first) :] if is_common else subject
 
@@ -175,7 +183,9 @@ class _Rule:
     @classmethod
     def of(cls, row: dict[str, Any], parts: dict[str, str]) -> "_Rule":
         """The rule of a line of the file; `parts` fill its patterns."""
-        patterns = {key: re.compile(fill(str(row[key]), parts)) for key in ("aux", "subject", "rest", "tail") if key in row}
+        patterns: dict[str, re.Pattern[str]] = {}
+        for key in ("aux", "subject", "rest", "tail"):
+            patterns |= {key: re.compile(fill(str(row[key]), parts))} if key in row else {}
         asks = (row["ask"],) if isinstance(row["ask"], str) else tuple(row["ask"])
         return cls(row["rule"], patterns, asks, row.get("answer", "{a}"), bool(row.get("whole")))
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from rag.core import headings
@@ -50,12 +51,15 @@ class Page:
     def __init__(self, document: Document, language: str) -> None:
         self.document, self.language = document, language
         self.sections: Sequence[Section] = headings.sections(document.text)
-        self.title = " ".join((str(document.metadata.get("title") or "") or self._title()).split())
+        self._first = str(document.metadata.get("title") or "") or self._titled()
+        title = " ".join(self._first.split())
+        self.title = re.sub(r"\b[^\W\d]+\b(?!-?\d)", lambda word: word[0].capitalize(), title) if title.isupper() else title
 
-    def _title(self) -> str:
+    def _titled(self) -> str:
         first = next((section.path for section in self.sections if section.path), "")
         name = EXTENSION.sub("", PurePosixPath(self.document.doc_id).name)
-        return headings.title(self.document.text) or first or re.sub(r"[-_\s]+", " ", name)
+        named = re.sub(r"[-_\s]+", " ", name).strip()
+        return headings.title(self.document.text) or first or (named if " " in named else "")
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -66,10 +70,18 @@ class Page:
         """The section of a character."""
         return headings.above(self.sections, place)
 
+    def cluster(self, place: int) -> str:
+        """The unit of resampling of a character: the section of the document."""
+        return f"{self.document.doc_id}#{self.section(place).path}"
+
+    def stretches(self) -> Iterator[tuple[Section, int]]:
+        """The sections with their ends."""
+        return zip(self.sections, [*(each.start for each in self.sections[1:]), len(self.document.text)], strict=True)
+
     def heading(self, section: Section) -> str:
         """The innermost heading of a section, empty for the title and above any heading."""
         last = section.path.rpartition(" > ")[2]
-        return "" if last == self.title else last
+        return "" if last == self._first else last
 
     def shown(self, piece: Piece) -> str:
         """The words of a piece on one line, as a reader sees them."""
@@ -96,7 +108,7 @@ class Page:
         for part in parts(text):
             if part.kind == "list":
                 starts = [mark.start() for mark in ITEM.finditer(text, part.start, part.end)]
-                edges = zip(starts, [*starts[1:], part.end], strict=True)
+                edges = pairwise([*starts, part.end])
                 items = tuple(self.shown(trimmed(text, *edge)) for edge in edges)
                 if len(items) > 1:
                     found.append(ItemList(self.span((part.start, part.end)), above, items, self.section(part.start)))
@@ -126,3 +138,8 @@ class Page:
                 start = trimmed(text, mark.end(), end)[0]
             if start < end:
                 yield start, end
+
+
+def unnumbered(heading: str) -> str:
+    """A heading without its number."""
+    return re.sub(r"^(?:\d+(?:\.\d+)*\.?|[IVX]+\.|[A-Z]\.)\s+", "", heading)

@@ -19,7 +19,7 @@ SHARES: Mapping[str, int] = {
     "adversarial": 5,
     "topic": 3,
 }
-"""Kind → its share of a set, in parts of the sum of all; a kind that the documents do not give leaves its share to the others."""
+"""Kind → its share of a set, in parts of the sum of all; what the documents do not give is left to the other kinds."""
 
 
 PARAPHRASE = "paraphrase"
