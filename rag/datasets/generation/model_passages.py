@@ -2,28 +2,25 @@
 
 import hashlib
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from pathlib import PurePosixPath
+from itertools import groupby, permutations
 from typing import NamedTuple
 
-from rag.core.headings import above, sections, title
-from rag.core.records import Document, Span
-from rag.core.text.layout import parts
-from rag.core.text.sentences import Piece, blocks, sentences
+from rag.core.records import Span
+from rag.core.text.layout import Part, Row, parts
+from rag.core.text.sentences import Piece, blocks
 from rag.core.text.stems import Stems
-from rag.core.text.tables import within
+from rag.datasets.generation.corpus_rules import is_older, series
+from rag.datasets.generation.pages import Page
 
 MOST, LONGEST = 8, 1000
 """The most units of a passage, and the most characters of a passage and of a unit."""
 DOCUMENTS = 500
 """Documents whose passages are compared in order to find pairs."""
-HEAD = 300
-"""Characters at the beginning of a document that may say that it is superseded."""
-EDITION = re.compile(r"[\W\d_]+")
+EDITIONS = 20
+"""The most editions of a document that are compared."""
 
 
 class Bounds(NamedTuple):
@@ -36,67 +33,65 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Units [start, end) of one section of a document; `names` are the columns of a table whose rows they are."""
+    """Units [start, end) of one section of a document; `names` are the columns of a table whose `rows` they are."""
 
-    document: Document
+    page: Page
     path: str
     units: tuple[Piece, ...]
     names: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
 
     @property
     def doc_id(self) -> str:
         """The document."""
-        return self.document.doc_id
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """Document and section."""
-        return self.doc_id, self.path
+        return self.page.document.doc_id
 
     @property
     def text(self) -> str:
         """The units as they stand in the document."""
-        return self.document.text[self.units[0][0] : self.units[-1][1]]
+        return self.page.document.text[self.units[0][0] : self.units[-1][1]]
 
     def span(self, number: int) -> Span:
         """The span of a unit, counted from 0."""
-        return Span(self.doc_id, *self.units[number])
+        return self.page.span(self.units[number])
+
+    def quote(self, number: int) -> str:
+        """The text of a unit."""
+        return self.page.document.text[slice(*self.units[number])]
 
     def shown(self, first: int = 1) -> str:
         """The headings, and a line for each unit with its number; the cells of a row with the names of their columns."""
-        lines = [f"[{number}] {self._line(unit)}" for number, unit in enumerate(self.units, first)]
-        return "\n".join([self.path or title(self.document.text) or self.doc_id, *lines])
-
-    def _line(self, unit: Piece) -> str:
-        if not self.names:
-            return " ".join(self.document.text[slice(*unit)].split())
-        row = next(row for table in within(self.document.text, *unit) for row in table.rows if row.start == unit[0])
-        cells = zip(self.names, row.cells, strict=False)
-        return "; ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell)
+        lines = [_cells(self.names, row) for row in self.rows] or [self.page.shown(unit) for unit in self.units]
+        return "\n".join([self.path or self.page.title, *(f"[{number}] {line}" for number, line in enumerate(lines, first))])
 
 
-def passages(document: Document, language: str) -> Iterator[Passage]:
-    """The passages of a document in reading order, each of text or of table rows; longer units are left out."""
-    text = document.text
-    heads = sections(text)
-    units: list[tuple[str, tuple[str, ...], Piece]] = []
+def _cells(names: Sequence[str], row: Row) -> str:
+    cells = zip(names, row.cells, strict=False)
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell)
+
+
+def passages(page: Page) -> Iterator[Passage]:
+    """The passages of a document, each of text or of table rows; longer units are left out."""
+    text = page.document.text
+    for table in page.tables:
+        rows = {(row.start, row.end): row for row in table.rows}
+        for units in _filled(rows):
+            path = page.section(table.part.start).path
+            yield Passage(page, path, units, table.names, tuple(rows[unit] for unit in units))
+    pieces: list[tuple[str, Piece]] = []
     for part in parts(text):
-        if part.kind == "table":
-            for table in within(text, part.start, part.end):
-                units += [(above(heads, part.start).path, table.names, (row.start, row.end)) for row in table.rows]
-        elif part.kind in ("text", "list", "quote"):
-            path = above(heads, part.start).path
-            lines = ((part.start + start, part.start + end) for start, end in blocks(text[part.start : part.end]))
-            units += [(path, (), piece) for line in lines for piece in sentences(text, line, language)]
-    for (path, names), group in groupby(units, key=lambda unit: unit[:2]):
-        pieces = [piece for _, _, piece in group if piece[1] - piece[0] <= LONGEST]
-        yield from (Passage(document, path, some, names) for some in _filled(pieces))
+        if part.kind in ("text", "list", "quote"):
+            edges = blocks(text[part.start : part.end]) if part.kind == "list" else [(0, part.end - part.start)]
+            lines = (Part("text", part.start + start, part.start + end) for start, end in edges)
+            pieces += [(page.section(part.start).path, piece) for line in lines for piece in page.sentences_of(line)]
+    for path, group in groupby(pieces, key=lambda piece: piece[0]):
+        yield from (Passage(page, path, some) for some in _filled([piece for _, piece in group]))
 
 
-def _filled(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, ...]]:
-    """Units in groups of at most MOST units and LONGEST characters."""
+def _filled(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, ...]]:
+    """Units in groups of at most MOST units and LONGEST characters; longer units are left out."""
     group: list[Piece] = []
-    for piece in pieces:
+    for piece in (piece for piece in pieces if piece[1] - piece[0] <= LONGEST):
         if group and (len(group) == MOST or piece[1] - group[0][0] > LONGEST):
             yield tuple(group)
             group = []
@@ -118,23 +113,13 @@ def shuffled(items: Sequence[Passage], salt: str) -> list[Passage]:
     return [item for _, _, item in sorted(ranked, key=lambda each: each[:2])]
 
 
-def superseded(documents: Iterable[Document], words: Sequence[str]) -> frozenset[str]:
-    """The doc_ids of old editions: the beginning or the metadata has one of the words, and an edition without them is there.
-
-    Editions have the same name but for digits.
-    """
-    said = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
-    families = defaultdict[str, list[tuple[str, bool]]](list)
-    for each in documents:
-        beginning = " ".join([each.text[:HEAD], *map(str, each.metadata.values())])
-        families[family(each.doc_id)].append((each.doc_id, bool(said.search(beginning))))
-    mixed = (members for members in families.values() if not all(is_old for _, is_old in members))
-    return frozenset(name for members in mixed for name, is_old in members if is_old)
-
-
-def family(doc_id: str) -> str:
-    """The name that the editions of a document share."""
-    return EDITION.sub("", PurePosixPath(doc_id).with_suffix("").as_posix()).lower()
+def old_editions(pages: Sequence[Page]) -> dict[str, str]:
+    """The doc_ids of old editions, each with that of a newer one."""
+    found = defaultdict[str, list[Page]](list)
+    for page in pages:
+        found[str(page.document.metadata.get("series") or series(page))].append(page)
+    pairs = ((one, other) for group in found.values() for one, other in permutations(group[:EDITIONS], 2))
+    return {one.document.doc_id: other.document.doc_id for one, other in pairs if is_older(one, other)}
 
 
 def pairs(

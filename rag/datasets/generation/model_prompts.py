@@ -20,9 +20,7 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
     "again": ("problem",),
     "user_style": ("examples",),
     "answer_system": ("sources",),
-    **dict.fromkeys(
-        ("personas", "styles", "speaks_of_passage", "superseded", "kinds", "answer_from_sources", "answer_alone", "unknown"), ()
-    ),
+    **dict.fromkeys(("personas", "styles", "speaks_of_passage", "kinds", "answer_from_sources", "answer_alone", "unknown"), ()),
 }
 """The texts of conf/generate.yaml and their placeholders."""
 

@@ -14,9 +14,10 @@ from rag.core.records import Document, Message
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.templates import fill
 from rag.datasets.candidates import Candidate
-from rag.datasets.generation.model_passages import DOCUMENTS, Bounds, Passage, family, pairs, passages, shuffled, superseded
+from rag.datasets.generation.model_passages import DOCUMENTS, Bounds, Passage, old_editions, pairs, passages, shuffled
 from rag.datasets.generation.model_prompts import Kind, kinds, prompts
 from rag.datasets.generation.model_replies import InvalidReplyError, ReplyReader, orders
+from rag.datasets.generation.pages import Page
 from rag.datasets.generation.proposals import Proposal, Refusal
 from rag.documents.json_rows import read_rows
 from rag.documents.languages import language_of
@@ -86,8 +87,9 @@ class ModelQuestions:
         self.styles = [fill(self.prompts["user_style"], {"examples": " / ".join(style)})] if style else self.prompts["styles"]
         self.author = fingerprint(generator).rpartition("@")[0] or fingerprint(generator)
         sampled = sorted(documents.values(), key=lambda document: sha256(document.doc_id.encode()).digest())[:DOCUMENTS]
-        self.old = superseded(sampled, self.prompts["superseded"])
-        self.passages = [item for document in sampled for item in passages(document, language)]
+        pages = [Page(document, language) for document in sampled]
+        self.old = old_editions(pages)
+        self.passages = [item for page in pages for item in passages(page)]
 
     @cached_property
     def in_force(self) -> list[Passage]:
@@ -149,15 +151,14 @@ class ModelQuestions:
                 "passages": _numbered(read),
                 "persona": personas[(number + turn) % len(personas)],
                 "style": self.styles[(number // len(personas) + number + turn) % len(self.styles)],
-                "language": language_of(read[0].document.text) or self.language,
+                "language": language_of(read[0].page.document.text) or self.language,
                 "target": self._target(kind, read[0], targets[turn]) if targets else "",
             }
             yield Task(kind, read, (system, *example, Message("user", fill(self.prompts["prompt"], values).strip())))
 
     def _target(self, kind: Kind, item: Passage, number: int) -> str:
         """The sentence that is asked about, and for a paraphrase the words to avoid: those of the sentence but for names."""
-        text = item.document.text[slice(*item.units[number])]
-        words = dict.fromkeys(term for term in self.reader.stems.terms(text) if term.islower())
+        words = dict.fromkeys(term for term in self.reader.stems.terms(item.quote(number)) if term.islower())
         values = {"number": str(number + 1), "words": ", ".join(words)}
         return fill(self.prompts["target_in_other_words" if kind.overlap < HALF and words else "target"], values)
 
@@ -175,15 +176,13 @@ class ModelQuestions:
     def _pairs(self, relation: str) -> Iterator[tuple[Passage, Passage]]:
         """Passages with a partner: of another document that shares rare words, of a similar section, or of the old edition."""
         if relation == "linked":
-            return pairs(self.in_force, self.language, lambda one, other: one.document is not other.document, LINKED)
+            return pairs(self.in_force, self.language, lambda one, other: one.doc_id != other.doc_id, LINKED)
         if relation == "alike":
-            return pairs(self.in_force, self.language, lambda one, other: one.place != other.place, ALIKE)
-
-        def is_edition(one: Passage, other: Passage) -> bool:
-            return one.doc_id not in self.old and other.doc_id in self.old and family(one.doc_id) == family(other.doc_id)
-
-        found = [item for item in self.passages if family(item.doc_id) in {family(name) for name in self.old}]
-        return pairs(found, self.language, is_edition, EDITIONS)
+            return pairs(
+                self.in_force, self.language, lambda one, other: (one.doc_id, one.path) != (other.doc_id, other.path), ALIKE
+            )
+        found = [item for item in self.passages if item.doc_id in {*self.old, *self.old.values()}]
+        return pairs(found, self.language, lambda one, other: self.old.get(other.doc_id) == one.doc_id, EDITIONS)
 
 
 def style_of(path: Path) -> tuple[str, ...]:

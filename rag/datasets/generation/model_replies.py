@@ -11,7 +11,6 @@ from typing import Any
 from rag.components.guards.patterns import compiled
 from rag.components.guards.scan import ScanGuard
 from rag.config.catalog import choice
-from rag.core import headings
 from rag.core.records import Span, Turn
 from rag.core.text.numerals import numbers, values
 from rag.core.text.stems import Stems
@@ -73,12 +72,12 @@ class ReplyReader:
             raise InvalidReplyError("has no earlier question")
         self._check_texts([question, answer, *history], read)
         turns = (Turn("user", history[0]), Turn("assistant", history[1])) if history else ()
-        method, cluster = f"model:{kind.name}", f"{read[0].doc_id}#{read[0].path}"
+        method, cluster = f"model:{kind.name}", read[0].page.cluster(read[0].units[0][0])
         if kind.passages == 0:
             near = tuple(Span(item.doc_id, item.units[0][0], item.units[-1][1]) for item in read)
             return Candidate(question, kind.name, method, near=near, unanswerable=True, cluster=cluster)
         units = [(part, item.span(unit)) for part, item in enumerate(read) for unit in range(len(item.units))]
-        texts = [read[part].document.text[span.start : span.end] for part, span in units]
+        texts = [item.quote(unit) for item in read for unit in range(len(item.units))]
         named = _numbers(value.get("sentences"), len(units))
         expects: dict[str, Any] = {}
         if kind.name == "aggregation":
@@ -110,10 +109,10 @@ class ReplyReader:
             raise InvalidReplyError("holds an order to a model")
         if any(each.search(text) for each in self.speaks for text in texts):
             raise InvalidReplyError("speaks of the sentences instead of their subject")
-        spoken, written = language_of(question), language_of(read[0].document.text)
+        spoken, written = language_of(question), language_of(read[0].page.document.text)
         if spoken and written and spoken != written:
             raise InvalidReplyError("is in another language", f"{spoken} instead of {written}")
-        title = self.stems.of(headings.title(read[0].document.text))
+        title = self.stems.of(read[0].page.title)
         if len(title) >= TITLE and title <= self.stems.of(question):
             raise InvalidReplyError("repeats the title of the document")
 
