@@ -19,16 +19,22 @@ MOST, LONGEST = 8, 1000
 """The most units of a passage, and the most characters of a passage and of a unit."""
 DOCUMENTS = 500
 """Documents whose passages are compared in order to find pairs."""
+SHORT = 2
+"""Words of so many letters say nothing about a link."""
 EDITIONS = 20
 """The most editions of a document that are compared."""
 
 
 class Bounds(NamedTuple):
-    """Words count if at most `common` passages have them; a pair shares a part of all its words from `least` to `most`."""
+    """Words count if at most `common` passages have them; a pair shares a part of all its words from `least` to `most`.
+
+    `named`: only words in the headings of the second passage count that are in the text of the first and not in its headings.
+    """
 
     common: int
     least: float
     most: float
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,9 @@ def shuffled(items: Sequence[Passage], salt: str) -> list[Passage]:
     return [item for _, _, item in sorted(ranked, key=lambda each: each[:2])]
 
 
+Fits = Callable[[Passage, Passage], bool]
+
+
 def old_editions(pages: Sequence[Page]) -> dict[str, str]:
     """The doc_ids of old editions, each with that of a newer one."""
     found = defaultdict[str, list[Page]](list)
@@ -122,24 +131,23 @@ def old_editions(pages: Sequence[Page]) -> dict[str, str]:
     return {one.document.doc_id: other.document.doc_id for one, other in pairs if is_older(one, other)}
 
 
-def pairs(
-    found: Sequence[Passage], language: str, fits: Callable[[Passage, Passage], bool], bounds: Bounds
-) -> Iterator[tuple[Passage, Passage]]:
+def pairs(found: Sequence[Passage], language: str, fits: Fits, bounds: Bounds) -> Iterator[tuple[Passage, Passage]]:
     """Each passage with the fitting one that shares most words with it, weighted by their rarity, within some bounds."""
     stems = Stems(language)
-    terms = [stems.of(f"{item.path} {item.text}") for item in found]
+    heads = [stems.of(f"{item.page.title} {item.path}") for item in found]
+    terms = [head | stems.of(item.text) for head, item in zip(heads, found, strict=True)]
     holders = defaultdict[str, list[int]](list)
-    for number, own in enumerate(terms):
-        for term in own:
+    for number, words in enumerate(heads if bounds.named else terms):
+        for term in (word for word in words if len(word) > SHORT):
             holders[term].append(number)
     for number, own in enumerate(terms):
         scores = defaultdict[int, float](float)
-        for term in sorted(own):
-            for other in holders[term] if 1 < len(holders[term]) <= bounds.common else ():
+        for term in sorted(own - heads[number] if bounds.named else own):
+            for other in holders[term] if len(holders[term]) <= bounds.common else ():
                 scores[other] += math.log(len(found) / len(holders[term]) + 1)
-        for other in sorted(scores.keys() - {number}, key=lambda each: (-scores[each], each)):
-            share = len(own & terms[other]) / len(own | terms[other])
-            is_alike = bool(found[number].names) == bool(found[other].names)
-            if bounds.least <= share <= bounds.most and is_alike and fits(found[number], found[other]):
+        shares = {other: len(own & terms[other]) / len(own | terms[other]) for other in scores if other != number}
+        for other in sorted(shares, key=lambda each: (-scores[each] - shares[each], each)):
+            is_alike = bool(found[number].names) == bool(found[other].names) or bounds.named
+            if bounds.least <= shares[other] <= bounds.most and is_alike and fits(found[number], found[other]):
                 yield found[number], found[other]
                 break

@@ -32,7 +32,7 @@ PER_QUESTION = 4
 """The most passages that are asked about for one question, on average."""
 HALF = 0.5
 """Below this overlap the words to avoid are named."""
-LINKED, ALIKE, EDITIONS = Bounds(5, 0.0, 0.4), Bounds(50, 0.1, 0.9), Bounds(1000, 0.1, 0.98)
+LINKED, ALIKE, EDITIONS = Bounds(60, 0.0, 0.4, named=True), Bounds(50, 0.1, 0.9), Bounds(1000, 0.1, 0.98)
 STYLE = 6
 """Questions that show a model how people ask."""
 SHORTEST = 80
@@ -174,15 +174,14 @@ class ModelQuestions:
         yield from (partners[id(own)] for own in shuffled([own for own, _ in partners.values()], kind.name))
 
     def _pairs(self, relation: str) -> Iterator[tuple[Passage, Passage]]:
-        """Passages with a partner: of another document that shares rare words, of a similar section, or of the old edition."""
+        """Passages with a partner: of a document that they name, of a similar section, or of the superseded edition."""
+        found, language = self.in_force, self.language
         if relation == "linked":
-            return pairs(self.in_force, self.language, lambda one, other: one.doc_id != other.doc_id, LINKED)
+            return pairs(found, language, lambda one, other: one.page is not other.page, LINKED)
         if relation == "alike":
-            return pairs(
-                self.in_force, self.language, lambda one, other: (one.doc_id, one.path) != (other.doc_id, other.path), ALIKE
-            )
+            return pairs(found, language, lambda one, other: one.page is not other.page or one.path != other.path, ALIKE)
         found = [item for item in self.passages if item.doc_id in {*self.old, *self.old.values()}]
-        return pairs(found, self.language, lambda one, other: self.old.get(other.doc_id) == one.doc_id, EDITIONS)
+        return pairs(found, language, lambda one, other: self.old.get(other.doc_id) == one.doc_id, EDITIONS)
 
 
 def style_of(path: Path) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ class ReplyReader:
         if kind.reads == "editions" and self.holds(read[1].text, answer):
             raise InvalidReplyError("gives an answer that the superseded edition gives, too")
         self._check_evidence(question, " ".join(texts[number] for number in named), kind)
-        groups = tuple((span,) for span in _spans([units[number] for number in named], bool(read[0].names)))
+        groups = tuple((span,) for span in _spans([units[number] for number in named], read))
         return Candidate(question, kind.name, method, "", groups, (answer,), expects, turns, cluster=cluster)
 
     def holds(self, text: str, answer: str) -> bool:
@@ -176,12 +176,12 @@ def _numbers(given: Any, units: int) -> list[int]:
     return [number - 1 for number in sorted(set(given))]
 
 
-def _spans(units: Sequence[tuple[int, Span]], are_rows: bool) -> list[Span]:
+def _spans(units: Sequence[tuple[int, Span]], read: Sequence[Passage]) -> list[Span]:
     """The spans of units in their order; sentences of one passage with nothing but a gap of GAP between them are one span."""
     spans: list[tuple[int, Span]] = []
     for part, span in units:
         before, last = spans[-1] if spans else (-1, span)
-        if before == part and not are_rows and span.start - last.end <= GAP:
+        if before == part and not read[part].names and span.start - last.end <= GAP:
             spans[-1] = part, Span(span.doc_id, last.start, span.end)
         else:
             spans.append((part, span))

@@ -65,7 +65,7 @@ def test_nothing_is_written_where_the_run_ends_early(why: str, tmp_path: Path, m
     with serving(prose() if why == "rubbish" else obliging) as script:
         ask_of(script, monkeypatch)
         with pytest.raises(ServiceError if why == "rubbish" else BudgetError):
-            made(tmp_path, "set", *(["budget.tokens=1500"] if why == "budget" else []))
+            made(tmp_path, "set", *(["budget.tokens=1100"] if why == "budget" else []))
         assert not (tmp_path / "set").exists()
         assert 0 < len(script.asked) < 30
         if why == "budget":
