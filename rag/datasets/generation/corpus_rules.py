@@ -125,7 +125,7 @@ def _sections(pages: Sequence[Page], wording: Wording) -> Iterator[Candidate]:
 def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate]:
     """A value that an older edition of the same table states otherwise: the newer one is right."""
     old, new = (first, second) if is_older(first.page, second.page) else (second, first)
-    if not is_older(old.page, new.page):
+    if not is_older(old.page, new.page) or not wording.has("current"):
         return
     before = {old.key(row).casefold(): row for row in old.rows}
     for row in new.rows:

@@ -165,7 +165,12 @@ class English:
     def _finished(self, asked: Asked) -> Iterator[Asked]:
         """The question with `I` for `you`, in plainer words; none if it points to another sentence, or is too short or long."""
         text = " ".join(asked.text.split()).rstrip(" .,")
-        if self._parts["points"].search(text.replace("there", "")) or not 4 <= len(text.split()) <= 20 or text.count("you") > 1:
+        if (
+            self._parts["open_end"].search(text)
+            or self._parts["points"].search(text.replace("there", ""))
+            or not 4 <= len(text.split()) <= 20
+            or text.count("you") > 1
+        ):
             return
         for pattern, mine in (("are you", "am I"), ("were you", "was I"), ("you", "I"), ("your", "my"), ("yourself", "myself")):
             text = re.sub(rf"\b{pattern}\b", mine, text)

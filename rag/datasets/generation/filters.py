@@ -37,13 +37,8 @@ TITLE = 0.75
 """The most of its content stems that may be in the title of its document."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
-DIGITS = dict(
-    zip(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
-        map(str, range(1, 13)),
-        strict=True,
-    )
-)
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+DIGITS = {word: str(number) for number, word in enumerate(NUMBERS, 1)}
 CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
 QUESTION = re.compile(
     r"(?:What|Who|When|Where|Why|How|Which|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
@@ -91,14 +86,13 @@ class Passages:
 
 
 class Filters:
-    """Decides about candidates one after the other; `dropped` counts those that are left out by reason."""
+    """Decides about candidates one after the other, each compared with those that passed before."""
 
     def __init__(self, pages: Sequence[Page], passages: Passages, wording: Wording) -> None:
         self.pages = {page.document.doc_id: page for page in pages}
         self.passages, self.wording = passages, wording
         titles = ({page.title, short_title(page.title), head_title(page.title)} for page in pages)
         self.titles = Counter(title for each in titles for title in each)
-        self._texts: set[frozenset[str]] = set()
         self._first: dict[str, list[frozenset[str]]] = defaultdict(list)
 
     def fitted(self, candidate: Candidate) -> Candidate | str:
@@ -141,6 +135,16 @@ class Filters:
         spans = [span for group in candidate.evidence for span in group]
         found = (self.passages.spans[number] for number in self.passages.holding(asked | answer)) if asked and answer else ()
         return [span for span in found if not any(touches(span, own) for own in spans)]
+
+    def perhaps_elsewhere(self, candidate: Candidate, depth: int = 20, share: float = 0.4) -> bool:
+        """True if one of the first passages of a search has the answer and a share of the question's words: a looser check."""
+        if not candidate.answers or not candidate.evidence or candidate.expects:
+            return False
+        answer, asked = self.passages.stems(candidate.answers[0]), self.question_stems(candidate)
+        spans = [span for group in candidate.evidence for span in group]
+        found = (span for span in self.passages.found(candidate.text)[:depth] if not any(touches(span, own) for own in spans))
+        held = (self.passages.stems(self.passages.text(span)) for span in found)
+        return bool(answer) and any(answer <= stems and len(asked & stems) >= share * len(asked) for stems in held)
 
     def _evidence(self, candidate: Candidate) -> frozenset[str]:
         spans = [group[0] for group in candidate.evidence] or candidate.near
@@ -192,7 +196,7 @@ class Filters:
         return "words of the title" if asked and len(asked & title) / len(asked) > TITLE else ""
 
     def _answered_elsewhere(self, candidate: Candidate) -> str:
-        return "answered elsewhere" if self.elsewhere(candidate) else ""
+        return "answered elsewhere" if self.elsewhere(candidate) or self.perhaps_elsewhere(candidate) else ""
 
     def _lost(self, candidate: Candidate) -> str:
         """A question whose own passage a search by words does not find; what a history says belongs to it."""

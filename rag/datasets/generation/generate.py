@@ -12,7 +12,7 @@ from rag.core.records import Document
 from rag.datasets.candidates import Candidate, Row, row_of
 from rag.datasets.generation import corpus_rules, rules, table_rules
 from rag.datasets.generation.english import English
-from rag.datasets.generation.filters import Filters, Passages
+from rag.datasets.generation.filters import DEPTH, Filters, Passages
 from rag.datasets.generation.pages import Page
 from rag.datasets.generation.proposals import MODEL, Proposal, Refusal, wanted
 from rag.datasets.generation.wording import Wording
@@ -164,7 +164,7 @@ def _figures(kept: Sequence[Candidate], filters: Filters) -> dict[str, Any]:
         "documents": dict(Counter(document for candidate in kept for document in candidate.documents[:1])),
         "clusters": len({candidate.cluster for candidate in kept}),
         "word_overlap": sum(overlaps) / len(overlaps) if overlaps else None,
-        "answered_elsewhere": sum(bool(filters.elsewhere(candidate)) for candidate in kept) / size,
+        "answered_elsewhere": sum(filters.perhaps_elsewhere(candidate, DEPTH, 1 / 3) for candidate in kept) / size,
         "answerable_without_evidence": sum(filters.gives_away(candidate) for candidate in kept) / size,
     }
 

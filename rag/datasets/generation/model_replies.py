@@ -87,7 +87,7 @@ class ReplyReader:
             named = self._anchored(named, texts, [part for part, _ in units], answer, kind)
         if kind.reads == "editions" and self.holds(read[1].text, answer):
             raise InvalidReplyError("gives an answer that the superseded edition gives, too")
-        self._check_evidence(question, " ".join(texts[number] for number in named), kind)
+        self._check_evidence(question, answer, " ".join(texts[number] for number in named), kind)
         groups = tuple((span,) for span in _spans([units[number] for number in named], read))
         return Candidate(question, kind.name, method, "", groups, (answer,), expects, turns, cluster=cluster)
 
@@ -116,8 +116,10 @@ class ReplyReader:
         if len(title) >= TITLE and title <= self.stems.of(question):
             raise InvalidReplyError("repeats the title of the document")
 
-    def _check_evidence(self, question: str, evidence: str, kind: Kind) -> None:
-        own, held = self.stems.of(question), self.stems.of(evidence)
+    def _check_evidence(self, question: str, answer: str, evidence: str, kind: Kind) -> None:
+        own, held, answered = (self.stems.of(text) for text in (question, evidence, answer))
+        if answered and answered <= own and kind.name != "aggregation":
+            raise InvalidReplyError("gives its answer away")
         if own and len(own & held) > kind.overlap * len(own):
             words = ", ".join(sorted({term.lower() for term in self.stems.terms(question) if self.stems.of(term) & held}))
             raise InvalidReplyError("shares too many words with its evidence", f"use others for {words}")

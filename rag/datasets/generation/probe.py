@@ -1,13 +1,12 @@
 """How well a set tells trials apart: a few small searches without a key answer every question."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rag.components.analysers.words import WordAnalyser
 from rag.components.chunkers.recursive import RecursiveChunker
-from rag.components.embedders.minilm import MiniLmEmbedder
 from rag.components.indexes.bm25s import Bm25sIndex
 from rag.config.build import Components
 from rag.config.catalog import choice
@@ -15,9 +14,8 @@ from rag.core.records import Document, Span
 from rag.core.text.languages import STOP_WORDS, WITHOUT_STEMMER
 from rag.datasets.candidates import Candidate
 
-SIZES = (400, 1600)
-EMBEDDED = 800
-"""The characters of a chunk that is embedded."""
+WORDS, VECTORS = (400, 1600), 800
+"""The characters of chunks that are searched by words, and by vectors."""
 K, COVERED = 5, 0.5
 MOST_VECTORS = 1500
 """The most chunks that are embedded: a larger corpus is probed by words alone."""
@@ -26,20 +24,20 @@ MOST_VECTORS = 1500
 def discrimination(
     documents: Sequence[Document], questions: Mapping[str, Candidate], language: str, components: Components
 ) -> dict[str, Any]:
-    """The share of answerable questions that every, and that no trial of the probe solves, and the shares by trial.
+    """The shares of answerable questions that every, and that no trial of the probe solves, and the share by trial.
 
-    Trials: BM25 over words and over stems, chunks of 400 and of 1,600 characters, and for a small corpus MiniLM. A question is
-    solved if the first 5 chunks cover half of a span of each of its groups.
+    Trials: BM25 over words and over stems, chunks of 400 and of 1,600 characters, and for a small corpus MiniLM, chunks of 800.
+    A question is solved if the first 5 chunks cover half of a span of each of its groups.
     """
     asked = [candidate for candidate in questions.values() if candidate.evidence]
+    texts = {document.doc_id: document.text for document in documents}
     solved: dict[str, list[bool]] = {}
-    for size in SIZES:
-        chunker = RecursiveChunker(size)
-        spans = [span for document in documents for span in chunker.chunk(document)]
-        for name, search in _searches(spans, documents, language, components).items():
-            rows = search([_text(candidate) for candidate in asked])
-            found = zip(asked, rows, strict=True)
-            solved[f"{name} {size}"] = [_is_solved(candidate, [spans[at] for at in row]) for candidate, row in found]
+    for size in (*WORDS, VECTORS):
+        spans = [span for document in documents for span in RecursiveChunker(size).chunk(document)]
+        chunks = [texts[span.doc_id][span.start : span.end] for span in spans]
+        for name, ranked in _searches(chunks, size, [_text(each) for each in asked], language, components):
+            rows = ([spans[at] for at in row] for row in ranked)
+            solved[f"{name} {size}"] = [_is_solved(each, row) for each, row in zip(asked, rows, strict=True)]
     table = np.array(list(solved.values()), dtype=bool).reshape(len(solved), len(asked))
     size = max(len(asked), 1)
     every, none = (float(part.sum()) / size for part in (table.all(axis=0), ~table.any(axis=0)))
@@ -47,32 +45,20 @@ def discrimination(
 
 
 def _searches(
-    spans: Sequence[Span], documents: Sequence[Document], language: str, components: Components
-) -> dict[str, Callable[[Sequence[str]], list[list[int]]]]:
-    """The searches by their name: questions → positions of the best K chunks."""
-    texts = {document.doc_id: document.text for document in documents}
-    chunks = [texts[span.doc_id][span.start : span.end] for span in spans]
-    stemmed, stop = language if language not in WITHOUT_STEMMER else None, language if language in STOP_WORDS else None
-    analysers = {"words": WordAnalyser(2, None, None), "stems": WordAnalyser(2, stemmed, stop)}
-    found: dict[str, Callable[[Sequence[str]], list[list[int]]]] = {}
-    for name, analyser in analysers.items():
-        index = Bm25sIndex(analyser)
-        searcher = index.open(index.build(chunks, None))
-
-        def by_words(asked: Sequence[str], searcher: Any = searcher) -> list[list[int]]:
-            rankings = searcher.search(asked, None, K)
-            return [[at for at, _ in rankings.row(number)] for number in range(len(asked))]
-
-        found[name] = by_words
-    if len(chunks) <= MOST_VECTORS:
-        embedder: MiniLmEmbedder = components.handed(choice("embedder", "minilm"), "embedder")
-
-        def by_vectors(asked: Sequence[str]) -> list[list[int]]:
+    chunks: Sequence[str], size: int, asked: Sequence[str], language: str, components: Components
+) -> Iterator[tuple[str, list[list[int]]]]:
+    """The searches of chunks of one size by their names, with the positions of the best K chunks for each question."""
+    if size == VECTORS:
+        if len(chunks) <= MOST_VECTORS and asked:
+            embedder = components.handed(choice("embedder", "minilm"), "embedder")
             scores = embedder.embed_queries(asked) @ embedder.embed_documents(chunks).T
-            return np.argsort(-scores, axis=1, kind="stable")[:, :K].tolist()
-
-        found["minilm"] = by_vectors
-    return found
+            yield "minilm", np.argsort(-scores, axis=1, kind="stable")[:, :K].tolist()
+        return
+    stemmed, stop = language if language not in WITHOUT_STEMMER else None, language if language in STOP_WORDS else None
+    for name, analyser in (("words", WordAnalyser(2, None, None)), ("stems", WordAnalyser(2, stemmed, stop))):
+        index = Bm25sIndex(analyser)
+        rankings = index.open(index.build(chunks, None)).search(asked, None, K)
+        yield name, [[at for at, _ in rankings.row(number)] for number in range(len(asked))]
 
 
 def _text(candidate: Candidate) -> str:

@@ -105,7 +105,7 @@ def cell_text(key: str, column: str, wording: Wording) -> str:
     """The question about the value of a row in a column."""
     if not is_noun(column, wording):
         return wording.text("cell_any", row=key, column=column)
-    text = wording.text("cell_who" if PERSON.fullmatch(column) else "cell", row=key, column=column)
+    text = wording.text("cell_who" if PERSON.fullmatch(column) and wording.has("cell_who") else "cell", row=key, column=column)
     return re.sub(r"(?i)(what)(?: is|'s) the", r"\1 are the", text) if re.search(r"[^s]s\Z", column) else text
 
 

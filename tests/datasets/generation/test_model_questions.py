@@ -106,13 +106,14 @@ def test_an_invalid_reply_is_counted_and_no_question(name: str) -> None:
     ("question", "reason"),
     [
         ("At what hour is it that the boathouse at Tolley is open from noon, do people you know think?", "copies its evidence"),
-        ("From noon, is the Tolley boathouse crane open?", "shares too many words with its evidence"),
+        ("Who needs a lift of 900 kg at that shore?", "gives its answer away"),
+        ("Is the Tolley boathouse crane open?", "shares too many words with its evidence"),
         ("How late is it when visitors to the harbour of Tolley village arrive?", "repeats the title of the document"),
     ],
 )
 def test_copies_words_and_titles_are_refused(question: str, reason: str) -> None:
     text = DOCUMENTS["moorings.md"].text.replace("# Moorings", "# Harbour of Tolley village", 1)
-    reply = said(json.dumps({"question": question, "sentences": [1], "answer": "from noon"}))
+    reply = said(json.dumps({"question": question, "sentences": [1], "answer": "900 kg"}))
     with pytest.raises(ServiceError, match=reason):
         list(ModelQuestions({"a.md": Document("a.md", text)}, Scripted(reply), "english").propose({"factoid": 1}))
 
