@@ -17,9 +17,9 @@ from rag.evaluation.correctness.rules import decide
 
 OWN, CLOSED, OTHERS = "evidence", "closed_book", "others"
 FILTERS: Mapping[str, str] = {
-    OWN: "a model does not find the answer in the evidence",
-    CLOSED: "a model knows the answer without the documents",
-    OTHERS: "other passages give the answer, too",
+    OWN: "no answer from its evidence",
+    CLOSED: "answered from memory",
+    OTHERS: "answered from other passages",
 }
 """The filters, in the order in which they ask, and the reasons for which they drop a question."""
 AGREES = 0.5
