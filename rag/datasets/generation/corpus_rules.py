@@ -10,7 +10,7 @@ from rag.core.text.layout import Row
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation.filters import Passages, short_title
 from rag.datasets.generation.pages import Page, Statement, unnumbered
-from rag.datasets.generation.table_rules import NO_NOUN, Grid, cell_text
+from rag.datasets.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
 from rag.datasets.generation.wording import Wording
 
 EDITION = re.compile(
@@ -133,7 +133,9 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
         for number in new.columns if other else ():
             value, past = new.value(row, number), old.value(other, number) if other else ""
             if value and past and value != past:
-                text = wording.text("current", row=new.key(row), column=new.column(number))
+                column = new.column(number)
+                name = "current" if not wording.has("current_any") or is_noun(column, wording) else "current_any"
+                text = wording.text(name, row=new.key(row), column=column)
                 yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
                 break
 

@@ -17,7 +17,7 @@ from rag.evaluation.correctness.rules import decide
 
 OWN, CLOSED, OTHERS = "evidence", "closed_book", "others"
 FILTERS: Mapping[str, str] = {
-    OWN: "no answer from its evidence",
+    OWN: "not found in its evidence",
     CLOSED: "answered from memory",
     OTHERS: "answered from other passages",
 }

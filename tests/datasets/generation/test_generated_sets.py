@@ -86,8 +86,8 @@ def test_the_handbook() -> None:
     texts = {document.doc_id: document.text for document in documents}
     for each in made.questions.values():
         quoted = " ".join(texts[span.doc_id][span.start : span.end] for group in each.evidence for span in group)
-        words = [word.strip(".,;") for word in each.answers[0].split()[:3]] if each.answers else []
-        assert each.kind == "comparison" or all(word in quoted for word in words), each.text
+        words = [word.strip(".,;").casefold() for word in each.answers[0].split()[:3]] if each.answers else []
+        assert each.kind == "comparison" or all(word in quoted.casefold() for word in words), each.text
 
 
 def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
