@@ -20,7 +20,7 @@ def generate(
     ] = None,
     questions: Annotated[int, typer.Option(min=1, max=10_000, help="The most questions.")] = 100,
     kinds: Annotated[str, typer.Option(help="Kinds of questions, with commas between, for example table,factoid.")] = "",
-    model: Annotated[bool, typer.Option("--model", help="Ask the generator of the config for questions, too.")] = False,
+    model: Annotated[bool, typer.Option("--model", help="Ask the generator of the config for questions first.")] = False,
     model_filters: Annotated[
         str, typer.Option(help="Filters that ask the model: evidence,closed_book,others, or none. Default: all.")
     ] = "",
@@ -32,6 +32,9 @@ def generate(
     Rules make questions from tables, definitions, lists, numbers, dates and plain statements; filters drop those that another
     passage answers as well, that give their answer away, or that make no sense alone. The report counts what is kept and what
     is dropped, and shows how well the set tells trials apart. Read the questions before you rely on them: rag dataset review.
+
+    With --model the generator of the config is asked first, and rules make the rest; replies are stored, so that the same
+    command continues after a kill or a spent budget. docs/generation.md says what a reply must hold.
 
     --json: questions, path, proposed (by method), dropped (by reason), unread (candidates that were not needed), notes, kinds,
     methods, documents, clusters, word_overlap, answered_elsewhere, answerable_without_evidence, solved_by_all, solved_by_none,

@@ -97,7 +97,7 @@ class ReplyReader:
         if not all(number.among(known) for number in numbers(answer)):
             return False
         terms, own = self.stems.of(answer), self.stems.of(text)
-        return len(terms & own) >= HELD * len(terms) if terms else answer.lower() in text.lower()
+        return len(terms & own) >= HELD * len(terms) if terms else re.search(rf"(?i)\b{re.escape(answer)}\b", text) is not None
 
     def _check_texts(self, texts: Sequence[str], read: Sequence[Passage]) -> None:
         question, every = texts[0], "\n".join(texts)

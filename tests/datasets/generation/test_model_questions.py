@@ -89,6 +89,7 @@ INVALID = {
     "true": (changed(sentences=[True]), "names sentences that are not there"),
     "a wrong answer": (changed(answer="nineteen elephants"), "gives an answer that is not in its evidence"),
     "another number": (changed(answer="five unused days"), "gives an answer that is not in its evidence"),
+    "yes": (changed(answer="yes"), "gives an answer that is not in its evidence"),
     "no answer": (changed(answer=""), "is not the JSON object that was asked for"),
 }
 
