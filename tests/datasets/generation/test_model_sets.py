@@ -46,7 +46,7 @@ def test_a_set_is_written_and_replayed(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setenv("OPENAI_MODEL", "tiny-model")
         first = made(tmp_path, "first")
         asked = len(script.asked)
-        assert made(tmp_path, "second") == made(tmp_path, "third", "replay=only") == first
+        assert made(tmp_path, "second", "replay=only") == first
         assert len(script.asked) == asked > 0
     rows = [json.loads(line) for line in first.splitlines()]
     by_model = [row for row in rows if row["provenance"]["method"].startswith("model:")]
@@ -56,7 +56,7 @@ def test_a_set_is_written_and_replayed(tmp_path: Path, monkeypatch: pytest.Monke
         for place in (place for group in row["evidence"] for place in group["any"]):
             assert place["quote"] in TEXTS[place["doc"]]
     with pytest.raises(ReplayError):
-        made(tmp_path, "fourth", "replay=only", filters=None)
+        made(tmp_path, "third", "replay=only", filters=None)
 
 
 @pytest.mark.parametrize("why", ["rubbish", "budget"])
