@@ -34,7 +34,7 @@ MOST_SHARED = 6
 def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, wording: Wording) -> Iterator[Candidate]:
     """The candidates of a whole corpus."""
     yield from _links(grids, wording)
-    yield from _sections(pages, wording)
+    yield from _sections(pages, passages, wording)
     for page in pages if wording.has("topic") else ():
         yield from _topics(page, passages, wording)
     by_shape: dict[tuple[str, ...], list[Grid]] = defaultdict(list)
@@ -46,8 +46,8 @@ def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, 
         for first, second in combinations(group[:MOST_SHARED], 2) if len(shape) > 1 else ():
             if first.page is not second.page:
                 yield from _editions(first, second, wording)
-                yield from _missing_rows(first, second, passages, wording)
-                yield from _missing_rows(second, first, passages, wording)
+                yield from _missing_rows(first, second, wording)
+                yield from _missing_rows(second, first, wording)
     for name, group in by_key.items():
         for first, second in combinations(group[:MOST_SHARED], 2) if name else ():
             yield from _missing_columns(first, second, passages, wording)
@@ -97,15 +97,15 @@ def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
                     yield Candidate(text, "multi_hop", "rule:link", "", groups, (answer,), cluster=grid.cluster)
 
 
-def _sections(pages: Sequence[Page], wording: Wording) -> Iterator[Candidate]:
-    """Two documents with a section of the same name, which no third one has."""
+def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> Iterator[Candidate]:
+    """Two documents with a common word in their titles, and a section of the same name, which no third one has."""
     found: dict[str, list[tuple[Page, Span, str]]] = defaultdict(list)
     for page in pages:
         for section, end in page.stretches():
             heading = unnumbered(page.heading(section))
             text = page.document.text[section.body : end]
             start, stop = section.body + len(text) - len(text.lstrip()), section.body + len(text.rstrip())
-            if heading and 40 <= stop - start <= LONGEST and len(found[heading.casefold()]) < 3:
+            if heading and 40 <= stop - start <= LONGEST and "|" not in text and len(found[heading.casefold()]) < 3:
                 found[heading.casefold()].append((page, Span(page.document.doc_id, start, stop), heading))
     for name, places in found.items():
         if len(places) != 2 or places[0][0] is places[1][0] or name in wording.words("general") or not wording.has("differ"):
@@ -113,7 +113,8 @@ def _sections(pages: Sequence[Page], wording: Wording) -> Iterator[Candidate]:
         (first, one, heading), (second, other, _) = places
         names = [short_title(first.title), short_title(second.title)]
         names = [first.title, second.title] if names[0] == names[1] else names
-        if max(map(len, names)) > 60 or heading.endswith("?"):
+        are_alike = not passages.stems(first.title).isdisjoint(passages.stems(second.title))
+        if max(map(len, names)) > 60 or heading.endswith("?") or not are_alike:
             continue
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
         heading = heading.lower() if heading[1:].islower() or heading.isupper() else heading
@@ -158,7 +159,7 @@ def series(page: Page) -> list[str]:
     return re.findall(r"\w+", EDITION.sub(" ", page.title).casefold())
 
 
-def _missing_rows(having: Grid, lacking: Grid, passages: Passages, wording: Wording) -> Iterator[Candidate]:
+def _missing_rows(having: Grid, lacking: Grid, wording: Wording) -> Iterator[Candidate]:
     """A row that a table of the same form has, and this document nowhere names."""
     title, number = short_title(lacking.page.title), lacking.columns[0]
     title = lacking.page.title if title == short_title(having.page.title) else title

@@ -136,7 +136,7 @@ class Filters:
         found = (self.passages.spans[number] for number in self.passages.holding(asked | answer)) if asked and answer else ()
         return [span for span in found if not any(touches(span, own) for own in spans)]
 
-    def perhaps_elsewhere(self, candidate: Candidate, depth: int = 20, share: float = 0.4) -> bool:
+    def perhaps_elsewhere(self, candidate: Candidate, depth: int = DEPTH, share: float = 0.4) -> bool:
         """True if one of the first passages of a search has the answer and a share of the question's words: a looser check."""
         if not candidate.answers or not candidate.evidence or candidate.expects:
             return False

@@ -59,7 +59,7 @@ class Page:
         first = next((section.path for section in self.sections if section.path), "")
         name = EXTENSION.sub("", PurePosixPath(self.document.doc_id).name)
         named = re.sub(r"[-_\s]+", " ", name).strip()
-        return headings.title(self.document.text) or first or (named if " " in named else "")
+        return headings.title(self.document.text) or first or (named if sum(map(str.isalpha, named.split())) > 1 else "")
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:

