@@ -13,19 +13,26 @@ from rag.core.files import replace_text
 from rag.core.records import Document
 from rag.datasets.generation.generate import Generated, Proposer, generate
 from rag.datasets.generation.probe import discrimination
-from rag.datasets.generation.proposals import Proposal
+from rag.datasets.generation.proposals import PARAPHRASE, SHARES, Proposal
 from rag.evaluation.data.golden import load_documents
 
 QUESTIONS = "questions.jsonl"
 
 
 def generate_set(
-    what: Sequence[str], to: Path, total: int = 100, kinds: Sequence[str] = (), model: bool = False
+    what: Sequence[str],
+    to: Path,
+    total: int = 100,
+    kinds: Sequence[str] = (),
+    model: bool = False,
+    model_filters: Sequence[str] | None = None,
+    style_from: Path | None = None,
 ) -> tuple[Generated, dict[str, Any]]:
     """Write a golden set about a folder or a dataset's documents to `to`/questions.jsonl; return it with its report.
 
-    With `model` the generator of the config proposes questions, too. DataError for a file that exists, and for documents that
-    hold nothing to ask about.
+    With `model` the generator of the config proposes questions first, and rules the rest; `model_filters` are the filters that
+    ask it (all by default), and the questions of `style_from` show how people ask. DataError for a file that exists, and for
+    documents that hold nothing to ask about.
     """
     path = to / QUESTIONS
     if path.exists():
@@ -33,7 +40,8 @@ def generate_set(
     config = config_of_folder(what)
     components = components_of(config)
     documents = load_documents(components.role("loader", config["loader"]))
-    proposer = _model_proposer(config, components) if model else None
+    proposer = _model_proposer(config, components, model_filters, style_from) if model else None
+    kinds = kinds or ([*SHARES, PARAPHRASE] if model else [])
     made = generate(documents, config["language"], total, kinds, proposer)
     if not made.questions:
         raise DataError(str(what[0] if what else to), "; ".join(made.notes), "write questions by hand, or use a model: --model")
@@ -60,12 +68,20 @@ def report(made: Generated, path: Path) -> dict[str, Any]:
     }
 
 
-def _model_proposer(config: Mapping[str, Any], components: Any) -> Proposer:
+def _model_proposer(
+    config: Mapping[str, Any], components: Any, filters: Sequence[str] | None, style_from: Path | None
+) -> Proposer:
     from rag.datasets.generation import model_questions
+    from rag.datasets.generation.filters import Passages
+    from rag.datasets.generation.model_filters import ModelFilters
+    from rag.datasets.generation.pages import Page
 
-    generator = components.handed(config["generator"], "generator")
+    generator, language = components.handed(config["generator"], "generator"), config["language"]
+    style = model_questions.style_of(style_from) if style_from else ()
 
     def proposals(documents: Mapping[str, Document], wanted: Mapping[str, int]) -> Iterable[Proposal]:
-        return model_questions.propose(documents, wanted, generator)
+        passages = Passages([Page(document, language) for document in documents.values()], language)
+        drops = ModelFilters(documents, generator, passages.found, language, filters).reasons
+        return model_questions.ModelQuestions(documents, generator, language, style, drops).propose(wanted)
 
     return proposals

@@ -125,8 +125,8 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
 
 def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate]:
     """A value that an older edition of the same table states otherwise: the newer one is right."""
-    old, new = (first, second) if _is_older(first.page, second.page) else (second, first)
-    if not _is_older(old.page, new.page) or not wording.has("current"):
+    old, new = (first, second) if is_older(first.page, second.page) else (second, first)
+    if not is_older(old.page, new.page) or not wording.has("current"):
         return
     before = {old.key(row).casefold(): row for row in old.rows}
     for row in new.rows:
@@ -141,11 +141,11 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
                 break
 
 
-def _is_older(page: Page, other: Page) -> bool:
+def is_older(page: Page, other: Page) -> bool:
     """True if two documents are editions of one, and the first is the older one by its status, date or title."""
-    if _series(page) != _series(other):
-        series = page.document.metadata.get("series")
-        if series is None or series != other.document.metadata.get("series"):
+    if series(page) != series(other):
+        name = page.document.metadata.get("series")
+        if name is None or name != other.document.metadata.get("series"):
             return False
     marked = [bool(OLD.search(f"{each.title} {each.document.metadata.get('status', '')}")) for each in (page, other)]
     if marked[0] != marked[1]:
@@ -154,7 +154,8 @@ def _is_older(page: Page, other: Page) -> bool:
     return bool(dates[0] and dates[1] and dates[0] < dates[1])
 
 
-def _series(page: Page) -> list[str]:
+def series(page: Page) -> list[str]:
+    """The words of a title that the editions of a document share."""
     return re.findall(r"\w+", EDITION.sub(" ", page.title).casefold())
 
 

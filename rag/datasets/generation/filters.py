@@ -16,6 +16,7 @@ from rag.core.text.languages import STOP_WORDS, WITHOUT_STEMMER
 from rag.core.text.stems import Stems
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation.pages import Page
+from rag.datasets.generation.proposals import MODEL
 from rag.datasets.generation.wording import Wording
 from rag.documents.quote_anchors import WORD
 from rag.documents.rendered import occurrences
@@ -98,14 +99,17 @@ class Filters:
         """A candidate that passes, with the name of its document where it needs one, or the reason for which it is dropped."""
         if reason := self._worded(candidate):
             return reason
-        named = self._named(candidate) if candidate.kind not in COMPLETE else None
+        by_model = candidate.method.startswith(MODEL)  # Its words may all differ from those of the documents.
+        complete = by_model or candidate.kind in COMPLETE
+        named = None if complete else self._named(candidate)
         if named is not None and (self._needs_name(candidate) or self.overlap(candidate) > MOST_SHARED):
             candidate = named
-        elif candidate.kind not in COMPLETE and self._needs_name(candidate):
+        elif not complete and self._needs_name(candidate):
             return "no context"
         if self.gives_away(candidate) and not candidate.expects:
             return "gives its answer away"
-        reasons = (self._overlaps, self._answered_elsewhere, self._lost, self._twin)
+        found = () if by_model else (self._lost,)
+        reasons = (self._overlaps, self._answered_elsewhere, *found, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
     def question_stems(self, candidate: Candidate) -> frozenset[str]:

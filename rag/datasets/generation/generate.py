@@ -14,7 +14,7 @@ from rag.datasets.generation import corpus_rules, rules, table_rules
 from rag.datasets.generation.english import English
 from rag.datasets.generation.filters import DEPTH, Filters, Passages
 from rag.datasets.generation.pages import Page
-from rag.datasets.generation.proposals import Proposal, Refusal, wanted
+from rag.datasets.generation.proposals import MODEL, Proposal, Refusal, wanted
 from rag.datasets.generation.wording import Wording
 
 PER_DOCUMENT = 40
@@ -112,8 +112,12 @@ def _chosen(
     filters: Filters,
     dropped: Counter[str],
 ) -> tuple[list[Candidate], int]:
-    """Fill the share of each kind, then go on with all kinds in turn; topics only as long as there are fewer than ENOUGH."""
-    queues = {kind: _balanced(found.get(kind, ())) for kind in shares}
+    """Fill the share of each kind, a model's questions first, then go on with all kinds in turn.
+
+    Topics are asked only as long as there are fewer than ENOUGH.
+    """
+    balanced = {kind: _balanced(found.get(kind, ())) for kind in shares}
+    queues = {kind: sorted(queue, key=lambda one: not one.method.startswith(MODEL)) for kind, queue in balanced.items()}
     waiting = {kind: iter(queue) for kind, queue in queues.items()}
     kept: dict[str, list[Candidate]] = {kind: [] for kind in shares}
     read = 0

@@ -97,7 +97,7 @@ class Page:
         """The sentences of paragraphs and quotations, in reading order."""
         title = str(self.document.metadata.get("title") or "")
         begin = len(title) if title and self.document.text.startswith(title) else 0
-        pieces = (piece for part in self._parts("text", "quote") for piece in self._sentences(part))
+        pieces = (piece for part in self._parts("text", "quote") for piece in self.sentences_of(part))
         found = (trimmed(self.document.text, max(start, begin), end) for start, end in pieces if end > begin)
         return tuple(Statement(self.span(piece), self.shown(piece), self.section(piece[0])) for piece in found)
 
@@ -121,7 +121,7 @@ class Page:
             yield from (self.span((row.start, row.end)) for row in table.rows)
         for part in self._parts("text", "quote", "list", "code", "footnote"):
             start = part.start
-            for _, end in (*self._sentences(part), (part.end, part.end)):
+            for _, end in (*self.sentences_of(part), (part.end, part.end)):
                 if end - start > LONGEST or end == part.end:
                     yield from (self.span((at, min(at + LONGEST, end))) for at in range(start, end, LONGEST))
                     start = end
@@ -129,7 +129,7 @@ class Page:
     def _parts(self, *kinds: str) -> Iterator[Part]:
         return (part for part in parts(self.document.text) if part.kind in kinds)
 
-    def _sentences(self, part: Part) -> Iterator[Piece]:
+    def sentences_of(self, part: Part) -> Iterator[Piece]:
         """The sentences of a block; in a text without capitals a full stop between spaces ends one."""
         text = self.document.text
         for start, end in sentences(text, (part.start, part.end), self.language):

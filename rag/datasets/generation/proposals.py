@@ -22,6 +22,12 @@ SHARES: Mapping[str, int] = {
 """Kind → its share of a set, in parts of the sum of all; what the documents do not give is left to the other kinds."""
 
 
+PARAPHRASE = "paraphrase"
+"""The kind that only a model proposes."""
+MODEL = "model:"
+"""The beginning of the methods of a model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A proposal that was no question: `method` proposed it, `reason` says why it is left out."""
@@ -36,7 +42,7 @@ Proposal = Candidate | Refusal
 def wanted(total: int, kinds: Sequence[str] = ()) -> dict[str, int]:
     """The number of questions of each kind, at least one, for a set of `total`; ConfigError for a kind that is not known."""
     for kind in kinds:
-        if kind not in SHARES and kind != "paraphrase":
-            raise ConfigError("--kinds", f"there is no kind {kind!r}", closest(kind, [*SHARES, "paraphrase"]))
+        if kind not in SHARES and kind != PARAPHRASE:
+            raise ConfigError("--kinds", f"there is no kind {kind!r}", closest(kind, [*SHARES, PARAPHRASE]))
     shares = {kind: SHARES.get(kind, SHARES["factoid"]) for kind in kinds or SHARES}
     return {kind: max(1, round(total * share / sum(shares.values()))) for kind, share in shares.items()}
