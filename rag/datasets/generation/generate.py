@@ -23,7 +23,7 @@ LOST = "not found by words or vectors"
 PER_DOCUMENT = 40
 """The most candidates of a kind that one document keeps, so that memory is bounded by the number of documents."""
 
-POOL = 4
+POOL = 6
 """Questions that pass the filters for each one that is wanted, so that there is a choice."""
 
 Proposer = Callable[[Mapping[str, Document], Mapping[str, int]], Iterable[Proposal]]
