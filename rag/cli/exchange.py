@@ -17,7 +17,7 @@ def import_questions(
     source: Annotated[Path, typer.Argument(metavar="FILE|FOLDER", help="What another tool wrote.")],
     to: Annotated[Path, typer.Option(help="The new folder of the set.")],
     documents: Annotated[str, typer.Option(metavar="FOLDER", help="The documents that contexts are searched in.")] = "",
-    format: Annotated[str, typer.Option(help="The format, if its content does not show it: csv, jsonl, …")] = "",
+    format: Annotated[str, typer.Option(help="How to read the file, if its content does not show it: csv, jsonl, …")] = "",
     question: Column = "",
     answer: Column = "",
     context: Column = "",
@@ -28,12 +28,13 @@ def import_questions(
 ) -> None:
     """Make a golden set of questions in CSV, XLSX, Parquet, JSON, or in the format of another tool.
 
-    The formats: ragas, BEIR, MTEB, AutoRAG, Hugging Face datasets on disk, LangSmith, Langfuse, promptfoo and conversations. The
-    content shows which. Contexts become evidence where they are found in the documents: letter by letter, as rendered, or with 90
-    % of their letters and digits and all of their numbers. Without --documents they become documents. Nothing is run or fetched.
+    Others: ragas, BEIR, MTEB, AutoRAG, Hugging Face datasets on disk, LangSmith, Langfuse, promptfoo, conversations. Contexts
+    become evidence where they are found in the documents: letter by letter, as rendered, or with 90 % of their letters and
+    digits and all of their numbers. Without --documents they become documents. Nothing is run or fetched.
     """
     from rag.api.ingestion import config_of_folder
     from rag.datasets.exchange.imports import import_set
+    from rag.documents.quote_anchors import Documents
     from rag.evaluation.data.golden import load_documents
     from rag.execution.graph.plan import components_for
     from rag.execution.store import maintenance
@@ -45,7 +46,7 @@ def import_questions(
     if documents:
         config = config_of_folder([documents])
         loader = components_for(maintenance.at(config["store"])).role("loader", config["loader"])
-        corpus = {each.doc_id: each for each in load_documents(loader)}
+        corpus = Documents(load_documents(loader), {}, loader.dropped, redactor=loader.redactor)
     given = {name: column for name, column in named.items() if column}
     report = import_set(source, to, corpus, given, datetime.now(UTC).date().isoformat(), format)
     print_json(report.to_json()) if as_json else imported(report, documents)
@@ -54,14 +55,14 @@ def import_questions(
 @datasets.command("export")
 def export_questions(
     name: str,
-    format: Annotated[str, typer.Option(help="csv, xlsx, jsonl, parquet, huggingface, ragas, beir, autorag, langsmith, …")],
+    format: Annotated[str, typer.Option(help="csv, jsonl, parquet, huggingface, ragas, beir, autorag, langsmith, …")],
     to: Annotated[Path, typer.Option(help="The new folder.")],
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Write a golden set in the format of another tool, and say what that format does not hold.
 
-    Formats: csv, xlsx, jsonl, parquet, huggingface, ragas, beir, autorag, langsmith, langfuse, promptfoo.
+    Formats: csv, jsonl, parquet, huggingface, ragas, beir, autorag, langsmith, langfuse, promptfoo.
     """
     from rag.datasets.exchange.exports import export_set, rows_of
     from rag.evaluation.data import golden as golden_sets

@@ -2,60 +2,54 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import ConfigError, DataError, closest
-from rag.core.records import Document, Example, spans_of
+from rag.core.records import Document, Place, document_of, spans_of
 from rag.core.roles import Questions
 from rag.datasets.candidates import Row, place_row
 from rag.datasets.exchange.tables import write
 from rag.documents.json_rows import read_rows
 from rag.evaluation.data.golden import Golden
 
-FLAT = ("id", "question", "answers", "contexts", "documents", "kind", "tags", "split", "cluster", "dialogue", "turn", "history")
-FLAT += ("rewrite", "unanswerable", "expects", "evidence")
-REST = ("id", "kind", "tags", "split", "cluster", "dialogue", "turn", "rewrite", "unanswerable", "evidence")
-FILES = {"csv": "questions.csv", "xlsx": "questions.xlsx", "jsonl": "questions.jsonl", "parquet": "questions.parquet"}
-FILES |= {"ragas": "testset.jsonl", "langsmith": "examples.jsonl", "langfuse": "items.jsonl", "promptfoo": "tests.yaml"}
-FILES |= {"huggingface": "data-00000-of-00001.arrow", "beir": "queries.jsonl", "autorag": "qa.parquet"}
-"""Formats, and the file of the questions in each."""
-HELD = {"ragas": ("history", "kind", "quote"), "beir": ("history", "dialogue", "turn", "rewrite", "grade"), "autorag": ("any",)}
-"""What formats that do not hold every field hold besides the question; AutoRAG and ragas have answers, too."""
+DETAILS = ("id", "kind", "tags", "split", "cluster", "dialogue", "turn", "rewrite", "unanswerable", "expects", "evidence")
+FLAT = ("question", "answers", "contexts", "documents", "history", *DETAILS)
+WHOLE = {"csv": "questions.csv", "jsonl": "questions.jsonl", "parquet": "questions.parquet", "langsmith": "examples.jsonl"}
+WHOLE |= {"langfuse": "items.jsonl", "promptfoo": "tests.yaml", "huggingface": "data-00000-of-00001.arrow"}
+"""Formats that hold every field, and the file that is written."""
+PARTIAL = {
+    "ragas": {"answers", "history", "kind", "quotes"},
+    "beir": {"id", "history", "dialogue", "turn", "rewrite", "grades"},
+    "autorag": {"id", "answers", "alternatives"},
+}
+"""Other formats, and what each holds besides the question and the documents of its evidence."""
+Tables = Mapping[str, tuple[Sequence[Row], Sequence[str]]]
 
 
 def rows_of(golden: Golden, questions: Questions) -> Iterator[Row]:
     """The questions of a set as lines of the native format, without provenance."""
     if isinstance(questions, NativeQuestions):
-        for row in read_rows(questions.path / questions.questions):
-            yield {name: value for name, value in row.fields.items() if name != "provenance"}
+        for line in read_rows(questions.path / questions.questions):
+            yield {name: value for name, value in line.fields.items() if name != "provenance"}
         return
     documents = {document.doc_id: document for document in golden.documents}
-    yield from (_row(example, documents, not golden.dealt) for example in golden.examples)
+    for example in golden.examples:
+        query, split = example.query, "" if golden.dealt else example.split
+        row: Row = {"id": query.query_id, "text": query.text, "kind": example.kind, "tags": [*example.tags], "split": split}
+        row |= {"cluster": example.cluster, "dialogue": example.dialogue, "turn": example.turn, "rewrite": query.rewrite}
+        row |= {"history": [{"role": turn.role, "text": turn.text} for turn in query.history], "answers": [*example.answers]}
+        groups = [(group.grade, [_place(place, documents) for place in group.alternatives]) for group in example.evidence]
+        row |= {"evidence": [{"grade": grade, "any": places} for grade, places in groups], "unanswerable": example.unanswerable}
+        yield {name: value for name, value in row.items() if value}
 
 
-def _row(example: Example, documents: Mapping[str, Document], with_split: bool) -> Row:
-    row: Row = {"id": example.query.query_id, "text": example.query.text, "kind": example.kind, "tags": list(example.tags)}
-    row |= {"split": example.split} if with_split else {}
-    row |= {"cluster": example.cluster, "dialogue": example.dialogue, "turn": example.turn, "rewrite": example.query.rewrite}
-    row["history"] = [{"role": turn.role, "text": turn.text} for turn in example.query.history]
-    row |= {"answers": list(example.answers), "unanswerable": example.unanswerable or example.to_decline}
-    row["evidence"] = [
-        {"grade": group.grade, "any": [_place(place, documents) for place in group.alternatives]} for group in example.evidence
-    ]
-    return row
-
-
-def _place(place: Any, documents: Mapping[str, Document]) -> Row:
+def _place(place: Place, documents: Mapping[str, Document]) -> Row:
     spans = spans_of(place)
-    return (
-        place_row(documents[spans[0].doc_id], spans[0])
-        if len(spans) == 1
-        else {"doc": place if isinstance(place, str) else place.doc_id}
-    )
+    return place_row(documents[spans[0].doc_id], spans[0]) if len(spans) == 1 else {"doc": document_of(place)}
 
 
 def export_set(rows: Sequence[Row], documents: Sequence[Document], format: str, to: Path) -> Counter[str]:
@@ -63,121 +57,112 @@ def export_set(rows: Sequence[Row], documents: Sequence[Document], format: str, 
 
     ConfigError for an unknown format, DataError for a folder that exists.
     """
-    if format not in FILES:
-        raise ConfigError("--format", f"there is no {format!r}", closest(format, FILES))
+    if format not in WHOLE.keys() | PARTIAL.keys():
+        raise ConfigError("--format", f"there is no {format!r}", closest(format, WHOLE.keys() | PARTIAL.keys()))
     if to.exists():
         raise DataError(str(to), "exists already", "name a new folder with --to")
     texts = {document.doc_id: document.text for document in documents}
     flat = [_flat(row, texts) for row in rows]
-    makers: dict[str, Callable[[], None]] = {"ragas": lambda: _ragas(flat, to), "beir": lambda: _beir(flat, texts, to)}
-    makers |= {"autorag": lambda: _autorag(flat, texts, to), "huggingface": lambda: _huggingface(flat, to)}
-    shapes = {"langsmith": _langsmith, "langfuse": _langfuse, "promptfoo": _promptfoo}
-    shape = shapes.get(format, dict)
-    makers.get(format, lambda: write(to / FILES[format], [shape(row) for row in flat], FLAT))()
-    return Counter(lost for row in rows for lost in _lost(row, format))
+    for name, (written, columns) in _tables(format, flat, texts).items():
+        write(to / name, written, columns)
+    if format == "huggingface":  # what `datasets.load_from_disk` wants, 5.2
+        state = dict.fromkeys(("_format_columns", "_format_type", "_split")) | {
+            "_format_kwargs": {},
+            "_output_all_columns": False,
+        }
+        state |= {"_fingerprint": "assay", "_data_files": [{"filename": WHOLE[format]}]}
+        (to / "state.json").write_text(json.dumps(state), "utf-8")
+        (to / "dataset_info.json").write_text("{}", "utf-8")
+    return Counter(name for row in rows if format in PARTIAL for name in _properties(row) - PARTIAL[format])
 
 
 def _flat(row: Row, texts: Mapping[str, str]) -> Row:
     """A question with the texts of its evidence and their documents as columns; a whole document has its text."""
     places = [place for group in row.get("evidence", ()) for place in group["any"]]
     made = {name: row[name] for name in FLAT if row.get(name)} | {"question": row["text"], "answers": row.get("answers", [])}
-    unanswerable = bool(row.get("unanswerable")) or not (places or row.get("answers"))
+    made |= {} if places or row.get("answers") else {"unanswerable": True}
     contexts = [place.get("quote") or texts.get(place["doc"], "") for place in places]
-    return made | {"contexts": contexts, "documents": [place["doc"] for place in places], "unanswerable": unanswerable}
+    return made | {"contexts": contexts, "documents": [place["doc"] for place in places]}
 
 
-def _lost(row: Row, format: str) -> Iterator[str]:
-    """What a format does not hold of a question."""
-    if format not in HELD:
-        return
-    held = {*HELD[format], "id", "text", "evidence", *(("answers",) if format != "beir" else ())} - (
-        {"id"} if format == "ragas" else set()
-    )
-    yield from (name for name, value in row.items() if value and name not in held)
-    groups = row.get("evidence", ())
-    if any("quote" in place for group in groups for place in group["any"]) and "quote" not in held:
-        yield "places of evidence (its whole documents are kept)"
-    if any(len(group["any"]) > 1 for group in groups) and "any" not in held:
-        yield "alternatives (all become needed)"
-    if any(group.get("grade", 1) != 1 for group in groups) and "grade" not in held:
-        yield "grades"
+def _properties(row: Row) -> set[str]:
+    """What a format must hold to hold a question, besides its text and the documents of its evidence."""
+    groups = row.get("evidence") or ()
+    found = {name for name in (*DETAILS, "answers", "history") if row.get(name) and name != "evidence"}
+    found |= {"quotes"} if any("quote" in place for group in groups for place in group["any"]) else set()
+    found |= {"alternatives"} if any(len(group["any"]) > 1 for group in groups) else set()
+    return found | ({"grades"} if any(group.get("grade", 1) != 1 for group in groups) else set())
 
 
-def _ragas(rows: Sequence[Row], to: Path) -> None:
-    """Questions with earlier turns go to a file of their own: ragas refuses a set with both."""
-    speakers = {"user": "human", "assistant": "ai"}
-    single, several = list[Row](), list[Row]()
+def _tables(format: str, rows: Sequence[Row], texts: Mapping[str, str]) -> Tables:
+    """The files of a format, with their rows and columns."""
+    if format == "ragas":
+        return _ragas(rows)
+    if format == "beir":
+        return _beir(rows, texts)
+    if format == "autorag":
+        return _autorag(rows, texts)
+    shapes = {"langsmith": _langsmith, "langfuse": _langfuse, "promptfoo": _promptfoo}
+    return {WHOLE[format]: ([shapes.get(format, dict)(row) for row in rows], FLAT)}
+
+
+def _ragas(rows: Sequence[Row]) -> Tables:
+    """Questions with earlier turns are in a file of their own: ragas refuses a set with both."""
+    files: dict[str, list[Row]] = {}
     for row in rows:
-        made = {"reference": next(iter(row["answers"]), None), "synthesizer_name": row.get("kind") or "assay"}
-        if history := row.get("history"):
-            turns = [*history, {"role": "user", "text": row["question"]}]
-            several.append({"user_input": [{"content": turn["text"], "type": speakers[turn["role"]]} for turn in turns]} | made)
-        else:
-            ids = {"reference_contexts": row["contexts"], "reference_context_ids": row["documents"]}
-            single.append({"user_input": row["question"]} | ids | made)
-    for name, part in (("testset.jsonl", single), ("testset-multi-turn.jsonl", several)):
-        if part:
-            write(to / name, part, ())
+        made = {"reference": next(iter(row["answers"]), None), "synthesizer_name": row.get("kind", "assay")}
+        turns = [*row.get("history", ()), {"role": "user", "text": row["question"]}]
+        messages = [{"content": turn["text"], "type": "human" if turn["role"] == "user" else "ai"} for turn in turns]
+        found = {"reference_contexts": row["contexts"], "reference_context_ids": row["documents"]}
+        single = {"user_input": row["question"]} | found
+        name = "multi-turn.jsonl" if messages[1:] else "single-turn.jsonl"
+        files.setdefault(name, []).append(({"user_input": messages} if messages[1:] else single) | made)
+    return {name: (part, ()) for name, part in files.items()}
 
 
-def _beir(rows: Sequence[Row], texts: Mapping[str, str], to: Path) -> None:
-    write(to / "corpus.jsonl", ({"_id": name, "title": "", "text": text} for name, text in texts.items()), ())
-    write(to / "queries.jsonl", ({"_id": row["id"], "text": row["question"]} for row in rows), ())
-    judged = {
-        (row["id"], place["doc"]): group.get("grade", 1)
-        for row in rows
-        for group in row.get("evidence", ())
-        for place in group["any"]
-    }
+def _beir(rows: Sequence[Row], texts: Mapping[str, str]) -> Tables:
+    groups = [(row["id"], group) for row in rows for group in row.get("evidence", ())]
+    judged = {(query, place["doc"]): group.get("grade", 1) for query, group in groups for place in group["any"]}
     names = ("query-id", "corpus-id", "score")
-    write(to / "qrels" / "test.tsv", (dict(zip(names, (*pair, grade), strict=True)) for pair, grade in judged.items()), names)
     earlier = [
         {"_id": row["id"], "conversation_id": row.get("dialogue", row["id"]), "rewrite": row.get("rewrite", "")}
         | {"history": [{"speaker": turn["role"], "text": turn["text"]} for turn in row["history"]]}
         for row in rows
         if row.get("history")
     ]
-    if earlier:
-        write(to / "conversations.jsonl", earlier, ())
+    return {
+        "corpus.jsonl": ([{"_id": name, "title": "", "text": text} for name, text in texts.items()], ()),
+        "queries.jsonl": ([{"_id": row["id"], "text": row["question"]} for row in rows], ()),
+        "qrels/test.tsv": ([dict(zip(names, (*pair, grade), strict=True)) for pair, grade in judged.items()], names),
+    } | ({"conversations.jsonl": (earlier, ())} if earlier else {})
 
 
-def _autorag(rows: Sequence[Row], texts: Mapping[str, str], to: Path) -> None:
+def _autorag(rows: Sequence[Row], texts: Mapping[str, str]) -> Tables:
     stamp = {"last_modified_datetime": datetime.now(UTC).replace(tzinfo=None)}
     corpus = [{"doc_id": name, "contents": text, "metadata": stamp} for name, text in texts.items()]
-    asked = [
-        {"qid": row["id"], "query": row["question"], "generation_gt": row["answers"]}
-        | {"retrieval_gt": [list(dict.fromkeys(place["doc"] for place in group["any"])) for group in row.get("evidence", ())]}
-        for row in rows
-    ]
-    write(to / "corpus.parquet", corpus, ("doc_id", "contents", "metadata"))
-    write(to / "qa.parquet", asked, ("qid", "query", "retrieval_gt", "generation_gt"))
+    gold = [[[*dict.fromkeys(place["doc"] for place in group["any"])] for group in row.get("evidence", ())] for row in rows]
+    columns = ("qid", "query", "retrieval_gt", "generation_gt")
+    cells = ((row["id"], row["question"], groups, row["answers"]) for row, groups in zip(rows, gold, strict=True))
+    asked = [dict(zip(columns, each, strict=True)) for each in cells]
+    return {"corpus.parquet": (corpus, ("doc_id", "contents", "metadata")), "qa.parquet": (asked, columns)}
 
 
-def _huggingface(rows: Sequence[Row], to: Path) -> None:
-    write(to / FILES["huggingface"], rows, FLAT)
-    state = {"_data_files": [{"filename": FILES["huggingface"]}], "_fingerprint": "assay", "_format_columns": None}
-    state |= {"_format_kwargs": {}, "_format_type": None, "_output_all_columns": False, "_split": None}
-    (to / "state.json").write_text(json.dumps(state), "utf-8")
-    (to / "dataset_info.json").write_text("{}", "utf-8")
+def _asked(row: Row, *names: str) -> dict[str, Any]:
+    return {name: row[name] for name in ("question", "history", *names) if row.get(name)}
 
 
-def _rest(row: Row) -> Row:
-    return {name: row[name] for name in (*REST, "expects") if row.get(name)}
+def _details(row: Row) -> dict[str, Any]:
+    return {name: row[name] for name in DETAILS if row.get(name)}
 
 
 def _langsmith(row: Row) -> Row:
-    inputs = {name: row[name] for name in ("question", "history") if row.get(name)}
-    return {"inputs": inputs, "outputs": {"answers": row["answers"]}, "metadata": _rest(row)}
+    return {"inputs": _asked(row), "outputs": {"answers": row["answers"]}, "metadata": _details(row)}
 
 
 def _langfuse(row: Row) -> Row:
-    asked = {name: row[name] for name in ("question", "history") if row.get(name)}
-    return {"id": row["id"], "input": asked, "expectedOutput": row["answers"], "metadata": _rest(row)}
+    return {"id": row["id"], "input": _asked(row), "expectedOutput": row["answers"], "metadata": _details(row)}
 
 
 def _promptfoo(row: Row) -> Row:
-    asked = {name: row[name] for name in ("question", "contexts", "history") if row.get(name)}
     asserts = [{"type": "icontains-any", "value": row["answers"]}] if row["answers"] else []
-    values = row.get("expects", {}).get("values")
-    asserts += [{"type": "icontains-all", "value": values}] if values else []
-    return {"description": row["id"], "vars": asked, "assert": asserts, "metadata": _rest(row)}
+    return {"description": row["id"], "vars": _asked(row, "contexts"), "assert": asserts, "metadata": _details(row)}

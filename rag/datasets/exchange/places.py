@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.records import Document, Span
-from rag.documents.json_rows import shortened
 from rag.documents.reduced_text import plain
 from rag.documents.rendered import occurrences, rendered
 
@@ -29,11 +28,12 @@ How = Literal["exact", "rendered", "fuzzy"]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The places of a passage in a corpus; without any, `nearest` is the text that is most like it."""
+    """The places of a passage in a corpus; without any, `nearest` is the text of `doc_id` that is most like it."""
 
     spans: tuple[Span, ...] = ()
     how: How = "exact"
     nearest: str = ""
+    doc_id: str = ""
 
 
 class Places:
@@ -41,6 +41,7 @@ class Places:
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
         self._documents, self._names = documents, list(documents)
+        self._numbers = {name: number for number, name in enumerate(documents)}
         self._words: dict[str, int] = {}
         numbers, bounds, self._firsts = list[NDArray[np.int64]](), list[NDArray[np.int64]](), [0]
         for document in documents.values():
@@ -68,7 +69,7 @@ class Places:
         best = max((share for share, _ in scored), default=0.0)
         if best >= ALIKE:
             return Found(tuple(dict.fromkeys(span for share, span in scored if share == best)), "fuzzy")
-        return Found(nearest=self._text(windows[0]) if windows else "")
+        return Found(nearest=self._text(windows[0]), doc_id=windows[0].doc_id) if windows else Found()
 
     def _windows(self, quote: str, doc_id: str) -> Iterator[Span]:
         """Stretches of documents that share most rows of words with a quote; the whole document for a quote without any."""
@@ -84,7 +85,7 @@ class Places:
         rare = np.flatnonzero((counts > 0) & (counts <= most))
         begins = np.concatenate([self._order[lows[row] : highs[row]] - row for row in rare] or [np.empty(0, np.int64)])
         if doc_id:
-            place = self._names.index(doc_id)
+            place = self._numbers[doc_id]
             begins = begins[(begins + len(words) > self._firsts[place]) & (begins < self._firsts[place + 1])]
         width = max(8, len(words) // 8)
         buckets, votes = np.unique(begins // width, return_counts=True)
@@ -166,8 +167,3 @@ def _share(wanted: Sequence[str], words: Sequence[str]) -> float:
         elif tag == "replace":
             common += sum(block.size for block in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks())
     return common / max(sum(map(len, wanted)), sum(map(len, words)), 1)
-
-
-def excerpt(found: Found) -> str:
-    """The nearest text of a passage that has no place, short enough for a line."""
-    return shortened(found.nearest, 160) if found.nearest else "no row of its words is in the documents"

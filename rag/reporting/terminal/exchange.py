@@ -14,7 +14,7 @@ SHOWN = 5
 def imported(report: Report, documents: str) -> None:
     """Print what became of the rows of a file."""
     print_line(f"{report.source}: {report.format}, {amount(report.rows, 'row')} → {amount(report.questions, 'question')}.")
-    counted = ", ".join(f"{count} {how}" for how, count in sorted(report.anchored.items()))
+    counted = ", ".join(f"{count} {how}" for how, count in sorted((+report.anchored).items()))
     print_line(f"Evidence: {counted or 'none'}; {amount(len(report.not_found), 'passage')} not found.")
     if report.documents:
         print_line(f"{amount(report.documents, 'document')} written: the file's own texts, so nothing else competes with them.")
