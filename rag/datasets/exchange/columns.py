@@ -34,7 +34,7 @@ NESTED = ("metadata", "inputs", "input", "outputs", "expectedOutput", "expected_
 """Columns whose objects hold columns; a later one overrules an earlier one."""
 TURNS = ("messages", "turns", "turn", "conversation", "utterances")
 SHAPES = {"promptfoo": ("vars", "__expected", "__expected1"), "langsmith": ("inputs",), "langfuse": ("expectedOutput",)}
-SHAPES |= {"ragas": ("user_input",), "conversations": TURNS}
+SHAPES |= {"ragas": ("user_input",)}
 """Columns by which the formats of tools are known."""
 ROLES = dict.fromkeys(("user", "human"), "user") | dict.fromkeys(
     ("assistant", "ai", "agent", "bot", "gpt", "model"), "assistant"
@@ -62,11 +62,12 @@ MANY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text as evidence, the name of a document, or both; `grade` as in the native format."""
+    """A text as evidence, the name of a document, or both; `grade` and `start` as in the native format, `start` -1 for none."""
 
     text: str
     doc_id: str = ""
     grade: int = 1
+    start: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,13 @@ class Imported:
     fields: Row
     groups: tuple[tuple[Passage, ...], ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def shape_of(fields: Mapping[str, Any]) -> str:
+    """The tool whose format a row has; empty for none."""
+    if any(isinstance(fields.get(name), list) for name in TURNS):
+        return "conversations"
+    return next((shape for shape, names in SHAPES.items() if any(name in fields for name in names)), "")
 
 
 def questions(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -> Iterator[Imported]:
@@ -175,9 +183,9 @@ def _one(value: Any) -> str:
 def _texts(value: Any, where: str) -> list[str]:
     """The texts in a value, each once, in their order: of an object the first under TEXTS."""
     found: dict[str, None] = {}
-    waiting = [value]
+    waiting = [_parsed(value)]
     while waiting:
-        value = _parsed(waiting.pop())
+        value = waiting.pop()
         if isinstance(value, list):
             waiting += value[::-1]
         elif isinstance(value, dict):
@@ -232,8 +240,9 @@ def _passages(part: Any, name: str, where: str) -> Iterator[Passage]:
         text = HOP.sub("", "\n".join(_texts(each, where)))
         keys = [key for key in ("doc", "document_id", "doc_id", "doc_name") if key in each] if isinstance(each, dict) else []
         named = _one(each[keys[0]]) if keys else name
+        start = each.get("start", -1) if is_group and isinstance(each, dict) else -1
         if text or named:
-            yield Passage(text, named, grade if isinstance(grade, int) else 1)
+            yield Passage(text, named, *(value if isinstance(value, int) else 1 for value in (grade, start)))
 
 
 def _asserted(flat: Mapping[str, Any], row: Row, where: str) -> Iterator[str]:

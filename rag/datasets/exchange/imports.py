@@ -15,7 +15,7 @@ from rag.core.errors import DataError
 from rag.core.records import Anchor, Document
 from rag.datasets.candidates import Row, digests, place_row
 from rag.datasets.exchange import collections
-from rag.datasets.exchange.columns import SHAPES, Imported, Passage, questions
+from rag.datasets.exchange.columns import Imported, Passage, questions, shape_of
 from rag.datasets.exchange.places import Found, Places
 from rag.datasets.exchange.tables import Rows, container_of, read
 from rag.documents.json_rows import shortened
@@ -123,8 +123,7 @@ class _Importer:
         if not self.source.is_dir():
             for number, (where, fields) in enumerate(read(self.source, kind)):
                 if not number and not isinstance(fields, DataError):
-                    known = (shape for shape, names in SHAPES.items() if any(name in fields for name in names))
-                    self.report.format = next(known, kind)
+                    self.report.format = shape_of(fields) or kind
                 yield where, fields
             return
         for name, text in collections.corpus(self.source) if kind != "huggingface" else ():
@@ -173,7 +172,7 @@ class _Importer:
             self.report.anchored["document"] += 1
             yield {"doc": doc_id}
             return
-        found = self.places.find(text, doc_id) if self.places and text else Found()
+        found = self.places.find(text, doc_id, passage.start) if self.places and text else Found()
         near = self.documents.get(doc_id or found.doc_id)
         if near and is_parsed(near):
             anchor = place_of(near.doc_id, Quoted(text), where, self.documents)

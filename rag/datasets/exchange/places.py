@@ -1,7 +1,6 @@
 """The places of passages in a corpus: letter by letter, as rendered, or with tolerance."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -57,9 +56,11 @@ class Places:
         self._order = np.argsort(hashes, kind="stable").astype(np.int32)
         self._hashes = hashes[self._order]
 
-    def find(self, passage: str, doc_id: str = "") -> Found:
-        """All places of a passage of the best kind: exact, rendered or fuzzy; in one document if `doc_id` is given."""
+    def find(self, passage: str, doc_id: str = "", start: int = -1) -> Found:
+        """All places of a passage of the best kind: exact, rendered, fuzzy; in `doc_id`, or at its `start`, if given."""
         quote = passage.strip()
+        if doc_id and start >= 0 and self._documents[doc_id].text.startswith(quote, start):
+            return Found((Span(doc_id, start, start + len(quote)),))
         windows = list(self._windows(quote, doc_id))
         for how in ("exact", "rendered"):
             spans = [span for window in windows for span in self._literal(quote, window, how == "exact")]
@@ -83,24 +84,25 @@ class Places:
         counts = highs - lows
         most = max(COMMON, int(counts[counts > 0].min())) if counts.any() else 0
         rare = np.flatnonzero((counts > 0) & (counts <= most))
-        begins = np.concatenate([self._order[lows[row] : highs[row]] - row for row in rare] or [np.empty(0, np.int64)])
+        hits = [self._order[lows[row] : highs[row]] for row in rare]
+        begins = np.concatenate([places - row for row, places in zip(rare, hits, strict=True)] or [np.empty(0, np.int32)])
+        texts = np.searchsorted(self._firsts, np.concatenate(hits or [np.empty(0, np.int32)]), "right") - 1
         if doc_id:
-            place = self._numbers[doc_id]
-            begins = begins[(begins + len(words) > self._firsts[place]) & (begins < self._firsts[place + 1])]
+            begins, texts = begins[texts == self._numbers[doc_id]], texts[texts == self._numbers[doc_id]]
         width = max(8, len(words) // 8)
-        buckets, votes = np.unique(begins // width, return_counts=True)
-        for bucket in buckets[np.argsort(-votes, kind="stable")[:TRIED]]:
-            if 2 * votes[buckets == bucket] < votes.max():
+        _, chosen, votes = np.unique(np.stack([texts, begins // width]), axis=1, return_index=True, return_counts=True)
+        for place in np.argsort(-votes, kind="stable")[:TRIED]:
+            if 2 * votes[place] < votes.max():
                 return
-            yield self._window(int(bucket) * width, len(words), width + len(words) // 10)
+            slack = width + len(words) // 10
+            begin, text = int(begins[chosen[place]]), int(texts[chosen[place]])
+            yield self._window(text, begin - slack, begin + len(words) + slack)
 
-    def _window(self, start: int, size: int, slack: int) -> Span:
-        """The text of `size` words from word `start` of the corpus, and `slack` words around it, in one document."""
-        place = bisect_right(self._firsts, min(max(start + size // 2, 0), self._firsts[-1] - 1)) - 1
-        low, high = max(start - slack, self._firsts[place]), min(start + size + 2 * slack, self._firsts[place + 1])
-        doc_id = self._names[place]
-        end = len(self._documents[doc_id].text) if high == self._firsts[place + 1] else int(self._bounds[high - 1, 1])
-        return Span(doc_id, 0 if low == self._firsts[place] else int(self._bounds[low, 0]), end)
+    def _window(self, place: int, low: int, high: int) -> Span:
+        """The text from word `low` of the corpus to word `high`, as far as they are in a document."""
+        doc_id, first, last = self._names[place], self._firsts[place], self._firsts[place + 1]
+        start = 0 if low <= first else int(self._bounds[low, 0])
+        return Span(doc_id, start, len(self._documents[doc_id].text) if high >= last else int(self._bounds[high - 1, 1]))
 
     def _text(self, span: Span) -> str:
         return self._documents[span.doc_id].text[span.start : span.end]
