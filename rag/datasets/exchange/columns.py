@@ -39,8 +39,12 @@ SHAPES |= {"ragas": ("user_input",)}
 ROLES = dict.fromkeys(("user", "human"), "user") | dict.fromkeys(
     ("assistant", "ai", "agent", "bot", "gpt", "model"), "assistant"
 )
-ASSERTED = re.compile(r"i?(contains|equals)(-any|-all)?|factuality|similar")
+ASSERTED = re.compile(r"i?(?:contains|equals)(?:-any|-all)?|factuality|similar")
 """Assertions of promptfoo that hold right answers; all others run code or ask a model."""
+TYPED = re.compile(
+    rf"(?s)({ASSERTED.pattern}|[a-z]+-[a-z-]+|javascript|python|fn|eval|grade|regex|cost|latency)(?:\([\d.]+\))?:(.*)"
+)
+"""A cell of promptfoo with the type of its assertion; any other cell is an equality."""
 HOP = re.compile(r"\A<\d+-hop>\s*")
 """A mark of ragas before the contexts of a question with several."""
 TEXTS = (
@@ -57,7 +61,7 @@ TEXTS = (
     "output",
 )
 MANY = 10_000
-"""The most texts in a field."""
+"""The most values in a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,11 @@ def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
         inner = _parsed(fields.get(name)) if name in flat else None
         if isinstance(inner, dict):
             del flat[name]
-            flat |= {"input": inner} if "messages" in inner else {f"{name}.{key}": value for key, value in inner.items()}
+            flat |= (
+                {"input": inner}
+                if "messages" in inner and name in ("inputs", "input")
+                else {f"{name}.{key}": value for key, value in inner.items()}
+            )
     return flat
 
 
@@ -183,17 +191,17 @@ def _one(value: Any) -> str:
 def _texts(value: Any, where: str) -> list[str]:
     """The texts in a value, each once, in their order: of an object the first under TEXTS."""
     found: dict[str, None] = {}
-    waiting = [_parsed(value)]
+    waiting, read = [_parsed(value)], 0
     while waiting:
-        value = waiting.pop()
+        value, read = waiting.pop(), read + 1
         if isinstance(value, list):
             waiting += value[::-1]
         elif isinstance(value, dict):
             waiting += [value[name] for name in TEXTS if name in value][:1]
         elif text := _one(value).strip():
             found[text] = None
-        if len(found) + len(waiting) > MANY:
-            raise DataError(where, f"a column holds more than {MANY:,} texts", "split the row")
+        if read > MANY:  # also of a YAML file, where few lines can make billions
+            raise DataError(where, f"a column holds more than {MANY:,} values", "split the row")
     return list(found)
 
 
@@ -249,7 +257,7 @@ def _asserted(flat: Mapping[str, Any], row: Row, where: str) -> Iterator[str]:
     """Add the right answers in assertions of promptfoo to a question, and yield notes on the other assertions."""
     asserts = [each for each in flat.get("assert") or () if isinstance(each, dict)]
     for value in (value for column, value in flat.items() if column.startswith("__expected")):
-        kind, text = match.groups() if (match := re.match(r"(?s)([a-z-]+)(?:\([\d.]+\))?:(.*)", value)) else ("equals", value)
+        kind, text = match.groups() if (match := TYPED.match(value)) else ("equals", value)
         asserts.append({"type": kind, "value": text.split(",") if kind.endswith(("-any", "-all")) else text})
     for each in asserts:
         kind, values = str(each.get("type")), _texts(each.get("value"), where)
