@@ -113,7 +113,10 @@ def questions(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -
 
 def _question(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -> Imported:
     flat = _flat(fields)
-    found = {name: flat[key] for name, key in _columns(tuple(flat), tuple(given.items()), where)}
+    found = {name: flat[column] for name, column in _columns(tuple(flat), tuple(given.items()))}
+    if "text" not in found:
+        listed = ", ".join(map(repr, flat)) or "none"
+        raise DataError(where, f"has no column for the question; there are: {listed}", "name it: --question COLUMN")
     row: Row = {"id": _one(found.get("id")), "text": found.get("text"), "history": _turns(found.get("history"), where)}
     asked = _parsed(row["text"])
     if isinstance(asked, list | dict):
@@ -150,8 +153,8 @@ def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1024)
-def _columns(columns: tuple[str, ...], given: tuple[tuple[str, str], ...], where: str) -> tuple[tuple[str, str], ...]:
-    """Pairs of a field and its column: the given one, else the first with a usual name; DataError without a question."""
+def _columns(columns: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Pairs of a field and its column: the given one, else the first with a usual name."""
     named = {re.sub(r"[^a-z0-9]", "", column.rpartition(".")[2].lower()): column for column in columns}
     found = {
         name: next(named[each] for each in names if each in named) for name, names in KNOWN.items() if named.keys() & {*names}
@@ -159,9 +162,6 @@ def _columns(columns: tuple[str, ...], given: tuple[tuple[str, str], ...], where
     answers = [column for column in columns if column.startswith(("outputs.", "expectedOutput.", "expected_output."))]
     found |= {"answers": answers[0]} if len(answers) == 1 else {}
     found |= {name: column for name, column in given if column in columns}
-    if "text" not in found:
-        listed = ", ".join(map(repr, columns)) or "none"
-        raise DataError(where, f"has no column for the question; there are: {listed}", "name it: --question COLUMN")
     return tuple(found.items())
 
 

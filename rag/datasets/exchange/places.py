@@ -108,9 +108,13 @@ class Places:
         return self._documents[span.doc_id].text[span.start : span.end]
 
     def _literal(self, quote: str, window: Span, is_exact: bool) -> Iterator[Span]:
-        text, start = self._text(window), window.start
+        text = self._text(window)
         exact = [(at, at + len(quote)) for at in occurrences(text, quote, TRIED)] if is_exact else rendered(text).places(quote)
-        yield from (Span(window.doc_id, start + low, start + high) for low, high in exact)
+        for low, high in exact:
+            # The numbers of a list are marks that a reader may have copied.
+            same = is_exact or _numbers(quote) in (_numbers(text[low:high]), _numbers(rendered(text[low:high]).text))
+            if same and not _cuts_number(text, low) and not _cuts_number(text, high):
+                yield Span(window.doc_id, window.start + low, window.start + high)
 
     def _alike(self, quote: str, window: Span) -> tuple[float, Span] | None:
         """The stretch of a window that is most like a quote, with its share of common characters; None if numbers differ."""
@@ -126,9 +130,9 @@ class Places:
         low = max(sorted(lows), key=lambda low: _share(wanted, words[low : max(highs)]))
         high = max(sorted(highs), key=lambda high: _share(wanted, words[low:high]))
         chosen = words[low:high]
-        if [word for word in chosen if word[0].isdigit()] != [word for word in wanted if word[0].isdigit()]:
-            return None
         span = Span(window.doc_id, window.start + hits[low].start(), window.start + hits[high - 1].end())
+        if _numbers(quote) != _numbers(self._text(span)):
+            return None
         return _share(wanted, chosen), span
 
 
@@ -139,6 +143,16 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
 def _spelled(text: str) -> list[str]:
     """The words and numbers of a text without case and accents."""
     return [plain(hit[0]).lower() for hit in _tokens(text)]
+
+
+def _numbers(text: str) -> list[str]:
+    return [word for word in _spelled(text) if word[0].isdigit()]
+
+
+def _cuts_number(text: str, place: int) -> bool:
+    first = max(place - 20, 0)
+    hits = _tokens(text[first : place + 20])
+    return any(hit.start() < place - first < hit.end() and hit[0][0].isdigit() for hit in hits)
 
 
 def _hashes(words: NDArray[np.int64]) -> NDArray[np.uint64]:
