@@ -1,18 +1,15 @@
 """How passages are found that other tools changed, and the time and memory of long files."""
 
-import json
-import os
 import random
 import re
 import resource
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bench.measuring import DATA, Report, rag
 
 from rag.components.loaders.chroma import ChromaLoader
 from rag.components.loaders.squad import SquadLoader
@@ -21,7 +18,6 @@ from rag.core.records import Document, Span
 from rag.datasets.exchange.places import Places
 
 pytestmark = pytest.mark.bench
-DATA = Path(os.environ.get("RAG_DATA", ""))
 COUNT = 1000
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 CURLY = str.maketrans({"'": "’", '"': "”", "-": "–"})
@@ -90,75 +86,75 @@ def passages(documents: dict[str, Document], rng: random.Random) -> list[Span]:
 
 
 def verdict(found: tuple[Span, ...], text: str, documents: dict[str, Document], span: Span) -> str:
-    """`right` if a place has 90 % of the union of both, `same words` if it has them elsewhere, `wrong`, or `not found`."""
+    """`right` if a place has 90 % of the union of both, `inside` the span, `same words` elsewhere, `wrong`, or `not found`."""
     if not found:
         return "not found"
     for place in found:
         both = max(min(place.end, span.end) - max(place.start, span.start), 0)
         if place.doc_id == span.doc_id and both >= 0.9 * (max(place.end, span.end) - min(place.start, span.start)):
             return "right"
+        if place.doc_id == span.doc_id and span.start <= place.start < place.end <= span.end:
+            return "inside"
     words = [re.findall(r"\w+", documents[place.doc_id].text[place.start : place.end]) for place in found]
     return "same words" if re.findall(r"\w+", text) in words else "wrong"
 
 
 def test_changed_passages() -> None:
-    for name, documents in corpora().items():
+    sets = corpora()
+    report = Report(f"{COUNT} passages of each set, changed", ("set", "change", "ms each", "places"))
+    for name, documents in sets.items():
         places, rng = Places(documents), random.Random(15)
         chosen = passages(documents, rng)
         for title, change in CHANGES.items():
             start, seen = time.process_time(), Counter[str]()
             for span in chosen:
                 text = documents[span.doc_id].text[span.start : span.end]
-                found = places.find(change(text, rng)).spans
-                seen[verdict(found, text, documents, span)] += 1
-            spent = (time.process_time() - start) / COUNT
-            print(f"{name:9} {title:24} {dict(seen)} {1000 * spent:.1f} ms each")
+                seen[verdict(places.find(change(text, rng)).spans, text, documents, span)] += 1
+            report.row(name, title, f"{1000 * (time.process_time() - start) / COUNT:.1f}", dict(seen))
+            assert seen["wrong"] == 0
             if "number" in title:
-                assert seen["right"] == seen["wrong"] == 0
+                assert seen["not found"] == COUNT
             elif title != "a sentence less":
                 assert seen["right"] + seen["same words"] >= 0.99 * COUNT
-        others = [text for other, texts in corpora().items() if other != name for text in texts.items()]
-        if others:
-            strange = [
-                documents_.text[at : at + 300]
-                for _, documents_ in others
-                for at in range(0, min(len(documents_.text), 9000), 300)
-            ]
-            anchored = sum(bool(places.find(text).spans) for text in strange)
-            print(f"{name:9} {'of another corpus':24} {anchored} of {len(strange)} found")
+        others = [document.text for other, texts in sets.items() if other != name for document in texts.values()]
+        strange = [text[at : at + 300] for text in others for at in range(0, min(len(text), 9000), 300)]
+        anchored = sum(bool(places.find(text).spans) for text in strange)
+        report.row(name, "of another set", "", f"{anchored} of {len(strange)} found")
+        assert anchored == 0
+    report.show()
 
 
 def test_many_contexts_over_many_documents() -> None:
     rng = random.Random(15)
     words = ["".join(rng.choices(LETTERS, k=rng.randint(2, 9))) for _ in range(20_000)]
     weights = [1 / (rank + 1) for rank in range(len(words))]
+    report = Report(
+        "Contexts of 500 characters, half of them with 2 % typos", ("documents", "contexts", "found", "index s", "find s")
+    )
     for count in (1250, 2500, 5000):
         texts = [" ".join(rng.choices(words, weights, k=500)) for _ in range(count)]
-        documents = {f"{number}.md": Document(f"{number}.md", text) for number, text in enumerate(texts)}
         start = time.process_time()
-        places = Places(documents)
-        built = time.process_time() - start
-        found = 0
+        places = Places({f"{number}.md": Document(f"{number}.md", text) for number, text in enumerate(texts)})
+        built, found = time.process_time() - start, 0
         for number in range(2 * count):
-            text = documents[f"{number % count}.md"].text
-            at = rng.randrange(len(text) - 600)
-            found += places.find(typos(0.02)(text[at : at + 500], rng) if number % 2 else text[at : at + 500]).spans != ()
-        spent = time.process_time() - start - built
-        print(f"{count} documents, {2 * count} contexts, half with 2 % typos: {built:.1f} + {spent:.1f} CPU s, {found} found")
+            at = rng.randrange(len(texts[number % count]) - 600)
+            context = texts[number % count][at : at + 500]
+            found += places.find(typos(0.02)(context, rng) if number % 2 else context).spans != ()
+        report.row(count, 2 * count, found, f"{built:.1f}", f"{time.process_time() - start - built:.1f}")
+        assert found >= 0.99 * 2 * count
+    report.show()
 
 
 def test_a_million_rows(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
+    report = Report("rag dataset import of a CSV file, memory the most so far", ("rows", "s", "MB"))
     for count in (250_000, 1_000_000):
         with path.open("w", encoding="utf-8") as file:
             file.write("id,question,answer,kind\n")
             file.writelines(
                 f'{n},"What is the value of item {n}, if any?","It is {n * 7}, as stated.",factoid\n' for n in range(count)
             )
-        start = time.perf_counter()
-        code = "import sys; from rag.cli import main; main()"
-        arguments = ["dataset", "import", str(path), "--to", str(tmp_path / f"set{count}"), "--json"]
-        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, check=True, text=True)
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert json.loads(done.stdout)["questions"] == count
-        print(f"{count} rows: {time.perf_counter() - start:.0f} s, {used.ru_utime:.0f} CPU s so far, {used.ru_maxrss >> 10} MB")
+        done = rag("dataset", "import", str(path), "--to", str(tmp_path / f"set{count}"), "--json")
+        assert done.content["questions"] == count
+        report.row(count, str(done.taken), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)
+    report.show()
