@@ -72,6 +72,8 @@ def import_set(
         making.mkdir(parents=True)
         report = _Importer(source, to, making, documents, given, at).run(container)
         making.rename(to)
+    except OSError as error:
+        raise DataError(str(error.filename or to), f"cannot be used: {error.strerror}", "check its permissions") from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
     return report
@@ -192,7 +194,7 @@ class _Importer:
         return name if name in self.documents else same[0] if len(same) == 1 else ""
 
     def _write(self, name: str, text: str) -> str:
-        """Write a document and return its name, a path inside of `documents` whatever the file calls it; equal ones once."""
+        """Write a document and return its name, a path below `documents`; equal texts of one name are one document."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         data = text.encode("utf-8", "replace")
         digest = hashlib.sha256(data).hexdigest()[:16]
