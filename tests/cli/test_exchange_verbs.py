@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
-from support.command_line import Verb
+import pytest
+from support.command_line import Verb, verb
+
+rag = pytest.fixture(verb)
 
 
 def test_a_table_becomes_a_set_that_checks_and_is_exported(rag: Verb, golden: Path, here: Path) -> None:

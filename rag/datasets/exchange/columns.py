@@ -36,32 +36,19 @@ TURNS = ("messages", "turns", "turn", "conversation", "utterances")
 SHAPES = {"promptfoo": ("vars", "__expected", "__expected1"), "langsmith": ("inputs",), "langfuse": ("expectedOutput",)}
 SHAPES |= {"ragas": ("user_input",)}
 """Columns by which the formats of tools are known."""
-ROLES = dict.fromkeys(("user", "human"), "user") | dict.fromkeys(
-    ("assistant", "ai", "agent", "bot", "gpt", "model"), "assistant"
-)
+ROLES = {"user": "user", "human": "user"} | dict.fromkeys(("assistant", "ai", "agent", "bot", "model"), "assistant")
 ASSERTED = re.compile(r"i?(?:contains|equals)(?:-any|-all)?|factuality|similar")
 """Assertions of promptfoo that hold right answers; all others run code or ask a model."""
-TYPED = re.compile(
-    rf"(?s)({ASSERTED.pattern}|[a-z]+-[a-z-]+|javascript|python|fn|eval|grade|regex|cost|latency)(?:\([\d.]+\))?:(.*)"
-)
+CODE = "[a-z]+-[a-z-]+|javascript|python|fn|eval|grade|regex|cost|latency"
+TYPED = re.compile(rf"(?s)({ASSERTED.pattern}|{CODE})(?:\([\d.]+\))?:(.*)")
 """A cell of promptfoo with the type of its assertion; any other cell is an equality."""
 HOP = re.compile(r"\A<\d+-hop>\s*")
 """A mark of ragas before the contexts of a question with several."""
-TEXTS = (
-    "raw_utterance",
-    "utterance",
-    "text",
-    "content",
-    "contents",
-    "evidence_text",
-    "page_content",
-    "value",
-    "quote",
-    "answer",
-    "output",
-)
-MANY = 10_000
-"""The most values in a field."""
+TEXTS = ("raw_utterance", "utterance", "text", "content", "contents", "evidence_text", "page_content", "value", "quote")
+TEXTS += ("answer", "output")
+"""Keys of an object under which its text may be, the most specific first."""
+MANY, LONG = 10_000, 1_000
+"""The most values in a field, and messages in a conversation, whose questions hold all messages before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +88,8 @@ def questions(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -
         return
     dialogue = next((str(fields[name]) for name in ("conversation_id", "id", "_id", "number") if name in fields), where)
     said = [message for turn in turns for message in _messages(turn, where)]
+    if len(said) > LONG:
+        raise DataError(where, f"has {len(said)} messages, and a conversation {LONG} at most", "split it")
     asked = [place for place, (role, text, _) in enumerate(said) if role == "user" and text]
     for number, place in enumerate(asked, 1):
         role, reply, source = said[place + 1] if place + 1 < len(said) else ("", "", {})
@@ -144,11 +133,8 @@ def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
         inner = _parsed(fields.get(name)) if name in flat else None
         if isinstance(inner, dict):
             del flat[name]
-            flat |= (
-                {"input": inner}
-                if "messages" in inner and name in ("inputs", "input")
-                else {f"{name}.{key}": value for key, value in inner.items()}
-            )
+            is_chat = "messages" in inner and name in ("inputs", "input")
+            flat |= {"input": inner} if is_chat else {f"{name}.{key}": value for key, value in inner.items()}
     return flat
 
 

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import ConfigError, DataError, closest
@@ -98,12 +97,23 @@ def _tables(format: str, rows: Sequence[Row], texts: Mapping[str, str]) -> Table
     """The files of a format, with their rows and columns."""
     if format == "ragas":
         return _ragas(rows)
-    if format == "beir":
-        return _beir(rows, texts)
-    if format == "autorag":
-        return _autorag(rows, texts)
-    shapes = {"langsmith": _langsmith, "langfuse": _langfuse, "promptfoo": _promptfoo}
-    return {WHOLE[format]: ([shapes.get(format, dict)(row) for row in rows], FLAT)}
+    if format in PARTIAL:
+        return _beir(rows, texts) if format == "beir" else _autorag(rows, texts)
+    return {WHOLE[format]: ([_shaped(format, row) for row in rows], FLAT)}
+
+
+def _shaped(format: str, row: Row) -> Row:
+    """A question as a row of a format that holds every field."""
+    asked = {name: row[name] for name in ("question", "history") if row.get(name)}
+    details = {"metadata": {name: row[name] for name in DETAILS if row.get(name)}}
+    if format == "langsmith":
+        return {"inputs": asked, "outputs": {"answers": row["answers"]}} | details
+    if format == "langfuse":
+        return {"id": row["id"], "input": asked, "expectedOutput": row["answers"]} | details
+    if format == "promptfoo":
+        asserts = [{"type": "icontains-any", "value": row["answers"]}] if row["answers"] else []
+        return {"description": row["id"], "vars": asked | {"contexts": row["contexts"]}, "assert": asserts} | details
+    return row
 
 
 def _ragas(rows: Sequence[Row]) -> Tables:
@@ -145,24 +155,3 @@ def _autorag(rows: Sequence[Row], texts: Mapping[str, str]) -> Tables:
     cells = ((row["id"], row["question"], groups, row["answers"]) for row, groups in zip(rows, gold, strict=True))
     asked = [dict(zip(columns, each, strict=True)) for each in cells]
     return {"corpus.parquet": (corpus, ("doc_id", "contents", "metadata")), "qa.parquet": (asked, columns)}
-
-
-def _asked(row: Row, *names: str) -> dict[str, Any]:
-    return {name: row[name] for name in ("question", "history", *names) if row.get(name)}
-
-
-def _details(row: Row) -> dict[str, Any]:
-    return {name: row[name] for name in DETAILS if row.get(name)}
-
-
-def _langsmith(row: Row) -> Row:
-    return {"inputs": _asked(row), "outputs": {"answers": row["answers"]}, "metadata": _details(row)}
-
-
-def _langfuse(row: Row) -> Row:
-    return {"id": row["id"], "input": _asked(row), "expectedOutput": row["answers"], "metadata": _details(row)}
-
-
-def _promptfoo(row: Row) -> Row:
-    asserts = [{"type": "icontains-any", "value": row["answers"]}] if row["answers"] else []
-    return {"description": row["id"], "vars": _asked(row, "contexts"), "assert": asserts, "metadata": _details(row)}
