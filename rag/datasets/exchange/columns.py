@@ -119,11 +119,19 @@ def _question(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -
     row["unanswerable"] = _one(found.get("unanswerable")).lower() in ("true", "1", "yes", "unanswerable")
     split, expects = _one(found.get("split")), _parsed(found.get("expects"))
     row |= {"split": split} if split in SPLITS else {"tags": [*row["tags"], split]} if split else {}
-    row |= {"expects": expects} if isinstance(expects, dict) else {}
+    row |= {"expects": expects} if _is_expected(expects) else {}
     if not row["text"] or "\0" in row["text"]:
         raise DataError(where, "the question is empty or has a NUL character", "write it as text")
     notes = tuple(_asserted(flat, row, where))
     return Imported(row, _groups(_parsed(found.get("contexts")), _texts(found.get("document"), where), where), notes)
+
+
+def _is_expected(value: Any) -> bool:
+    """Whether a value is the `expects` of the native format."""
+    if not isinstance(value, dict) or list(value) not in (["value"], ["values"]):
+        return False
+    texts = value.get("values", [value.get("value")])
+    return isinstance(texts, list) and bool(texts) and all(isinstance(text, str) and text.strip() for text in texts)
 
 
 def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,12 +204,10 @@ def _messages(turn: Any, where: str) -> Iterator[tuple[str, str, Mapping[str, An
 
     A speaker `system` is the other one of two. A role `system` holds instructions for a model.
     """
-    name = (
-        next((key for key in ("speaker", "participant", "role", "type", "from") if key in turn), "")
-        if isinstance(turn, dict)
-        else "?"
-    )
-    speaker = _one(turn[name]).lower() if name in turn else "user" if not name else "?"
+    if not isinstance(turn, dict):
+        raise DataError(where, "a message is not an object", "write {…}, with its speaker and text")
+    name = next((key for key in ("speaker", "participant", "role", "type", "from") if turn.get(key)), "")
+    speaker = _one(turn[name]).lower() if name else "user"
     role = "assistant" if speaker == "system" and name in ("speaker", "participant") else ROLES.get(speaker, "")
     if not role and speaker not in ("system", "tool", "developer", "function"):
         raise DataError(where, f"the speaker is {speaker!r}", f"there is: system, {', '.join(ROLES)}")
@@ -241,8 +247,9 @@ def _passages(part: Any, name: str, where: str) -> Iterator[Passage]:
 
 def _asserted(flat: Mapping[str, Any], row: Row, where: str) -> Iterator[str]:
     """Add the right answers in assertions of promptfoo to a question, and yield notes on the other assertions."""
-    asserts = [each for each in flat.get("assert") or () if isinstance(each, dict)]
-    for value in (value for column, value in flat.items() if column.startswith("__expected")):
+    given = flat.get("assert")
+    asserts = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    for value in (_one(value) for column, value in flat.items() if column.startswith("__expected")):
         kind, text = match.groups() if (match := TYPED.match(value)) else ("equals", value)
         asserts.append({"type": kind, "value": text.split(",") if kind.endswith(("-any", "-all")) else text})
     for each in asserts:

@@ -91,6 +91,7 @@ class _Importer:
         self.columns: dict[str, None] = {}
         self.ids: set[str] = set()
         self.splits: set[bool] = set()
+        self.turns: set[tuple[str, int]] = set()
         self.corpus: dict[str, str] = {}
         self.written: dict[str, tuple[str, str]] = {}
         self.named = lru_cache(maxsize=None)(self._named)
@@ -145,6 +146,10 @@ class _Importer:
             raise DataError(where, "has no answer and no evidence that is found, and is not marked as unanswerable", "add one")
         if {"split" in row} < self.splits | {"split" in row}:
             raise DataError(where, "only a part of the questions has a split", "give every question a split, or none")
+        if (turn := (row.get("dialogue", ""), row.get("turn", 0))) in self.turns:
+            del row["dialogue"], row["turn"]  # the file has no histories
+            row |= {"cluster": row.get("cluster", turn[0])}
+        self.turns |= {turn} if "dialogue" in row else set()
         row |= {"unanswerable": True} if declined and row.get("answers") else {}
         row |= {"tags": [*row.get("tags", ()), PARTIAL]} if 0 < len(evidence) < len(groups) else {}
         row |= {"evidence": evidence} if evidence else {}

@@ -3,14 +3,20 @@
 import json
 import pickle
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.corpora import text_folder
 
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.core.records import Document
 from rag.datasets.exchange.imports import PARTIAL, Report, import_set
+from rag.evaluation.data import golden as golden_sets
 
 DOCUMENT = Document("bus.md", "# Bus\n\nThe bus to Holm leaves at eight. A ticket costs **4 crowns**, not more.")
 HEADER = "question,answer\n"
@@ -216,3 +222,32 @@ def test_a_cell_may_be_huge_and_hold_lists(tmp_path: Path) -> None:
     _, lines = imported(written(tmp_path, "in.csv", cells))
     assert lines[0]["answers"] == ["a", "b \n c"]
     assert next((tmp_path / "in.csv-set/documents").iterdir()).read_text("utf-8") == huge.strip()
+
+
+KEYS = ["id", "question", "answers", "contexts", "evidence", "document", "tags", "split", "history", "messages", "expects"]
+KEYS += ["dialogue", "turn", "input", "metadata", "assert", "__expected", "unanswerable", "role", "text", "any", "doc", "start"]
+WORDS = st.sampled_from(
+    ["The bus to Holm", "4", "user", "system", "tune", "", "[]", '["a"]', "{", "bus.md", "why?", "\0", "true"]
+)
+VALUES = st.recursive(
+    WORDS | st.integers(-2, 3) | st.booleans() | st.none() | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.fixed_dictionaries({"question": WORDS, "answer": WORDS}, optional=dict.fromkeys(KEYS[4:], VALUES)), max_size=4)
+)
+def test_any_row_is_refused_or_loads(rows: list[Any]) -> None:
+    with TemporaryDirectory() as folder:
+        path = written(Path(folder), "in.jsonl", rows)
+        (Path(folder) / "documents").mkdir()
+        (Path(folder) / "documents" / "bus.md").write_text(DOCUMENT.text, "utf-8")
+        try:
+            report, _ = imported(path, DOCUMENT)
+        except DataError:
+            return
+        loader = text_folder(f"{folder}/documents")
+        assert len(golden_sets.load(loader, NativeQuestions(f"{path}-set")).examples) == report.questions
