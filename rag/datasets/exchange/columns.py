@@ -33,8 +33,8 @@ KNOWN = {name: [each.replace("_", "") for each in names.split()] for name, names
 NESTED = ("metadata", "inputs", "input", "outputs", "expectedOutput", "expected_output", "vars", "enrichments")
 """Columns whose objects hold columns; a later one overrules an earlier one."""
 TURNS = ("messages", "turns", "turn", "conversation", "utterances")
-SHAPES = {"promptfoo": ("vars", "__expected", "__expected1"), "langsmith": ("inputs",), "langfuse": ("expectedOutput",)}
-SHAPES |= {"ragas": ("user_input",)}
+SHAPES = {"promptfoo": ("vars", "__expected", "__expected1"), "langsmith": ("inputs",)}
+SHAPES |= {"langfuse": ("expectedOutput",), "ragas": ("user_input",)}
 """Columns by which the formats of tools are known."""
 ROLES = {"user": "user", "human": "user"} | dict.fromkeys(("assistant", "ai", "agent", "bot", "model"), "assistant")
 ASSERTED = re.compile(r"i?(?:contains|equals)(?:-any|-all)?|factuality|similar")
@@ -44,8 +44,8 @@ TYPED = re.compile(rf"(?s)({ASSERTED.pattern}|{CODE})(?:\([\d.]+\))?:(.*)")
 """A cell of promptfoo with the type of its assertion; any other cell is an equality."""
 HOP = re.compile(r"\A<\d+-hop>\s*")
 """A mark of ragas before the contexts of a question with several."""
-TEXTS = ("raw_utterance", "utterance", "text", "content", "contents", "evidence_text", "page_content", "value", "quote")
-TEXTS += ("answer", "output")
+TEXTS = ["raw_utterance", "utterance", "text", "content", "contents", "evidence_text", "page_content", "value", "quote"]
+TEXTS += ["answer", "output"]
 """Keys of an object under which its text may be, the most specific first."""
 MANY, LONG = 10_000, 1_000
 """The most values in a field, and messages in a conversation, whose questions hold all messages before them."""
@@ -78,10 +78,7 @@ def shape_of(fields: Mapping[str, Any]) -> str:
 
 
 def questions(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -> Iterator[Imported]:
-    """The questions of a row: one, or in a conversation one for each turn of the user; DataError for a row without any.
-
-    `given` maps fields to columns.
-    """
+    """The questions of a row: one, or one for each turn of a user. `given` maps fields to columns. DataError if bad."""
     turns = next((parsed for name in TURNS if isinstance(parsed := _parsed(fields.get(name)), list)), None)
     if turns is None or "text" in given:
         yield _question(fields, where, given)
@@ -122,8 +119,8 @@ def _question(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -
     row |= {"expects": expects} if _is_expected(expects) else {}
     if not row["text"] or "\0" in row["text"]:
         raise DataError(where, "the question is empty or has a NUL character", "write it as text")
-    notes = tuple(_asserted(flat, row, where))
-    return Imported(row, _groups(_parsed(found.get("contexts")), _texts(found.get("document"), where), where), notes)
+    groups = _groups(_parsed(found.get("contexts")), _texts(found.get("document"), where), where)
+    return Imported(row, groups, tuple(_asserted(flat, row, where)))
 
 
 def _is_expected(value: Any) -> bool:
@@ -150,9 +147,8 @@ def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _columns(columns: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """Pairs of a field and its column: the given one, else the first with a usual name."""
     named = {re.sub(r"[^a-z0-9]", "", column.rpartition(".")[2].lower()): column for column in columns}
-    found = {
-        name: next(named[each] for each in names if each in named) for name, names in KNOWN.items() if named.keys() & {*names}
-    }
+    usual = {name: [each for each in names if each in named] for name, names in KNOWN.items()}
+    found = {name: named[names[0]] for name, names in usual.items() if names}
     answers = [column for column in columns if column.startswith(("outputs.", "expectedOutput.", "expected_output."))]
     found |= {"answers": answers[0]} if len(answers) == 1 else {}
     found |= {name: column for name, column in given if column in columns}
@@ -173,13 +169,9 @@ def _parsed(value: Any) -> Any:
 
 def _one(value: Any) -> str:
     value = value[0] if isinstance(value, list) and value else value
-    return (
-        value
-        if isinstance(value, str)
-        else ""
-        if value is None or isinstance(value, dict | list)
-        else json.dumps(value, default=str)
-    )
+    if isinstance(value, str):
+        return value
+    return "" if value is None or isinstance(value, dict | list) else json.dumps(value, default=str)
 
 
 def _texts(value: Any, where: str) -> list[str]:
@@ -200,10 +192,7 @@ def _texts(value: Any, where: str) -> list[str]:
 
 
 def _messages(turn: Any, where: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Role, text and object of a message, and of the response in it; instructions and calls of tools are left out.
-
-    A speaker `system` is the other one of two. A role `system` holds instructions for a model.
-    """
+    """Role, text and object of a message and of the response in it, without instructions (role `system`) and calls of tools."""
     if not isinstance(turn, dict):
         raise DataError(where, "a message is not an object", "write {…}, with its speaker and text")
     name = next((key for key in ("speaker", "participant", "role", "type", "from") if turn.get(key)), "")
@@ -217,9 +206,8 @@ def _messages(turn: Any, where: str) -> Iterator[tuple[str, str, Mapping[str, An
 
 
 def _turns(value: Any, where: str) -> list[Row]:
-    turns = _parsed(value)
-    given = turns if isinstance(turns, list) else []
-    return [{"role": role, "text": text} for turn in given for role, text, _ in _messages(turn, where)]
+    turns = parsed if isinstance(parsed := _parsed(value), list) else []
+    return [{"role": role, "text": text} for turn in turns for role, text, _ in _messages(turn, where)]
 
 
 def _groups(value: Any, documents: Sequence[str], where: str) -> tuple[tuple[Passage, ...], ...]:
