@@ -23,9 +23,9 @@ WHOLE |= {"langfuse": "items.jsonl", "promptfoo": "tests.yaml", "huggingface": "
 PARTIAL = {
     "ragas": {"answers", "history", "kind", "quotes"},
     "beir": {"id", "history", "dialogue", "turn", "rewrite", "grades"},
-    "autorag": {"id", "answers", "alternatives"},
+    "autorag": {"id", "answers", "several answers", "alternatives"},
 }
-"""Other formats, and what each holds besides the question and the documents of its evidence."""
+"""Other formats, and what each holds in addition to the question and the documents of its evidence."""
 Tables = Mapping[str, tuple[Sequence[Row], Sequence[str]]]
 
 
@@ -85,9 +85,11 @@ def _flat(row: Row, texts: Mapping[str, str]) -> Row:
 
 
 def _properties(row: Row) -> set[str]:
-    """What a format must hold to hold a question, besides its text and the documents of its evidence."""
+    """What a format must hold to hold a question, in addition to its text and the documents of its evidence."""
     groups = row.get("evidence") or ()
     found = {name for name in (*DETAILS, "answers", "history") if row.get(name) and name != "evidence"}
+    found |= {"several answers"} if len(row.get("answers") or ()) > 1 else set()
+    found |= set() if groups or row.get("answers") else {"unanswerable"}
     found |= {"quotes"} if any("quote" in place for group in groups for place in group["any"]) else set()
     found |= {"alternatives"} if any(len(group["any"]) > 1 for group in groups) else set()
     return found | ({"grades"} if any(group.get("grade", 1) != 1 for group in groups) else set())
