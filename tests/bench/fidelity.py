@@ -98,8 +98,9 @@ class Fidelity:
     `draws` are tau-b of resamples of both sets. Resampling adds noise, which pulls tau-b to 0: the interval reaches too low,
     and the value may be near its upper end. `ceiling` is the mean tau-b of random samples of people's questions, as many as
     the set has but at most half, with people's other questions; two whole sets by people would agree better than halves.
-    `small` and `small_ceiling` are the same for samples of SMALL questions. `best_tied`: the best trial by people's questions may be the
-    best by the generated set; `reverse` the other way round; `loss` is what the set's best loses by people's questions.
+    `small` and `small_ceiling` are the same for samples of SMALL questions. `best_tied`: the best trial by people's questions
+    may be the best by the generated set; `reverse` the other way round; `loss` is what the set's best loses by people's
+    questions.
     """
 
     tau: float
