@@ -25,10 +25,8 @@ from rag.execution.sweep.selection.contest import plausible
 
 DRAWS, SPLITS = 2_000, 500
 """Draws of the bootstrap, and random samples of a set."""
-SAME = 1e-9
-"""Means that differ by less are tied."""
-SMALL = 40
-"""Questions of the samples by which sets of different sizes are compared."""
+SAME, SMALL = 1e-9, 40
+"""Means that differ by less are tied; questions of the samples by which sets of different sizes are compared."""
 
 
 @dataclass(frozen=True)
@@ -175,14 +173,8 @@ def line(name: str, found: Scored, against: Fidelity | None = None) -> list[obje
     yes = {True: "yes", False: "no"}
     figures = (f"{each:.2f}" for each in (against.ceiling, against.small, against.small_ceiling))
     tied = f"{yes[against.best_tied]} ({against.tied} of {len(found.trials)})"
-    return [
-        *cells,
-        f"{against.tau:.2f}",
-        interval(against.draws),
-        *figures,
-        tied,
-        f"{yes[against.reverse]} (-{against.loss:.3f})",
-    ]
+    end = (tied, f"{yes[against.reverse]} (-{against.loss:.3f})")
+    return [*cells, f"{against.tau:.2f}", interval(against.draws), *figures, *end]
 
 
 def compared(name: str, store: Path, files: Mapping[str, Path], each: bool = False) -> dict[str, Fidelity]:
@@ -190,9 +182,9 @@ def compared(name: str, store: Path, files: Mapping[str, Path], each: bool = Fal
     people = scored(GRIDS[name], store)
     sets = {label: scored(GRIDS[name], store, path.resolve()) for label, path in files.items()}
     found = {label: fidelity(people, made) for label, made in sets.items()}
-    report = Report(name, COLUMNS, [[str("–" if cell is None else cell) for cell in line("people", people)]])
-    for label, made in sets.items():
-        report.row(*line(label, made, found[label]))
+    report = Report(name, COLUMNS)
+    for label, made in {"people": people, **sets}.items():
+        report.row(*line(label, made, found.get(label)))
     report.show()
     if each:
         trials = Report("means by trial", ("trial", "people", *sets))
