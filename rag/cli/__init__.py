@@ -18,6 +18,7 @@ from rag.cli import (
     bundles,
     data,
     gates,
+    generation,
     ingestion,
     judges,
     listing,
@@ -34,7 +35,22 @@ from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
 from rag.core.errors import CRASHED, BudgetError, UserError
 from rag.documents.progress import WATCH
 
-VERBS = (listing, sweeps, verdicts, questions, studies, gates, ingestion, data, review, judges, bundles, serving, stores)
+VERBS = (
+    listing,
+    sweeps,
+    verdicts,
+    questions,
+    studies,
+    gates,
+    ingestion,
+    data,
+    generation,
+    review,
+    judges,
+    bundles,
+    serving,
+    stores,
+)
 """The modules whose import adds their verbs to the app."""
 
 NO_BARS = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}

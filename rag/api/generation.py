@@ -1,0 +1,71 @@
+"""Make a golden set from documents."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rag.analysis.ingestion.ingest import components_of
+from rag.api.ingestion import config_of_folder
+from rag.core.errors import DataError, StoreError
+from rag.core.files import replace_text
+from rag.core.records import Document
+from rag.datasets.generation.generate import Generated, Proposer, generate
+from rag.datasets.generation.probe import discrimination
+from rag.datasets.generation.proposals import Proposal
+from rag.evaluation.data.golden import load_documents
+
+QUESTIONS = "questions.jsonl"
+
+
+def generate_set(
+    what: Sequence[str], to: Path, total: int = 100, kinds: Sequence[str] = (), model: bool = False
+) -> tuple[Generated, dict[str, Any]]:
+    """Write a golden set about a folder or a dataset's documents to `to`/questions.jsonl; return it with its report.
+
+    With `model` the generator of the config proposes questions, too. DataError for a file that exists, and for documents that
+    hold nothing to ask about.
+    """
+    path = to / QUESTIONS
+    if path.exists():
+        raise DataError(str(path), "exists, and is not overwritten", "remove it, or name another folder: --to FOLDER")
+    config = config_of_folder(what)
+    components = components_of(config)
+    documents = load_documents(components.role("loader", config["loader"]))
+    proposer = _model_proposer(config, components) if model else None
+    made = generate(documents, config["language"], total, kinds, proposer)
+    if not made.questions:
+        raise DataError(str(what[0] if what else to), "; ".join(made.notes), "write questions by hand, or use a model: --model")
+    rows = made.rows(datetime.now(UTC).date().isoformat())
+    try:
+        replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "replace")
+    except OSError as error:
+        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another folder: --to FOLDER") from error
+    return made, report(made, path) | discrimination(
+        list(made.documents.values()), made.questions, config["language"], components
+    )
+
+
+def report(made: Generated, path: Path) -> dict[str, Any]:
+    """The output of `rag dataset generate --json`, without its probe."""
+    return {
+        "questions": len(made.questions),
+        "path": str(path),
+        "proposed": dict(made.proposed),
+        "dropped": dict(made.dropped),
+        "unread": made.unread,
+        "notes": list(made.notes),
+        **made.figures,
+    }
+
+
+def _model_proposer(config: Mapping[str, Any], components: Any) -> Proposer:
+    from rag.datasets.generation import model_questions
+
+    generator = components.handed(config["generator"], "generator")
+
+    def proposals(documents: Mapping[str, Document], wanted: Mapping[str, int]) -> Iterable[Proposal]:
+        return model_questions.propose(documents, wanted, generator)
+
+    return proposals

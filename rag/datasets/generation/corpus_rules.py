@@ -1,0 +1,185 @@
+"""Questions that need several documents or tables: links between tables, editions, values that are missing, comparisons."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from rag.core.records import Span
+from rag.core.text.layout import Row
+from rag.datasets.candidates import Candidate
+from rag.datasets.generation.filters import Passages, short_title
+from rag.datasets.generation.pages import Page, Statement, unnumbered
+from rag.datasets.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
+from rag.datasets.generation.wording import Wording
+
+EDITION = re.compile(
+    r"\([^()]*\)|\W+(?:superseded|expired|archived|old)\b|\b(?:19|20)\d\d(?:[-/]\d{2,4})?\b"
+    r"|\b(?:v|version|edition|rev(?:ision)?|issue)\.? ?\d+(?:\.\d+)*\b",
+    re.IGNORECASE,
+)
+"""The words of a title that name an edition."""
+OLD = re.compile(r"\b(?:superseded|expired|archived|withdrawn|obsolete|replaced|old)\b", re.IGNORECASE)
+YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+NAMES = re.compile(r"(?<=[a-z,;] )(?:the )?[A-Z][\w-]{2,}(?: (?:of |the )?[A-Z][\w-]+){1,3}(?![\w'’]| [A-Z])")
+TERMS = re.compile(r"\b(?!\w+(?:ly|ed|ing)\b)[a-z]{5,} (?!\w+(?:ly|ed|ing)\b)[a-z]{5,}\b")
+SHORTEST = 60
+"""The fewest characters of what is said about a name."""
+LONGEST = 900
+"""The most characters of a section that is evidence as a whole."""
+MOST_SHARED = 6
+"""A name that more tables or sections have is no link between two of them."""
+
+
+def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, wording: Wording) -> Iterator[Candidate]:
+    """The candidates of a whole corpus."""
+    yield from _links(grids, wording)
+    yield from _sections(pages, wording)
+    for page in pages if wording.has("topic") else ():
+        yield from _topics(page, passages, wording)
+    by_shape: dict[tuple[str, ...], list[Grid]] = defaultdict(list)
+    by_key: dict[str, list[Grid]] = defaultdict(list)
+    for grid in grids:
+        by_shape[tuple(name.casefold() for name in grid.table.names)].append(grid)
+        by_key[grid.table.names[0].casefold()].append(grid)
+    for shape, group in by_shape.items():
+        for first, second in combinations(group[:MOST_SHARED], 2) if len(shape) > 1 else ():
+            if first.page is not second.page:
+                yield from _editions(first, second, wording)
+                yield from _missing_rows(first, second, passages, wording)
+                yield from _missing_rows(second, first, passages, wording)
+    for name, group in by_key.items():
+        for first, second in combinations(group[:MOST_SHARED], 2) if name else ():
+            yield from _missing_columns(first, second, passages, wording)
+            yield from _missing_columns(second, first, passages, wording)
+
+
+def _topics(page: Page, passages: Passages, wording: Wording) -> Iterator[Candidate]:
+    """Names, and terms of two words that are there repeatedly, of which one passage of the corpus speaks."""
+    places: dict[str, list[Statement]] = defaultdict(list)
+    for statement in page.statements:
+        for term in {*NAMES.findall(statement.text), *TERMS.findall(statement.text)}:
+            places[term].append(statement)
+    for term, statements in places.items():
+        first, last = statements[0].span, statements[-1].span
+        if (
+            (len(statements) < 2 and term.islower())
+            or last.end - first.start > LONGEST
+            or len(passages.holding(passages.stems(term))) != 1
+        ):
+            continue
+        span = Span(first.doc_id, first.start, last.end)
+        answer = " ".join(page.document.text[first.start : last.end].split())
+        text, where = wording.text("topic", term=term), page.cluster(first.start)
+        yield Candidate(text, "topic", "rule:topic", "", ((span,),), (answer,), cluster=where)
+
+
+def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
+    """A value of one table that names a row of another: two places, one after the other."""
+    rows: dict[str, list[tuple[Grid, Row]]] = defaultdict(list)
+    for grid in grids:
+        for row in grid.rows:
+            rows[grid.key(row).casefold()].append((grid, row))
+    for grid in grids if wording.has("bridge") else ():
+        for number in grid.columns:
+            link = grid.column(number)
+            for row in grid.rows if not NO_NOUN.fullmatch(link) else ():
+                value = grid.value(row, number)
+                found = [each for each in rows.get(value.casefold(), ()) if each[0] is not grid]
+                if len(found) != 1 or not value or value.isdigit():
+                    continue
+                ((other, target),) = found
+                at = next((n for n in other.columns if other.value(target, n)), None)
+                if at is not None and not NO_NOUN.fullmatch(other.column(at)):
+                    text = wording.text("bridge", row=grid.key(row), link=link, column=other.column(at))
+                    groups = (grid.span(row),), (other.span(target),)
+                    answer = other.value(target, at)
+                    yield Candidate(text, "multi_hop", "rule:link", "", groups, (answer,), cluster=grid.cluster)
+
+
+def _sections(pages: Sequence[Page], wording: Wording) -> Iterator[Candidate]:
+    """Two documents with a section of the same name, which no third one has."""
+    found: dict[str, list[tuple[Page, Span, str]]] = defaultdict(list)
+    for page in pages:
+        for section, end in page.stretches():
+            heading = unnumbered(page.heading(section))
+            text = page.document.text[section.body : end]
+            start, stop = section.body + len(text) - len(text.lstrip()), section.body + len(text.rstrip())
+            if heading and 40 <= stop - start <= LONGEST and len(found[heading.casefold()]) < 3:
+                found[heading.casefold()].append((page, Span(page.document.doc_id, start, stop), heading))
+    for name, places in found.items():
+        if len(places) != 2 or places[0][0] is places[1][0] or name in wording.words("general") or not wording.has("differ"):
+            continue
+        (first, one, heading), (second, other, _) = places
+        names = [short_title(first.title), short_title(second.title)]
+        names = [first.title, second.title] if names[0] == names[1] else names
+        if max(map(len, names)) > 60 or heading.endswith("?"):
+            continue
+        answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
+        heading = heading.lower() if heading[1:].islower() or heading.isupper() else heading
+        text = wording.text("differ", first=names[0], second=names[1], heading=heading)
+        where = first.cluster(one.start)
+        yield Candidate(text, "multi_hop", "rule:sections", "", ((one,), (other,)), (" / ".join(answers),), cluster=where)
+
+
+def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate]:
+    """A value that an older edition of the same table states otherwise: the newer one is right."""
+    old, new = (first, second) if _is_older(first.page, second.page) else (second, first)
+    if not _is_older(old.page, new.page) or not wording.has("current"):
+        return
+    before = {old.key(row).casefold(): row for row in old.rows}
+    for row in new.rows:
+        other = before.get(new.key(row).casefold())
+        for number in new.columns if other else ():
+            value, past = new.value(row, number), old.value(other, number) if other else ""
+            if value and past and value != past:
+                column = new.column(number)
+                name = "current" if not wording.has("current_any") or is_noun(column, wording) else "current_any"
+                text = wording.text(name, row=new.key(row), column=column)
+                yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
+                break
+
+
+def _is_older(page: Page, other: Page) -> bool:
+    """True if two documents are editions of one, and the first is the older one by its status, date or title."""
+    if _series(page) != _series(other):
+        series = page.document.metadata.get("series")
+        if series is None or series != other.document.metadata.get("series"):
+            return False
+    marked = [bool(OLD.search(f"{each.title} {each.document.metadata.get('status', '')}")) for each in (page, other)]
+    if marked[0] != marked[1]:
+        return marked[0]
+    dates = [str(each.document.metadata.get("date", "")) or max(YEAR.findall(each.title), default="") for each in (page, other)]
+    return bool(dates[0] and dates[1] and dates[0] < dates[1])
+
+
+def _series(page: Page) -> list[str]:
+    return re.findall(r"\w+", EDITION.sub(" ", page.title).casefold())
+
+
+def _missing_rows(having: Grid, lacking: Grid, passages: Passages, wording: Wording) -> Iterator[Candidate]:
+    """A row that a table of the same form has, and this document nowhere names."""
+    title, number = short_title(lacking.page.title), lacking.columns[0]
+    title = lacking.page.title if title == short_title(having.page.title) else title
+    for row in having.rows if title != having.page.title and len(title) <= 60 else ():
+        key = having.key(row)
+        if key.casefold() not in lacking.page.document.text.casefold():
+            text = wording.text("context", title=title, question=cell_text(key, lacking.column(number), wording))
+            yield _unanswerable(text, "rule:missing-row", lacking)
+
+
+def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: Wording) -> Iterator[Candidate]:
+    """A column that only another table with the same kind of rows has; no passage has the row and the column."""
+    known = {name.casefold() for name in lacking.table.names} | {having.key(row).casefold() for row in having.rows}
+    columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
+    are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
+    for row in lacking.rows if columns and are_siblings else ():
+        key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
+        stems = passages.stems(f"{key} {column}")
+        if key.casefold() not in known and not NO_NOUN.fullmatch(column) and stems and not passages.holding(stems):
+            yield _unanswerable(cell_text(key, column, wording), "rule:missing-column", lacking, row)
+
+
+def _unanswerable(text: str, method: str, grid: Grid, row: Row | None = None) -> Candidate:
+    near = grid.span(row or grid.rows[0])
+    return Candidate(text, "unanswerable", method, near=(near,), unanswerable=True, cluster=grid.cluster)

@@ -1,0 +1,71 @@
+"""Wordings of questions by language: templates are data, in conf/question_templates.yaml."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import yaml
+
+from rag.config.catalog import first
+from rag.core.errors import ConfigError
+from rag.core.text.templates import check_template, fill
+
+FILE, OTHER = "question_templates", "other"
+FIELDS = ("title", "question", "term", "column", "row", "key", "first", "second", "heading", "link")
+
+
+class Wording:
+    """The templates and word lists of one language."""
+
+    def __init__(self, language: str) -> None:
+        """Raise ConfigError for a file without templates, and for a template with an unknown field."""
+        content = _content()
+        self.known = language in content
+        self.texts: Mapping[str, Any] = content.get(language) or content[OTHER]
+        for name, templates in self.texts.items():
+            for template in templates if isinstance(templates, list) and name != "rules" else ():
+                check_template(f"conf/{FILE}.yaml: {language}.{name}", str(template), (), FIELDS)
+        plain = {str(word): str(plainer) for word, plainer in self.texts.get("plain", {}).items()}
+        self._plain = plain
+        self._replaced = re.compile(rf"\b(?:{'|'.join(map(re.escape, plain))})\b") if plain else None
+
+    def words(self, name: str) -> frozenset[str]:
+        """A list of words."""
+        return frozenset(map(str, self.texts.get(name, ())))
+
+    def has(self, name: str) -> bool:
+        """True if the language has templates of this name."""
+        return bool(self.texts.get(name))
+
+    def text(self, name: str, **values: str) -> str:
+        """A template of a name, filled in; values choose which of several, the same for every run."""
+        templates: Sequence[str] = self.texts[name]
+        return fill(templates[turn("|".join(values.values()), len(templates))], values)
+
+    def plain(self, text: str) -> str:
+        """A question in plainer words; proper names and words in capitals stay."""
+        return self._replaced.sub(lambda word: self._plain[word[0]], text) if self._replaced else text
+
+    def typed(self, text: str) -> str:
+        """A question as typed: one in six is in lower case, unless it holds a name, and some lose the question mark."""
+        number = turn(text, 12)
+        if number % 6 == 0 and not re.search(r"\B[A-Z]|[^?.:] [A-Z]", text):
+            text = text[:1].lower() + text[1:]
+            return text.removesuffix("?") if number == 0 else text
+        return text
+
+
+def turn(text: str, size: int) -> int:
+    """A number below `size` that a text chooses, the same for every run."""
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:4]) % size
+
+
+@lru_cache(maxsize=1)
+def _content() -> Mapping[str, Any]:
+    path = first(FILE)
+    content = yaml.safe_load(path.read_text("utf-8")) if path else None
+    if not isinstance(content, dict) or not isinstance(content.get(OTHER), dict):
+        raise ConfigError(str(path or f"conf/{FILE}.yaml"), f"has no templates {OTHER!r}", "restore the file")
+    return content

@@ -1,0 +1,168 @@
+"""Questions about tables, lists, abbreviations and several documents, on texts small enough to count."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from rag.core.records import Document
+from rag.datasets.candidates import Candidate
+from rag.datasets.generation import corpus_rules, rules, table_rules
+from rag.datasets.generation.filters import Filters, Passages
+from rag.datasets.generation.generate import generate
+from rag.datasets.generation.pages import Page
+from rag.datasets.generation.wording import Wording
+
+RATES = """# Boat hire: price list {year}
+
+## Rates
+
+| Boat | Price | Owner |
+|---|---|---|
+| Tern | £{tern} | Ruth |
+| Heron | £30 | Asta |
+| Otter | £9.50 | Tom |
+{more}"""
+OLD = RATES.format(year="2024 (expired)", tern=20, more="| Kestrel | £12 | Ruth |\n")
+NEW = RATES.format(year="2025", tern=25, more="")
+
+
+def of(kind: str, **texts: str) -> list[Candidate]:
+    pages = [Page(Document(f"{name}.md", text), "english") for name, text in texts.items()]
+    wording = Wording("english")
+    grids = [grid for page in pages for grid in table_rules.grids(page)]
+    found = [*corpus_rules.questions(pages, grids, Passages(pages, "english"), wording)]
+    found += [candidate for page in pages for candidate in rules.questions(page, wording, None)]
+    return [candidate for candidate in found if candidate.kind == kind]
+
+
+def quote(candidate: Candidate, **texts: str) -> list[str]:
+    return [texts[span.doc_id[:-3]][span.start : span.end] for group in candidate.evidence for span in group]
+
+
+def test_cells_stand_in_their_row() -> None:
+    cells = of("table", new=NEW)
+    assert len(cells) == 3
+    for cell in cells:
+        (row,) = quote(cell, new=NEW)
+        assert cell.answers[0] in row
+        assert any(name.lower() in cell.text.lower() and name in row for name in ("Tern", "Heron", "Otter"))
+
+
+def test_the_values_of_a_column_are_compared() -> None:
+    extremes = {each.method: each.expects["value"] for each in of("aggregation", new=NEW)}
+    assert extremes == {"rule:highest": "Heron", "rule:lowest": "Otter"}
+    (difference,) = of("comparison", new=NEW)
+    assert difference.expects == {"value": "£15.50"}  # Otter 9.50, and Tern 25 in the middle
+    assert sorted(row.split()[1] for row in quote(difference, new=NEW)) == ["Otter", "Tern"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "amount"),
+    [("£1,200", (1200.0, "£")), ("4.5 m", (4.5, "m")), ("20 %", (20.0, "%")), ("2 to 3", None), ("M8", None), ("²", None)],
+)
+def test_a_number_has_one_unit(cell: str, amount: tuple[float, str] | None) -> None:
+    assert table_rules.amount(cell) == amount
+
+
+def test_a_follow_up_has_its_first_turn() -> None:
+    for each in of("follow_up", new=NEW):
+        first, answer = each.history
+        assert (first.role, answer.role) == ("user", "assistant")
+        assert each.answers[0] in quote(each, new=NEW)[0]
+
+
+def test_editions() -> None:
+    (current,) = of("adversarial", old=OLD, new=NEW)
+    assert (current.answers, current.documents) == (("£25",), ("new.md",))
+    assert of("adversarial", old=OLD.replace("2024 (expired)", "of the museum"), new=NEW) == []
+
+
+def test_a_missing_row_is_unanswerable() -> None:
+    (missing,) = of("unanswerable", old=OLD, new=NEW)
+    assert "Kestrel" in missing.text
+    assert "price list 2025" in missing.text
+    assert (missing.evidence, missing.answers, missing.documents) == ((), (), ("new.md",))
+    # A document that names the row may answer.
+    assert of("unanswerable", old=OLD, new=f"{NEW}\n\nThe Kestrel is not hired out.") == []
+
+
+def test_sections_of_two_documents() -> None:
+    text = "# {title}\n\n## Late return\n\nLate boats are charged at {rate} times the day rate.\n"
+    texts = {name: text.format(title=f"Rules of {name}", rate=rate) for name, rate in (("lake", 2), ("river", 3))}
+    (both,) = of("multi_hop", **texts)
+    assert quote(both, **texts) == [text.split("\n\n")[2] for text in (each.strip() for each in texts.values())]
+    assert of("multi_hop", **texts, sea=texts["lake"].replace("lake", "sea")) == []
+
+
+def test_lists_and_abbreviations() -> None:
+    text = "# Depot\n\n## Closing\n\n- lights off\n- gate locked\n- key to Ruth\n\nThe local area network (LAN) is slow."
+    (points,) = of("list", depot=text)
+    assert points.expects == {"values": ["lights off", "gate locked", "key to Ruth"]}
+    (short,) = of("definition", depot=text)
+    assert ("LAN" in short.text, short.answers) == (True, ("local area network",))
+    assert of("definition", depot=text.replace("(LAN)", "(LAX)")) == []
+
+
+def reasons(texts: Mapping[str, str], *proposed: tuple[str, str, str]) -> list[str]:
+    """What a filter says about questions with their quotes and answers, in the first document."""
+    pages = [Page(Document(f"{name}.md", text), "english") for name, text in texts.items()]
+    filters = Filters(pages, Passages(pages, "english"), Wording("english"))
+    found = []
+    for text, evidence, answer in proposed:
+        start = pages[0].document.text.index(evidence)
+        span = pages[0].span((start, start + len(evidence)))
+        fitted = filters.fitted(Candidate(text, "factoid", "rule:x", "", ((span,),), (answer,)))
+        found.append(fitted if isinstance(fitted, str) else fitted.text)
+    return found
+
+
+MILL = (
+    "The Pellham mill was sold to Asta Holm in 1931.\n\nIts wheel is nine feet wide.\n\nThe Hallow forge burned down in 1931."
+)
+
+
+def test_filters() -> None:
+    mill, sold = MILL.partition("\n")[0], "When was the Pellham mill sold?"
+    assert reasons({"a": MILL}, (sold, mill, "in 1931")) == [sold]
+    assert reasons({"a": MILL}, (sold, mill, "in 1931"), (sold, mill, "in 1931")) == [sold, "twin"]
+    assert reasons({"a": MILL}, ("Was the Pellham mill sold in 1931?", mill, "in 1931")) == ["gives its answer away"]
+    copied = "When was the Pellham mill in Pellham sold to Asta Holm?"
+    assert reasons({"a": MILL}, (copied, mill, "in 1931")) == ["words of its evidence"]
+    assert reasons({"a": MILL}, ("{title}: the Pellham mill?", mill, "in 1931")) == ["wording"]
+    assert reasons({"a": f"{mill}\n\n{mill}"}, (sold, mill, "in 1931")) == ["quote not unique"]
+    again = "In 1931 the mill of Pellham was sold again."
+    assert reasons({"a": MILL, "b": again}, (sold, mill, "in 1931")) == ["no context"]
+    assert reasons({"a": f"# Mills\n\n{MILL}", "b": again}, (sold, mill, "in 1931")) == ["answered elsewhere"]
+
+
+def test_a_document_is_named_where_a_question_needs_it() -> None:
+    wide, texts = (
+        "The wheel is nine feet wide.",
+        {"a": "# Pellham mill\n\nThe wheel is nine feet wide.", "b": "# Hallow forge\n\nThe wheel is small."},
+    )
+    (named,) = reasons(texts, ("How wide is the wheel?", wide, "nine feet"))
+    assert "Pellham mill" in named
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [[""], ["One line."], ["x" * 200_000], ["Was?" * 5000], ["# {title}\n\n| a | b |\n|---|---|\n| \x07 | <b> |\n"]],
+)
+def test_texts_without_anything_to_ask(texts: list[str]) -> None:
+    made = generate([Document(f"{number}.md", text) for number, text in enumerate(texts)])
+    assert not made.questions
+    assert made.notes
+
+
+def test_copies_are_asked_about_once() -> None:
+    made = generate([Document("a.md", NEW), Document("b.md", NEW), Document("c.md", OLD)])
+    assert {span.doc_id for each in made.questions.values() for group in each.evidence for span in group} <= {"a.md", "c.md"}
+    assert any("not asked about: 1" in note for note in made.notes)
+
+
+@pytest.mark.parametrize("language", ["german", "spanish", "finnish"])
+def test_other_languages(language: str) -> None:
+    made = generate([Document("a.md", NEW), Document("c.md", OLD)], language)
+    assert {"table", "follow_up"} <= {each.kind for each in made.questions.values()}
+    assert any("no templates" in note for note in made.notes) == (language == "finnish")
+    assert not any("What" in each.text for each in made.questions.values())
