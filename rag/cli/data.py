@@ -1,5 +1,6 @@
 """Verbs about corpora and golden sets."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -13,52 +14,92 @@ from rag.cli.options import Experiment, Json, Overrides, prepared
 def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Validate a golden set: all problems at once, files that are not read, counts, and the smallest difference it can show.
 
+    Lists the questions that a changed document touches: whether each quote is still there, has moved, was reworded or is gone.
+    It also counts generated questions that no person has reviewed.
+
     Exit code 2 if there is a problem. A file that cannot be read is one; the set can be used without it.
     """
+    from rag.components.loaders.native_questions import NativeQuestions
     from rag.core.errors import together
+    from rag.datasets.review.drift import drift_of_set
     from rag.evaluation.data.validation import look
     from rag.execution.graph.plan import components_for
     from rag.execution.store import maintenance
     from rag.execution.sweep.open_config import config_of
+    from rag.reporting.terminal import golden_sets
     from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.store_contents import dataset, skipped
 
     config = config_of([f"dataset={name}", *(overrides or ())])
     components = components_for(maintenance.at(config["store"]))
-    seen = look(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
+    loader, questions = components.role("loader", config["loader"]), components.role("dataset", config["dataset"])
+    seen = look(loader, questions)
+    native = isinstance(questions, NativeQuestions)
+    found, waiting = drift_of_set(loader, questions, bool(seen.problems)) if native else ([], {})
     if as_json:
-        print_json(seen.to_json())
+        print_json(seen.to_json() | {"drift": [asdict(each) for each in found], "not_reviewed": waiting})
     else:
         skipped(seen.skipped)
         if seen.check:
             dataset(name, seen.check)
+        golden_sets.drift(found, waiting)
     if seen.problems:
         raise together(seen.problems)
+
+
+@datasets.command()
+def diff(
+    old: Annotated[Path, typer.Argument(help="A folder with questions.jsonl, or the file.")],
+    new: Annotated[Path, typer.Argument(help="Another version of it.")],
+    as_json: Json = False,
+) -> None:
+    """Compare two versions of a golden set: questions added, removed, renamed, changed, and what that means for baselines."""
+    from rag.datasets.review.set_diff import compare_versions, read_version
+    from rag.reporting.terminal.golden_sets import difference
+    from rag.reporting.terminal.output import print_json
+
+    found = compare_versions(read_version(old), read_version(new))
+    print_json(asdict(found)) if as_json else difference(found)
 
 
 @datasets.command()
 def fix(
     name: str,
     overrides: Overrides = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Write without asking, but no reworded quote.")] = False,
+    accept: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Take the new words that dataset check shows for this question.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show a diff that corrects quotes which differ from their documents in Markdown, curly quotes or white space, or moved.
 
+    Quotes that were reworded are shown first, one by one; a quote with another number, name or negation is never written.
     The diff is written when it is accepted. --json asks no question. Exit code 2 if problems remain that a person must fix.
     """
     from rag.cli.review import question_file
+    from rag.core.errors import DataError
+    from rag.datasets.review.drift import drifts
+    from rag.reporting.terminal.golden_sets import takes
+    from rag.reporting.terminal.line_input import Typed
     from rag.reporting.terminal.output import amount, print_json, print_line
     from rag.reporting.terminal.store_contents import accepts
 
-    file = question_file(name, overrides or ())
-    fixes = file.fixes()
+    file, typed = question_file(name, overrides or ()), Typed()
+    reworded = [each for each in drifts(file.rows([]), file.documents) if each.state == "reworded"]
+    asking = not (yes or as_json or accept)
+    if unknown := sorted(set(accept or ()) - {each.query_id for each in reworded}):
+        what = f"{unknown[0]!r} has no quote that was only reworded"
+        raise DataError("--accept", what, "rag dataset check shows the new words; facts that differ are edited by a person")
+    taken = {each.query_id for each in reworded if asking and takes(each, typed)}
+    fixes = file.fixes(taken | set(accept or ()))
     diff = fixes.diff(str(file.path))
     accepted = bool(diff) and (yes or (not as_json and accepts(diff, fixes.count)))
     if accepted:
         file.write(fixes)
     if as_json:
-        print_json({"questions": str(file.path), "quotes": fixes.count, "diff": diff, "written": accepted})
+        made = {"quotes": fixes.count, "diff": diff, "written": accepted, "reworded": [asdict(each) for each in reworded]}
+        print_json({"questions": str(file.path)} | made)
     else:
         print_line(f"{amount(fixes.count, 'quote') if accepted else 'no quotes'} written.")
     file.golden()

@@ -1,4 +1,4 @@
-"""The verb that makes golden questions from ratings of answers."""
+"""The verb that reviews what waits to be golden questions."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,42 +10,67 @@ from rag.cli.options import Json, Overrides
 
 if TYPE_CHECKING:
     from rag.datasets.review.question_file import QuestionFile
+    from rag.datasets.review.review_loop import Review
     from rag.serve.feedback import Opinions
 
-Sessions = Annotated[str, typer.Option(envvar="RAG_SESSIONS", help="The database of the server.")]
+RATINGS = ".rag/serve.db"
+Sessions = Annotated[
+    str | None, typer.Option(envvar="RAG_SESSIONS", help=f"The server's database; sqlite:///{RATINGS} if it exists.")
+]
 
 
 @datasets.command()
 def review(
     name: str,
     overrides: Overrides = None,
-    sessions: Sessions = "sqlite:///.rag/serve.db",
-    accept: Annotated[list[str] | None, typer.Option(metavar="ANSWER", help="Accept the draft of this rating.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(metavar="ANSWER", help="Drop this rating.")] = None,
-    edited: Annotated[Path | None, typer.Option(help="Accept these lines, each in place of the draft of its id.")] = None,
+    sessions: Sessions = None,
+    accept: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Accept this question, or the draft of this rating.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(metavar="ID", help="Drop this question or rating.")] = None,
+    edited: Annotated[Path | None, typer.Option(help="Accept these lines, each in place of the question of its id.")] = None,
+    by: Annotated[str | None, typer.Option(help="Your name in the provenance; by default that of your account.")] = None,
+    page: Annotated[bool, typer.Option("--page", help="Review in a browser; prints the address.")] = False,
+    port: Annotated[int, typer.Option(help="Port of the page; 0 for any that is free.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Make golden questions from ratings of a server's answers: accept, edit or drop them one by one.
+    """Review generated and imported questions of a set, and ratings of a server's answers: accept, edit or drop each.
 
-    Quotes must be in the documents of the set, and a set that could not be read is never written. --json, --accept, --drop
-    and --edited ask no questions.
+    A question waits until its provenance says who accepted it. Every decision is written at once, and several people can
+    review one set. Quotes must be in the documents of the set. --json, --accept, --drop and --edited ask no questions.
     """
+    from getpass import getuser
+
     from rag.datasets.review.review_loop import Review
     from rag.documents.json_rows import read_rows
     from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.review import reviewed
 
-    file, opinions = question_file(name, overrides or ()), _opinions(sessions)
-    going = Review(file, opinions.candidates(), opinions.settle)
+    file = question_file(name, overrides or ())
+    ratings = _opinions(sessions or f"sqlite:///{RATINGS}") if sessions or Path(RATINGS).exists() else None
+    opinions, settle = (ratings.candidates(), ratings.settle) if ratings else ((), None)
+    going = Review(file, opinions, settle, by or getuser())
     going.edited(row.fields for row in (read_rows(edited) if edited else ()))
-    for answer in accept or ():
-        going.accept(answer)
-    for answer in drop or ():
-        going.drop(answer)
-    if as_json:
+    for each in accept or ():
+        going.accept(each)
+    for each in drop or ():
+        going.drop(each)
+    if page:
+        _serve(going, str(file.path), port)
+    elif as_json:
         print_json({"dataset": name, "questions": str(file.path)} | going.to_json())
-    else:
-        reviewed(going, str(file.path), asking=not (edited or accept or drop))
+    if page or not as_json:
+        reviewed(going, str(file.path), asking=not (page or edited or accept or drop))
+
+
+def _serve(going: "Review", name: str, port: int) -> None:
+    from rag.core.errors import MissingExtraError
+
+    try:
+        from rag.serve.review import serve
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("rag dataset review --page", "fastapi", "serve") from error
+    serve(going, name, port)
 
 
 def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":

@@ -168,12 +168,12 @@ def _missing(document: Document, quote: str, others: Mapping[str, Document]) -> 
     if near is None:
         return what, "none of its words is; check the document's name"
     start, end, alike = near
-    start, end = _whole(document.text, start, end)
+    start, end = whole_sentences(document.text, start, end)
     text = " ".join(document.text[start:end].split())
     return what, f"nearest is line {line_of(document.text, start)}, {min(99, int(100 * alike))} % alike: {text!r}"
 
 
-def _whole(text: str, start: int, end: int) -> tuple[int, int]:
+def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     """A stretch extended to whole sentences."""
     first = next((block for block in blocks(text) if block[1] > start), (start, end))
     last = next((block for block in blocks(text) if block[1] >= end), (start, end))

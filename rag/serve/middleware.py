@@ -142,10 +142,10 @@ class LoopbackOnly:
             host, origin = headers.get("host", ""), headers.get("origin")
             if not _is_local_name(host):
                 remedy = "ask 127.0.0.1, or set RAG_API_KEYS to be reached under a name"
-                return await refuse(scope, send, 421, "without keys this server has no public name", remedy)
+                return await refuse(scope, send, 421, "this server has no public name", remedy)
             if origin is not None and origin not in self.origins and origin.partition("://")[2] != host:
                 remedy = "name the page in RAG_ORIGINS, or set RAG_API_KEYS"
-                return await refuse(scope, send, 403, "a page of another origin asks, and there are no keys", remedy)
+                return await refuse(scope, send, 403, "a page of another origin asks", remedy)
         await self.app(scope, receive, send)
 
 

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from rag.core.errors import UserError
@@ -11,7 +12,8 @@ from rag.core.pages import page_at
 from rag.core.records import Document, Example, Turn
 from rag.core.text.citations import cited_sentences, unmarked, without_markers
 from rag.core.text.sentences import blocks, is_heading, sentences
-from rag.datasets.candidates import Row
+from rag.datasets.candidates import Row, digests
+from rag.datasets.review.drift import quoted_places, recorded
 from rag.documents.quote_anchors import anchor, find_document
 from rag.documents.rendered import occurrences
 from rag.evaluation.data.golden import Golden, dealt_split, gold_spans
@@ -20,6 +22,8 @@ WORD = re.compile(r"\w+")
 BAD = "it was rated as a bad answer: write the right answer and its evidence, or drop it"
 BARE = "none of its citations is in the documents of this set: quote the evidence, or drop it"
 GUESSED = "its gold is the model's own sentence and the nearest sentences of its citations: it counts once you confirm it"
+EDITED = ", edited"
+"""The end of the method of a question that a reviewer has changed."""
 UNCONFIRMED = "unconfirmed"
 """The tag of a draft whose gold comes from a model."""
 
@@ -42,21 +46,34 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The golden question that a rated answer could become; it can be accepted only after the `open` problems are solved.
+    """A question that waits for a reviewer: one of the set, or one that a rated answer could become (`opinion`).
 
-    `notes` are hints that a reviewer may ignore. `known` is true if the question is already in the set.
+    It can be accepted only after the `open` problems are solved. `notes` are hints that a reviewer may ignore. `known` is true
+    if the question of a rating is already in the set.
     """
 
-    opinion: Opinion
+    opinion: Opinion | None
     row: Row
     open: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     known: bool = False
 
+    @property
+    def name(self) -> str:
+        """The id of the rated answer, or of the question."""
+        return self.opinion.answer if self.opinion else str(self.row.get("id"))
+
+    @property
+    def method(self) -> str:
+        """How the question was made, as in its provenance."""
+        made = self.row.get("provenance")
+        return str(made.get("method", "")) if isinstance(made, dict) else "rating"
+
     def to_json(self) -> dict[str, Any]:
         """The draft with its rating, as JSON values."""
-        rated = {name: getattr(self.opinion, name) for name in ("answer", "owner", "rating", "comment", "at")}
-        return rated | {"row": self.row, "open": list(self.open), "notes": list(self.notes), "known": self.known}
+        rated = ("answer", "owner", "rating", "comment", "at") if self.opinion else ()
+        made = {"row": self.row, "open": list(self.open), "notes": list(self.notes), "known": self.known}
+        return {"name": self.name} | {each: getattr(self.opinion, each) for each in rated} | made
 
 
 def draft(opinion: Opinion, golden: Golden) -> Draft:
@@ -81,10 +98,18 @@ def draft(opinion: Opinion, golden: Golden) -> Draft:
     return Draft(opinion, row, tuple(to_settle), tuple(notes), known)
 
 
-def confirmed(row: Mapping[str, Any]) -> Row:
-    """The row of an accepted draft, as it is written into the set: no longer tagged as unconfirmed."""
+def accepted(draft: Draft, row: Row, by: str, documents: Mapping[str, Document]) -> Row:
+    """The row of a draft, or its edited row, as it is written when `by` accepts it, with the provenance that says so."""
+    today = datetime.now(UTC).date().isoformat()
+    made = draft.row.get("provenance")
+    made = dict(made) if isinstance(made, dict) else {"method": "rating", "at": today}
+    method = str(made.get("method", ""))
+    edited = "" if row == draft.row or method.endswith(EDITED) else EDITED
+    names = {*recorded(draft.row), *(place["doc"] for place in quoted_places(row))} & documents.keys()
+    made |= {"method": method + edited, "documents": digests(sorted(names), documents), "accepted": {"by": by, "at": today}}
     tags = row.get("tags")
-    return {**row, "tags": [tag for tag in tags if tag != UNCONFIRMED]} if isinstance(tags, list) else dict(row)
+    kept = {"tags": [tag for tag in tags if tag != UNCONFIRMED]} if isinstance(tags, list) else {}
+    return {**row, **kept, "provenance": made}
 
 
 def _short(secret: str) -> str:

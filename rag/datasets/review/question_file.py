@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,9 @@ from rag.core.errors import DataError, UserError, problems_of, together
 from rag.core.files import locked, replace_text
 from rag.core.records import Anchor, Document, Example
 from rag.core.roles import Loader
-from rag.datasets.review.quote_fixes import Fixes, find_fixes
+from rag.datasets.candidates import Row
+from rag.datasets.review.quote_fixes import Fixes, find_fixes, restyled
+from rag.documents.json_rows import parse_row, read_rows
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 
@@ -35,33 +37,66 @@ class QuestionFile:
     def __init__(self, loader: Loader, questions: NativeQuestions) -> None:
         self.path = questions.path / questions.questions
         self._documents = _Loaded(golden_sets.load_documents(loader))
+        self.documents = {document.doc_id: document for document in self._documents.documents}
 
     def golden(self) -> Golden:
         """The set as it is now; DataError if it is invalid."""
         return self._read(self.path) if self._text().strip() else Golden(self._documents.documents, ())
 
-    def refusal(self, row: Any) -> UserError | None:
-        """The error with which `add` would refuse a question; None if it would not."""
+    def rows(self, problems: list[UserError] | None = None) -> list[Row]:
+        """The lines as JSON objects, their quotes unchecked; DataError for a line that is none, or one of `problems`."""
+        return [dict(row.fields) for row in read_rows(self.path, problems)] if self._text().strip() else []
+
+    def version(self) -> tuple[int, ...]:
+        """Numbers that change when the file is written."""
         try:
-            self._checked(row)
+            found = self.path.stat()
+        except OSError:
+            return ()
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def refusal(self, row: Any, old: Row | None = None) -> UserError | None:
+        """The error with which `add` would refuse a question, or `swap` in place of `old`; None if they would not."""
+        try:
+            text = self._text()
+            if old is not None:
+                _same_place(old, row)
+                text = "\n" * _place(text, old, self.path)
+            self._checked(row, text)
         except UserError as error:
             return error
         return None
 
     def add(self, row: Any) -> None:
         """Add a question. DataError if the set would be invalid or the file cannot be written; the file is then unchanged."""
-        with self._alone():
-            while True:
-                before = self._text()
-                after = self._checked(row)
-                # An editor may have changed the file meanwhile.
-                if self._text() == before:
-                    break
-            self._write(self.path, after)
+        self._edit(lambda text: self._checked(row, text))
 
-    def fixes(self) -> Fixes:
-        """The quotes that can be corrected to the words of their documents."""
-        return find_fixes(self._text(), {document.doc_id: document for document in self._documents.documents})
+    def swap(self, old: Row | None, new: Row | None, number: int = 0) -> int:
+        """Put a question in the place of another, and return the number of its line, from 0.
+
+        None is no line: the old question is removed, or the new one is added before line `number`.
+        DataError for an invalid question, and for an old one that another reviewer has changed: the file is then unchanged.
+        Errors of other questions do not matter: a set can be reviewed after a document has gone.
+        """
+        at = number
+
+        def make(text: str) -> str:
+            nonlocal at
+            lines = text.split("\n")
+            at = number if old is None else _place(text, old, self.path)
+            if old is not None and new is not None:
+                _same_place(old, new)
+                self._checked(new, "\n" * at)
+            line = "" if new is None else restyled(lines[at], old, new) if old else json.dumps(new, ensure_ascii=False)
+            lines[at : at + (old is not None)] = [line] if new else []
+            return "\n".join(lines)
+
+        self._edit(make)
+        return at
+
+    def fixes(self, reworded: Collection[str] = ()) -> Fixes:
+        """The quotes that can be corrected to the words of their documents, also where `reworded` names their questions."""
+        return find_fixes(self._text(), self.documents, reworded)
 
     def write(self, fixes: Fixes) -> None:
         """Write fixes; DataError if the file has changed since or cannot be written: it then stays unchanged."""
@@ -69,6 +104,17 @@ class QuestionFile:
             if self._text() != fixes.before:
                 raise DataError(str(self.path), "was changed meanwhile", "run the command again")
             self._write(self.path, fixes.after)
+
+    def _edit(self, make: Callable[[str], str]) -> None:
+        """Write what `make` makes of the text of the file."""
+        with self._alone():
+            while True:
+                before = self._text()
+                after = make(before)
+                # An editor may have changed the file meanwhile.
+                if self._text() == before:
+                    break
+            self._write(self.path, after)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -85,9 +131,8 @@ class QuestionFile:
                 with suppress(OSError):
                     lock.unlink()  # a process that waits for the lock makes a new one
 
-    def _checked(self, row: Any) -> str:
-        """The text of the file with the question added, after it was loaded as a test."""
-        before = self._text()
+    def _checked(self, row: Any, before: str) -> str:
+        """The text `before` with a question added, after it was loaded as a test."""
         try:
             line = json.dumps(row, ensure_ascii=False, allow_nan=False)
             line.encode("utf-8")
@@ -126,6 +171,27 @@ def _refuse_lost(example: Example) -> None:
     for place in example.places:
         if isinstance(place, Anchor) and place.rule:
             raise DataError(f"question {example.query.query_id!r}", f"{place.doc_id}: {place.rule}", "correct the quote")
+
+
+def _place(text: str, row: Row, path: Path) -> int:
+    """The number, from 0, of the line with exactly this question; DataError if there is none."""
+    name = row.get("id")
+    marks = json.dumps(name), json.dumps(name, ensure_ascii=False)
+    for number, line in enumerate(text.split("\n")):
+        if name is None or any(mark in line for mark in marks):
+            with suppress(DataError):
+                if parse_row(line.removeprefix("\ufeff"), "").fields == row:
+                    return number
+    raise DataError(f"question {name!r}", f"was changed or removed in {path} meanwhile", "look at it again")
+
+
+def _same_place(old: Row, new: Row) -> None:
+    """DataError for an edit that the rest of the set would have to be checked for."""
+    for key in ("id", "dialogue", "turn"):
+        if new.get(key) != old.get(key):
+            raise DataError(f"question {old.get('id')!r}", f"{key!r} was edited", "keep it; edit the file itself to change it")
+    if bool(new.get("split")) != bool(old.get("split")):
+        raise DataError(f"question {old.get('id')!r}", "'split' was added or removed", "all questions have a split, or none")
 
 
 def _moved(error: UserError, old: str, new: str) -> UserError:

@@ -1,7 +1,7 @@
 """Correct quotes that differ from their documents in form only."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -9,6 +9,8 @@ from typing import Any
 
 from rag.core.errors import DataError
 from rag.core.records import Document
+from rag.datasets.candidates import digests
+from rag.datasets.review.drift import drift_of, drifts, quoted_places, recorded
 from rag.documents.json_rows import parse_row
 from rag.documents.parsed_anchors import is_parsed
 from rag.documents.quote_anchors import places_in, quote_places
@@ -36,11 +38,13 @@ class Fixes:
         return "\n".join(unified_diff(before, after, name, name, n=0, lineterm=""))
 
 
-def find_fixes(text: str, documents: Mapping[str, Document]) -> Fixes:
+def find_fixes(text: str, documents: Mapping[str, Document], reworded: Collection[str] = ()) -> Fixes:
     """Correct quotes that differ from their document in markup, quotation marks or white space, or that moved.
 
-    A quote that is not in its document is moved to the only other document that contains it, if it occurs once. `start` and
-    `end` are updated. Quotes with no or several places, and lines that are not JSON, stay unchanged.
+    A quote that is not in its document is moved to the only other document that contains it, if it occurs once. The quotes of
+    the questions `reworded` get the new words that `drift` proposes. `start` and `end` are updated, and so are the documents
+    in the provenance of a question all of whose quotes have a place then. Quotes with no or several places, and lines that are
+    not JSON, stay unchanged.
     """
     lines, count = text.split("\n"), 0
     for number, line in enumerate(lines):
@@ -48,26 +52,26 @@ def find_fixes(text: str, documents: Mapping[str, Document]) -> Fixes:
             fields = dict(parse_row(line.removeprefix("\ufeff"), "").fields)
         except DataError:
             continue
-        changed, new = 0, deepcopy(fields)
-        for place in _places(new):
-            better = _fixed(place, documents)
+        new = deepcopy(fields)
+        for place in quoted_places(new):
+            taken = str(fields.get("id")) in reworded
+            found = drift_of(new, place, documents) if taken else None
+            better = _fixed(found.anchored(place, documents) if found else place, documents)
             if better != place:
                 place.update(better)
-                changed += 1
-        if changed:
-            lines[number] = _like(line, fields, new)
-            count += changed
+                count += 1
+        _dated(new, documents)
+        if new != fields:
+            lines[number] = restyled(line, fields, new)
     return Fixes(text, "\n".join(lines), count)
 
 
-def _places(fields: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The places with a quote in a line of a file of questions; other parts of the line may be invalid."""
-    groups = fields.get("evidence")
-    for group in groups if isinstance(groups, list) else ():
-        places = group.get("any") if isinstance(group, dict) else None
-        for place in places if isinstance(places, list) else ():
-            if isinstance(place, dict) and isinstance(place.get("doc"), str) and isinstance(place.get("quote"), str):
-                yield place
+def _dated(row: dict[str, Any], documents: Mapping[str, Document]) -> None:
+    """Write the present digests of documents into the provenance of a question whose quotes all have a place."""
+    before = recorded(row)
+    if before and all(each.state == "there" for each in drifts([row], documents)):
+        names = {*before, *(place["doc"] for place in quoted_places(row))}
+        row["provenance"]["documents"] = digests(sorted(names & documents.keys()), documents)
 
 
 def _fixed(place: dict[str, Any], documents: Mapping[str, Document]) -> dict[str, Any]:
@@ -88,7 +92,7 @@ def _fixed(place: dict[str, Any], documents: Mapping[str, Document]) -> dict[str
     return place | {"doc": name, "quote": text[start:end]} | ({"start": start, "end": end} if offsets else {})
 
 
-def _like(line: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def restyled(line: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """A changed line in the style of the old one."""
     bare = line.removeprefix("\ufeff").strip()
     style = next((style for style in STYLES if json.dumps(before, **style) == bare), STYLES[0])

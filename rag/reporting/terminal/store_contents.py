@@ -38,7 +38,8 @@ def skipped(files: Sequence[Skipped]) -> None:
 def accepts(diff: str, count: int) -> bool:
     """Print a diff and ask whether to write it; the end of input is a no."""
     stream(diff)
-    out.print(f"Write {amount(count, 'quote')}? [bold]y[/bold] yes, [bold]n[/bold] no")
+    what = amount(count, "quote") if count else "that the quotes are in the present documents"
+    out.print(f"Write {what}? [bold]y[/bold] yes, [bold]n[/bold] no")
     return (Typed().read() or "n").strip().lower() in ("y", "yes")
 
 

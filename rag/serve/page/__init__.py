@@ -30,10 +30,10 @@ class Shipped:
 
 
 @cache
-def shipped() -> Mapping[str, Shipped]:
-    """The files of the page by name."""
+def shipped(package: str = "rag.serve.page") -> Mapping[str, Shipped]:
+    """The files of a page by name."""
     files = {}
-    for item in resources.files("rag.serve.page").iterdir():
+    for item in resources.files(package).iterdir():
         kind = KINDS.get("." + item.name.rpartition(".")[2])
         if kind:
             content = item.read_bytes()
@@ -44,7 +44,7 @@ def shipped() -> Mapping[str, Shipped]:
 @router.get("/")
 def page(request: Request) -> Response:
     """Return the page."""
-    return _response(shipped()["index.html"], request)
+    return file_response(shipped()["index.html"], request)
 
 
 @router.get(FOLDER + "{name}")
@@ -53,10 +53,11 @@ def part(name: str, request: Request) -> Response:
     file = shipped().get(name)
     if file is None:
         raise HTTPException(404, "the page has no such file")
-    return _response(file, request)
+    return file_response(file, request)
 
 
-def _response(file: Shipped, request: Request) -> Response:
+def file_response(file: Shipped, request: Request) -> Response:
+    """The file, or 304 if the browser has it."""
     headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)

@@ -7,6 +7,13 @@ let waiting = null;
 
 export const key = () => sessionStorage.getItem(NAME) ?? "";
 
+/** Store the key that the address has behind `#key=`, and remove it from the address. */
+export function keyFromAddress() {
+  const given = /^#key=(.+)$/.exec(location.hash)?.[1];
+  if (given) sessionStorage.setItem(NAME, given);
+  history.replaceState(null, "", location.pathname);
+}
+
 /** Forget a key that was refused, unless it was replaced meanwhile. */
 export function refuse(used) {
   if (used && used === key()) sessionStorage.removeItem(NAME);

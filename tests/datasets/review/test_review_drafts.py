@@ -134,4 +134,7 @@ def test_gold_of_a_model_is_tagged_until_a_person_confirms_it(known: Golden) -> 
     for each in (bad, declined):
         assert review.GUESSED not in each.notes
         assert each.row["tags"] == ["feedback"]
-    assert review.confirmed(good.row) == good.row | {"tags": ["feedback"]}
+    written = review.accepted(good, good.row, "Ann", {document.doc_id: document for document in known.documents})
+    made = written.pop("provenance")
+    assert written == good.row | {"tags": ["feedback"]}
+    assert (made["method"], made["accepted"]["by"], list(made["documents"])) == ("rating", "Ann", ["ferry.md"])

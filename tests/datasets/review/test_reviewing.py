@@ -116,8 +116,8 @@ def test_a_concurrent_edit_is_kept(golden: Path, monkeypatch: pytest.MonkeyPatch
     path, file = golden / "questions.jsonl", opened(golden)
     checked, times = QuestionFile._checked, iter(range(10))
 
-    def meanwhile(self: QuestionFile, row: Any) -> str:
-        after = checked(self, row)
+    def meanwhile(self: QuestionFile, row: Any, before: str) -> str:
+        after = checked(self, row, before)
         if next(times) == 0:
             path.write_text(path.read_text("utf-8") + json.dumps(RIGHT | {"id": "other"}) + "\n", "utf-8")
         return after
@@ -167,7 +167,7 @@ def test_a_rating_is_settled_only_when_it_is_written(golden: Path) -> None:
     assert settled == [good.answer, bad.answer]
     assert (going.accepted, going.dropped, going.waiting) == ([good.answer], [bad.answer], {})
     assert len(ids(golden)) == 7
-    with pytest.raises(DataError, match="no rating of"):
+    with pytest.raises(DataError, match="no question and no rating of"):
         going.drop(bad.answer)
 
 
@@ -303,7 +303,7 @@ def test_an_editor_that_does_not_run_is_an_error(
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["native", "dataset.path=GOLDEN", "--accept", "ans_0"], "no rating of 'ans_0' waits"),
+        (["native", "dataset.path=GOLDEN", "--accept", "ans_0"], "no question and no rating of 'ans_0' waits"),
         (["native", "dataset.path=GOLDEN", "--accept", BAD["id"]], "rated as a bad answer"),
         (["native", "dataset.path=GOLDEN", "--edited", "QUESTIONS"], "no rating waits to become 'q1'"),
         (["native", "dataset.path=GOLDEN", "--edited", "none.jsonl"], "no such file"),

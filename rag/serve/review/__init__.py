@@ -1,0 +1,111 @@
+"""The page that reviews a golden set: a server on 127.0.0.1 for one person, with a key that lives as long as it."""
+
+from contextlib import closing
+from threading import Lock
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request, Response
+from pydantic import BaseModel
+
+from rag.core.errors import UserError
+from rag.datasets.review.review_loop import Review
+from rag.reporting.terminal.output import print_line
+from rag.serve.keys import Keys, hashed, new_key
+from rag.serve.middleware import LoopbackOnly, add_middleware
+from rag.serve.page import FOLDER, file_response, shipped
+from rag.serve.problems import add_error_handlers, problem, problem_response
+from rag.serve.process import address, bound, signals_end_in_order
+from rag.serve.responses import json_response
+from rag.serve.settings import Settings
+
+LISTED = 100
+"""Questions in one part of the list."""
+
+
+class Decision(BaseModel):
+    """A decision about the question `name`: `drop` it, accept the edited question `row`, or accept it as it is."""
+
+    name: str
+    drop: bool = False
+    row: dict[str, Any] | None = None
+
+
+def serve(review: Review, name: str, port: int) -> None:
+    """Serve the page until SIGTERM or Ctrl-C, and print its address. ConfigError if the port is taken."""
+    import uvicorn
+
+    key = new_key()
+    settings = Settings(port=port, keys=Keys((("reviewer", hashed(key)),)), rate=0)
+    with signals_end_in_order(), closing(bound(settings)) as listening:
+        app = create_app(review, name, settings)
+        config = uvicorn.Config(app, ws="none", log_config=None, access_log=False, server_header=False)
+        listening.listen(config.backlog)
+        print_line(f"Review {name} at {address(listening)}/#key={key}")
+        uvicorn.Server(config).run([listening])
+
+
+def create_app(review: Review, name: str, settings: Settings) -> FastAPI:
+    """The page and its routes. Every route but the page itself needs the key, and every request a local host and origin."""
+    app = FastAPI(title="Assay", docs_url=None, redoc_url=None, openapi_url=None)
+    add_error_handlers(app)
+    _add_page(app)
+    _add_routes(app, review, name)
+    add_middleware(app, settings)
+    app.add_middleware(LoopbackOnly, origins=())
+
+    @app.exception_handler(UserError)
+    async def refused(request: Request, error: UserError) -> Response:
+        return problem_response(request.scope["path"], problem(422, f"{error.where}: {error.what}", error.remedy))
+
+    return app
+
+
+def _add_page(app: FastAPI) -> None:
+    files = {**shipped(), **shipped("rag.serve.review")}
+
+    @app.get("/")
+    def page(request: Request) -> Response:
+        return file_response(files["review.html"], request)
+
+    @app.get(FOLDER + "{name}")
+    def part(name: str, request: Request) -> Response:
+        if name not in files:
+            raise HTTPException(404, "the page has no such file")
+        return file_response(files[name], request)
+
+
+def _add_routes(app: FastAPI, review: Review, dataset: str) -> None:
+    alone = Lock()
+
+    @app.get("/items")
+    def items(start: int = 0, find: str = "") -> Response:
+        with alone:
+            return json_response({"dataset": dataset, **_listed(review, max(0, start), find.casefold())})
+
+    @app.get("/item")
+    def item(name: str) -> Response:
+        with alone:
+            return json_response(review.look(name))
+
+    @app.post("/decide")
+    def decide(decision: Decision) -> Response:
+        with alone:
+            review.drop(decision.name) if decision.drop else review.accept(decision.name, decision.row)
+            return json_response({"waiting": len(review.waiting)})
+
+    @app.post("/undo")
+    def undo() -> Response:
+        with alone:
+            return json_response({"name": review.undo()})
+
+
+def _listed(review: Review, start: int, wanted: str) -> dict[str, Any]:
+    """A part of the list of what waits, restricted to questions with the words `wanted`, and the counts."""
+    review.refresh()
+    rows = [
+        {"name": name, "text": str(each.row.get("text", "")), "kind": str(each.row.get("kind", "")), "method": each.method}
+        for name, each in review.waiting.items()
+    ]
+    found = [row for row in rows if wanted in " ".join(row.values()).casefold()]
+    counts = {"waiting": len(rows), "accepted": len(review.accepted), "dropped": len(review.dropped)}
+    return counts | {"undoable": review.undoable, "found": len(found), "start": start, "items": found[start : start + LISTED]}

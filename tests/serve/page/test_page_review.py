@@ -1,0 +1,171 @@
+"""The review page: its key, hosts and origins; hostile texts; decisions by keyboard; contrast; pages of a long list."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import resources
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from starlette.testclient import TestClient
+from support.chromium import CONTRAST
+from support.page_server import HOSTILE
+from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
+
+from rag.datasets.review.review_loop import Review
+from rag.serve.keys import Keys, hashed
+from rag.serve.review import create_app
+from rag.serve.settings import Settings
+
+KEY = "sk-assay-test"
+SHIPPED = {item.name: item.read_text("utf-8") for item in resources.files("rag.serve.review").iterdir() if "." in item.name[1:]}
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    """A set of 60 waiting questions; the first, and its document, are hostile."""
+    golden = write_waiting(tmp_path / "waiting", times=20)
+    (golden / "documents" / "hostile.md").write_text(f"# {HOSTILE}\n\nA permit costs {HOSTILE} two crowns.", "utf-8")
+    rows = rows_of(golden)
+    evidence = [{"any": [{"doc": "hostile.md", "quote": "A permit costs"}]}]
+    rows[0] |= {"id": HOSTILE, "text": HOSTILE, "answers": [HOSTILE], "evidence": evidence}
+    rows[0]["provenance"] = {"method": HOSTILE, "author": HOSTILE, "documents": {}}
+    write_rows(golden, rows)
+    return golden
+
+
+@pytest.fixture
+def client(golden: Path) -> TestClient:
+    app = create_app(Review(file_of(golden), by="Ann"), "set", Settings(keys=Keys((("reviewer", hashed(KEY)),))))
+    return TestClient(app, base_url="http://127.0.0.1:8000", headers={"Authorization": f"Bearer {KEY}"})
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": ""}, 401),
+        ({"Authorization": "Bearer sk-assay-other"}, 401),
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "http://127.0.0.1:8000"}, 200),
+    ],
+)
+def test_every_request_needs_the_key_a_local_host_and_its_own_origin(
+    client: TestClient, golden: Path, headers: dict[str, str], status: int
+) -> None:
+    before = (golden / "questions.jsonl").read_bytes()
+    assert client.get("/items", headers=headers).status_code == status
+    assert client.post("/decide", headers=headers, json={"name": "q2", "drop": True}).status_code == status
+    assert ((golden / "questions.jsonl").read_bytes() == before) == (status != 200)
+
+
+def test_the_page_holds_nothing_inline_and_no_data(client: TestClient) -> None:
+    found = client.get("/", headers={"Authorization": ""})
+    assert found.status_code == 200
+    assert "default-src 'self'" in found.headers["content-security-policy"]
+    assert not re.search(r"<style|\son\w+=|\sstyle=|<script(?![^>]* src=)", found.text)
+    for name in re.findall(r'(?:href|src)="(page/[^"#]+)', found.text):
+        assert client.get(f"/{name}", headers={"Authorization": ""}).status_code == 200, name
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|https?:", SHIPPED["review.js"])
+
+
+def test_wrong_decisions_are_problems_and_change_nothing(client: TestClient, golden: Path) -> None:
+    before = (golden / "questions.jsonl").read_bytes()
+    row = rows_of(golden)[1] | {"evidence": [{"any": [{"doc": "bus.md", "quote": "nine"}]}]}
+    said = client.post("/decide", json={"name": "q2", "row": row})
+    assert (said.status_code, "is not in 'bus.md'" in said.json()["detail"]) == (422, True)
+    for wrong in ({"name": "none"}, {"name": "q2", "drop": "now"}, {"name": "q2", "row": 3}, {}):
+        assert client.post("/decide", json=wrong).status_code == 422
+    assert client.post("/undo").status_code == 422
+    assert client.get("/item", params={"name": "none"}).status_code == 422
+    assert (golden / "questions.jsonl").read_bytes() == before
+
+
+def test_the_list_comes_in_parts_and_is_filtered(client: TestClient) -> None:
+    first = client.get("/items").json()
+    assert (first["waiting"], first["found"], len(first["items"])) == (120, 120, 100)
+    assert len(client.get("/items", params={"start": 100}).json()["items"]) == 20
+    assert client.get("/items", params={"find": "BUS ticket"}).json()["found"] == 20
+
+
+@pytest.fixture
+def address(golden: Path) -> Iterator[str]:
+    """The address that the verb prints; the process must end in order."""
+    command = [sys.executable, "-m", "rag", "dataset", "review", "native", f"dataset.path={golden}", "--page", "--by", "Ann"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    yield process.stdout.readline().split()[-1]
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "waiting" in out or not out
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open a page in a context of its own; an error of its scripts, or a request to another host, fails the test."""
+    wrong, contexts = list[str](), []
+
+    def open_tab(address: str, **options: object) -> Page:
+        contexts.append(browser.new_context(**options))  # type: ignore[arg-type]
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda line: wrong.append(line.text) if line.type in ("error", "warning") else None)
+        page.on("request", lambda one: None if one.url.startswith(address.partition("#")[0]) else wrong.append(one.url))
+        page.goto(address)
+        return page
+
+    yield open_tab
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.mark.system
+def test_a_person_decides_by_keyboard_and_hostile_texts_stay_texts(
+    tab: Callable[..., Page], address: str, golden: Path
+) -> None:
+    assert httpx.get(address.partition("#")[0] + "items").status_code == 401
+    page = tab(address)
+    expect(page.locator("main h2")).to_have_text(HOSTILE)
+    expect(page.locator("mark")).to_have_text("A permit costs")
+    expect(page.locator(".excerpt")).to_contain_text(HOSTILE)
+    assert page.evaluate("window.pwned") is None
+    assert "key" not in page.url
+    page.keyboard.press("d")
+    expect(page.locator("main h2")).to_have_text("What does a bus ticket cost?")
+    expect(page.locator("#counts")).to_have_text("119 waiting · 0 accepted · 1 dropped")
+    page.keyboard.press("a")
+    expect(page.locator("main h2")).to_have_text("Do dogs and small children pay?")
+    page.keyboard.press("u")
+    expect(page.locator("main h2")).to_have_text("What does a bus ticket cost?")
+    page.keyboard.press("e")
+    page.fill("[name=answers]", "4 crowns\nfour crowns")
+    page.fill("[name=evidence]", "[")
+    page.click("text=Save and accept")
+    expect(page.locator("#refused")).to_contain_text("The evidence is not valid JSON")
+    page.fill("[name=evidence]", '[{"any": [{"doc": "bus.md", "quote": "four crowns"}]}]')
+    page.click("text=Save and accept")
+    expect(page.locator("#counts")).to_have_text("118 waiting · 1 accepted · 1 dropped")
+    expect(page.locator("main h2")).to_have_text("Do dogs and small children pay?")
+    page.keyboard.press("j")
+    expect(page.locator("#list li:nth-child(2) [aria-current]")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    first = rows_of(golden)[0]
+    assert (first["id"], first["answers"]) == ("q2", ["4 crowns", "four crowns"])
+    assert first["provenance"]["accepted"]["by"] == "Ann"
+    file_of(golden).golden()
+
+
+@pytest.mark.system
+def test_both_colour_schemes_and_a_narrow_window_can_be_read(tab: Callable[..., Page], address: str) -> None:
+    for options in ({"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}):
+        page = tab(address, **options)
+        page.locator("mark").wait_for()
+        assert page.evaluate(CONTRAST) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
