@@ -34,7 +34,7 @@ def _cards(source: Measured) -> Iterator[tuple[str, bytes]]:
     if source.trial.ends.assess is None:
         return
     for card in calibration.cards(source.runner.store, identity(source.made, source.config)):
-        yield f"cards/{digest(card.judge, card.digest, card.data)[:16]}.json", json_bytes(card.to_json(), indent=1)
+        yield f"cards/{digest(card.key, card.digest, card.data)[:16]}.json", json_bytes(card.to_json(), indent=1)
 
 
 def _compared(source: Measured) -> baseline.Baseline:

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from rag.config.build import Components
     from rag.execution.judges.human_labels import Labelled
 
-judges = typer.Typer(no_args_is_help=True, help="Judges of faithfulness: measure how far to trust one.")
+judges = typer.Typer(no_args_is_help=True, help="Judges of answers: measure how far to trust one.")
 app.add_typer(judges, name="judge")
 Chosen = Annotated[
     list[str] | None,
     typer.Argument(
-        help="judge=<choice>, data=wice|mtrag|scifact|halueval|<path.jsonl>, and parameters of the judge.",
+        help="judge=<choice>, data=wice|mtrag|scifact|halueval|<path.jsonl>, task=faithfulness|correctness (then data=halueval|"
+        "halueval-multi|mtrag|<path.jsonl>), and parameters of the judge.",
         metavar="KEY=VALUE …",
     ),
 ]
@@ -29,7 +30,8 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
 
     The card is stored under the judge's identity. A judge that was fitted on these labels too is measured with weights from
     its other labels. A line of your own file: {"text": …, "contexts": […], "supported": true}, and if known "question",
-    "cluster" and "kind" (default: answer).
+    "cluster" and "kind" (default: answer). With task=correctness the contexts are reference answers, "supported" says whether
+    the text is a right answer, and the rules of docs/correctness.md are measured with the judge.
     """
     from rag.core.errors import ConfigError
     from rag.execution.judges.calibration import card_of, keep
@@ -56,19 +58,19 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     judge that was fitted on one set alone cannot be measured on that set.
     """
     from rag.core.errors import ConfigError
-    from rag.execution.judges import calibration
-    from rag.execution.judges.calibration import Fitted
+    from rag.execution.judges import fitting
+    from rag.execution.judges.human_labels import FAITHFULNESS
     from rag.reporting.terminal.judges import weights
     from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.streamed_answer import Waiting
 
     name, node, components, data = _chosen(chosen or (), "wice,mtrag,scifact")
     judge = components.role("judge", node)
-    if not isinstance(judge, Fitted):
-        raise ConfigError("judge", f"{name} has no weights to fit", "judge=local has")
+    if not isinstance(judge, fitting.Fitted) or data[0].task != FAITHFULNESS:
+        raise ConfigError("judge", f"{name} has no weights to fit for this task", "judge=local task=faithfulness has")
     texts, names = sum(len(labels.cases) for labels in data), ", ".join(labels.name for labels in data)
     with Waiting(f"{name} reads {texts:,} texts of {names} …"):
-        fitted = calibration.fit(judge, data)
+        fitted = fitting.fit(judge, data)
     print_json(fitted) if as_json else weights(fitted)
 
 
@@ -94,14 +96,18 @@ def agree(experiment: Experiment, overrides: Overrides = None, as_json: Json = F
 def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tuple[str, Any, Components, list[Labelled]]":
     """Name and config of the judge, the builder of components, and the sets of labels; computed parts are kept in the store."""
     from rag.config.compose import compose, hydra_ready, resolve
+    from rag.core.checks import check_choice
     from rag.execution.graph.plan import components_for
-    from rag.execution.judges.human_labels import labelled
+    from rag.execution.judges.human_labels import CORRECTNESS, FAITHFULNESS, labelled
     from rag.execution.store import maintenance
 
-    known = dict(part.split("=", 1) for part in chosen if part.startswith(("judge=", "data=")))
-    others = [part for part in chosen if not part.startswith(("judge=", "data="))]
+    own = ("judge=", "data=", "task=")
+    known = dict(part.split("=", 1) for part in chosen if part.startswith(own))
+    others = [part for part in chosen if not part.startswith(own)]
+    task = known.get("task", FAITHFULNESS)
+    check_choice("task", task, (FAITHFULNESS, CORRECTNESS))
     name = known.get("judge", "local")
     with hydra_ready():
         config = resolve(compose([f"judge={name}", *others]))
-    data = [labelled(labels) for labels in known.get("data", usual).split(",")]
+    data = [labelled(labels, task) for labels in known.get("data", usual).split(",")]
     return name, config["judge"], components_for(maintenance.at(store)), data

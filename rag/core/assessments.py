@@ -116,7 +116,23 @@ class Cited:
     needed: tuple[bool, ...] = ()
 
 
-PARTS = ("verdict", "relevance", "contexts", "citations")
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How right an answer is, in [0, 1], and the name of the rule that says so; NaN if a judge failed, with its `failure`.
+
+    `recall` is the support of the claims of the reference by the answer, `precision` that of the claims of the answer by the
+    reference; NaN where a rule decided.
+    """
+
+    value: float
+    rule: str
+    recall: float = math.nan
+    precision: float = math.nan
+    failure: str = ""
+
+
+REFERENCE = "reference"
+PARTS = ("verdict", "relevance", "contexts", "citations", REFERENCE)
 """The parts of an assessment; a metric names those that it reads in `needs`."""
 
 
@@ -125,7 +141,8 @@ class Assessment:
     """The judgement of an answer; parts that no metric needs keep their defaults.
 
     `verdict` is the support of its claims by its contexts; `relevance` is that of the answer to the question, `contexts` that
-    of each context, in [0, 1], NaN if it could not be judged; `citations` has one entry per sentence.
+    of each context, in [0, 1], NaN if it could not be judged; `citations` has one entry per sentence; `reference` is None where
+    correctness does not apply.
     """
 
     threshold: float
@@ -133,5 +150,6 @@ class Assessment:
     relevance: float = math.nan
     contexts: tuple[float, ...] = ()
     citations: tuple[Cited, ...] = ()
+    reference: Compared | None = None
     tokens: int = 0
     cost: float = 0.0

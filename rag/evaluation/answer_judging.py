@@ -5,14 +5,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
-from rag.core.assessments import Assessment, Case, Spent, Verdict
+from rag.core.assessments import REFERENCE, Assessment, Case, Spent, Verdict
 from rag.core.records import Answer, Example
 from rag.core.roles import Judge
 from rag.core.text.citations import without_markers
 from rag.evaluation.attribution import attributed_sentences, found_relevant, judged, related
+from rag.evaluation.correctness.claims import compared
 
 
-def assess(judge: Judge, answers: Sequence[Answer | None], needs: Collection[str]) -> list[Assessment]:
+def assess(
+    judge: Judge,
+    answers: Sequence[Answer | None],
+    needs: Collection[str],
+    examples: Sequence[Example] = (),
+    language: str = "english",
+) -> list[Assessment]:
     """One assessment per answer, with the parts in `needs` (`rag.core.assessments.PARTS`).
 
     A failed answer (None) gets no verdict and relevance 0. An answer that abstains gets a verdict without claims, and
@@ -24,14 +31,16 @@ def assess(judge: Judge, answers: Sequence[Answer | None], needs: Collection[str
         if part in needs:
             values = judge_part(judge, [answer for _, answer in given])
             for (row, _), (value, spent) in zip(given, values, strict=True):
-                before = assessments[row]
-                changed: dict[str, Any] = {
-                    part: value,
-                    "tokens": before.tokens + spent.tokens,
-                    "cost": before.cost + spent.cost,
-                }
-                assessments[row] = replace(before, **changed)
+                assessments[row] = _with(assessments[row], part, value, spent)
+    if REFERENCE in needs:
+        values = compared(judge, examples, answers, language)
+        assessments = [_with(each, REFERENCE, *value) for each, value in zip(assessments, values, strict=True)]
     return assessments
+
+
+def _with(before: Assessment, part: str, value: Any, spent: Spent) -> Assessment:
+    changed: dict[str, Any] = {part: value, "tokens": before.tokens + spent.tokens, "cost": before.cost + spent.cost}
+    return replace(before, **changed)
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,7 @@ class Counted:
 
 
 def counted(assessments: Sequence[Assessment], answers: Sequence[Answer | None], needs: Collection[str]) -> Counted:
-    """Count the judgements of claims, relevance, contexts and cited sentences; failed answers (None) have none."""
+    """Count the judgements of claims, relevance, contexts, cited sentences and references; failed answers (None) have none."""
     values = [
         value
         for assessment, answer in zip(assessments, answers, strict=True)
@@ -83,7 +92,9 @@ def _judgements(assessment: Assessment, answer: Answer, needs: Collection[str]) 
     supports = [claim.support for claim in assessment.verdict.claims] if assessment.verdict else []
     cited = [sentence.support for sentence in assessment.citations if sentence.contexts]
     relevance = [assessment.relevance] if "relevance" in needs and not answer.abstained else []
-    return [*supports, *cited, *relevance, *assessment.contexts]
+    reference = assessment.reference
+    right = [reference.value] if reference and reference.rule == "claims" else []
+    return [*supports, *cited, *relevance, *assessment.contexts, *right]
 
 
 def _verdicts(judge: Judge, answers: Sequence[Answer]) -> list[tuple[Verdict, Spent]]:

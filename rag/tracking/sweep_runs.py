@@ -192,7 +192,7 @@ def _judge_tags(judge: Assessor | None) -> dict[str, str]:
     if judge is None:
         return {}
     cards = {
-        f"judge.auc.{card.data}": f"{card.auc.value:.3f} [{card.auc.low:.3f}, {card.auc.high:.3f}]" for card in judge.cards
+        f"judge.auc.{card.title}": f"{card.auc.value:.3f} [{card.auc.low:.3f}, {card.auc.high:.3f}]" for card in judge.cards
     }
     return {"judge": judge.name, "judge.identity": judge.identity, **cards, "judge.remarks": "; ".join(judge.remarks)}
 

@@ -11,7 +11,7 @@ from rag.components.metrics.citation_support_precision import CitationSupportPre
 from rag.components.metrics.context_relevance import ContextRelevance
 from rag.components.metrics.faithfulness import Faithfulness
 from rag.core.assessments import PARTS, Assessment, Case, Cited, Claim, Spent, Verdict
-from rag.core.records import Answer, Chunk, Hit, Query, Reply, Sought, Span
+from rag.core.records import Answer, Chunk, Example, Hit, Query, Reply, Sought, Span
 from rag.core.text.refusals import claims
 from rag.evaluation.answer_judging import Counted, assess, counted
 from rag.execution.store.serialisation import assessment_of, json_values
@@ -63,7 +63,7 @@ def answer(text: str, abstained: bool = False, contexts: Sequence[str] = CONTEXT
 
 def assessed(text: str, *needs: str, judge: ByWords | None = None, **changes: object) -> tuple[Answer, Assessment]:
     given = answer(text, **changes)  # type: ignore[arg-type]
-    (assessment,) = assess(judge or ByWords(), [given], needs or PARTS)
+    (assessment,) = assess(judge or ByWords(), [given], needs or PARTS, [Example(given.query)])
     return given, assessment
 
 
@@ -93,7 +93,7 @@ def test_an_abstention_is_not_judged() -> None:
 
 
 def test_a_failed_answer_scores_0_in_every_metric_that_applies() -> None:
-    (assessment,) = assess(ByWords(), [None], PARTS)
+    (assessment,) = assess(ByWords(), [None], PARTS, [Example(Query("q", "red?"))])
     given = answer("", contexts=())
     metrics = (Faithfulness(), AnswerRelevance(), CitationSupport(), CitationSupportPrecision(), ContextRelevance())
     assert [metric.assess(given, assessment) for metric in metrics[:4]] == [0, 0, 0, 0]

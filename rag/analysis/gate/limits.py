@@ -12,7 +12,7 @@ from rag.analysis.gate.spec import FAILED, RATIO
 from rag.core.errors import UserError
 from rag.core.roles import AssessedMetric
 from rag.evaluation.scoring import parse_column
-from rag.execution.judges.calibration import cards
+from rag.execution.judges.calibration import cards, task_of
 from rag.execution.sweep.objective import Bound
 from rag.execution.sweep.trial_scores import Result
 
@@ -42,7 +42,7 @@ class BoundResult(Judged):
 def advisory(gated: Gated) -> frozenset[str]:
     """The columns of judges, or of metrics that are judges (`judge = True`), without a current calibration card in the store.
 
-    The card of an assessed metric is that of the config's judge: another judge or prompt needs another card.
+    The card of an assessed metric is that of the config's judge at its task: another judge or prompt needs another card.
     """
     config, ready = gated.candidate.trial.trial.config, gated.candidate
     components, warned = ready.plan.graph.components, set()
@@ -53,7 +53,8 @@ def advisory(gated: Gated) -> frozenset[str]:
         node, where = config["metric"][metric], f"metric.{metric}"
         built = components.role("metric", node, where)
         if isinstance(built, AssessedMetric):
-            trusted = bool(cards(ready.store, components.identity(config["judge"], "judge")))
+            own = cards(ready.store, components.identity(config["judge"], "judge"))
+            trusted = any(card.task == task_of(built) for card in own)
         else:
             trusted = not getattr(built, "judge", False) or ready.store.has(f"{CARDS}/{components.identity(node, where)}")
         if not trusted:

@@ -1,10 +1,8 @@
 """F1 of the words of a reply and a reference answer."""
 
-from collections import Counter
-
-from rag.components.metrics.squad import normalised
 from rag.core.records import Answer, Example
 from rag.core.text.languages import check_language
+from rag.core.text.squad import f1, normalised
 
 
 class TokenF1:
@@ -17,11 +15,4 @@ class TokenF1:
     def measure(self, example: Example, answer: Answer) -> float:
         """A value in [0, 1]; NaN without a reference answer, as for unanswerable questions."""
         given = normalised(answer.reply.text, self.language).split()
-        return max((_f1(given, normalised(wanted, self.language).split()) for wanted in example.answers), default=float("nan"))
-
-
-def _f1(given: list[str], wanted: list[str]) -> float:
-    if not given or not wanted:
-        return float(given == wanted)
-    shared = sum((Counter(given) & Counter(wanted)).values())
-    return 2 * shared / (len(given) + len(wanted))
+        return max((f1(given, normalised(wanted, self.language).split()) for wanted in example.answers), default=float("nan"))

@@ -64,6 +64,11 @@ def claims(text: str, abstentions: Sequence[re.Pattern[str]] = SAYING_NOTHING) -
     return spans, not ASSERTS.search(text) or (declined and not spans)
 
 
+def declines(text: str) -> bool:
+    """True if a sentence of a text declines to answer."""
+    return _divided(without_markers(text), lambda sentence: any(pattern.search(sentence) for pattern in SAYING_NOTHING))[1]
+
+
 def refused(text: str, refusal: str = "", contexts: Sequence[str] = ()) -> bool:
     """True if a reply declines to answer: it has no words, or those of `refusal`, or only refusals.
 

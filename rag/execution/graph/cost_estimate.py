@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.config.build import TARGET, Components
 from rag.config.identity import digest
-from rag.core.assessments import Spent
+from rag.core.assessments import REFERENCE, Spent
 from rag.core.errors import ConfigError
 from rag.core.roles import CostEstimate, fingerprint
 from rag.evaluation.data.golden import Golden
@@ -51,7 +51,8 @@ class Forecast:
         """The spending of a stage: one request per question or chunk, and for judges one per answer and part."""
         times, k, questions, fresh = 1, int(stage.values.get("k", 0)), len(golden.examples), self.fresh(stage, golden)
         if stage.name == "assess":
-            times, k = len(stage.values["needs"]), JUDGED
+            needs = stage.values["needs"]
+            times, k = len(needs) + (REFERENCE in needs), JUDGED  # a reference is compared in both directions
         elif stage.name == "latency":
             questions, times = min(questions, int(stage.values["latency"])), TWICE
         elif stage.name == "passage":

@@ -170,7 +170,8 @@ def run_check(job: Job) -> Entry:
 def run_assess(job: Job) -> Entry:
     """Answers → their assessments by a judge."""
     answers, needs = job.answers() or [], job.values["needs"]
-    assessments = assess(job.judge(), answers, needs)
+    language = job.values.get("language", "english")
+    assessments = assess(job.judge(), answers, needs, job.golden.examples, language)
     return Entry(meta={"assessments": json_values(assessments), **asdict(counted(assessments, answers, needs))})
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.config.validation import WITHOUT_RETRIEVAL, check, check_control, check_history, check_together, control_of, history_of
-from rag.core.assessments import PARTS
+from rag.core.assessments import PARTS, REFERENCE
 from rag.core.roles import AssessedMetric
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import check_column
@@ -159,8 +159,10 @@ class TrialGraph:
         assess = None
         if needs := needed(parts):
             parts.role("judge")
-            inputs = {"check": checked, "corpus": corpus, QUESTIONS: questions}
-            assess = graph.add("assess", {"judge": self.config["judge"]}, {"needs": list(needs)}, inputs)
+            inputs, judging = {"check": checked, "corpus": corpus, QUESTIONS: questions}, {"needs": list(needs)}
+            if REFERENCE in needs:
+                inputs[GOLD], judging["language"] = self.golden.golden_digest, self.config["language"]
+            assess = graph.add("assess", {"judge": self.config["judge"]}, judging, inputs)
         return generate, checked, assess
 
     def _judge(self, corpus: str, ranking: str) -> str:

@@ -7,67 +7,33 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.config.identity import code_identity, digest
-from rag.core.assessments import Case, first_failure
+from rag.core.assessments import REFERENCE, Case, first_failure
 from rag.core.errors import DataError
 from rag.core.numbers import jsonable
-from rag.core.roles import Judge
+from rag.core.roles import AssessedMetric, Judge
+from rag.evaluation.correctness import claims
 from rag.evaluation.statistics.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled, calibration_error
 from rag.evaluation.statistics.paired import ALPHA
 from rag.evaluation.statistics.prediction_powered import powered_mean
 from rag.evaluation.statistics.resampling import DRAWS
-from rag.execution.judges.human_labels import ANSWER, Labelled
+from rag.execution.judges.fitting import Fitted
+from rag.execution.judges.human_labels import ANSWER, CORRECTNESS, FAITHFULNESS, Labelled
 from rag.execution.store.entry_format import Entry
 from rag.execution.store.store import Store
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Weights = Mapping[str, float]
 WORD = re.compile(r"\w+")
+RIGHT = 0.5
+"""The least correctness of an answer that counts as right."""
 SPACE = "cards"
 """The space of cards in a store."""
-
-
-@runtime_checkable
-class Fitted(Protocol):
-    """A judge whose weights come from labels."""
-
-    @property
-    def weights(self) -> Weights:
-        """The fitted weights."""
-        ...
-
-    @property
-    def fitted_on(self) -> Mapping[str, Weights]:
-        """The sha256 of every file of labels, and the weights that the other files give."""
-        ...
-
-    def measure(self, cases: Sequence[Case]) -> Floats:
-        """The features of texts, one row per text."""
-        ...
-
-    def refitted(self, measures: Sequence[Floats], labels: Sequence[Sequence[bool]]) -> "Fitted":
-        """The same judge with weights from the labels of several sets, which count alike."""
-        ...
-
-    def without(self, digest: str) -> Judge:
-        """The judge with the weights of all files but this one."""
-        ...
-
-
-def fit(judge: Fitted, sets: Sequence[Labelled]) -> dict[str, Any]:
-    """The `weights` of some sets together, and `fitted_on`, the weights without each set; empty for a single set."""
-    measures = [judge.measure(one.cases) for one in sets]
-    labels = [one.labels for one in sets]
-    others = [[row for row in range(len(sets)) if row != own] for own in range(len(sets)) if len(sets) > 1]
-    apart = [judge.refitted([measures[row] for row in rows], [labels[row] for row in rows]).weights for rows in others]
-    fitted_on = {one.digest: dict(weights) for one, weights in zip(sets, apart or [{}], strict=True)}
-    return {"weights": dict(judge.refitted(measures, labels).weights), "fitted_on": fitted_on}
 
 
 @dataclass(frozen=True)
@@ -78,7 +44,8 @@ class Card:
     without a score, which no other figure includes. `held_out` says that the judge was fitted on these labels too, and measured
     with the weights of the other sets. `over_overlap` and `over_length` are paired differences in AUC, `error` is the expected
     calibration error. `pairs` has the faithfulness of each text by the judge, the label of people, and the number of its
-    cluster. `why` is the message of the first text that failed.
+    cluster. `why` is the message of the first text that failed. For the task CORRECTNESS `supported` are right answers, and
+    the baseline of overlap are the words of the reference in the answer.
     """
 
     judge: str
@@ -103,13 +70,14 @@ class Card:
     held_out: bool = False
     kinds: tuple[str, ...] = ()
     error: float = math.nan
+    task: str = FAITHFULNESS
     pairs: tuple[tuple[float, bool, int], ...] = ()
 
     @property
     def remarks(self) -> list[str]:
         """Warnings about the judge; empty for one that beats both baselines and judged every text."""
         beaten = (("word overlap", self.over_overlap), ("length", self.over_length))
-        remarks = [f"does not beat {name} alone on {self.data}" for name, over in beaten if not _beats(over)]
+        remarks = [f"does not beat {name} alone on {self.title}" for name, over in beaten if not _beats(over)]
         if self.failed:
             why = f"; the first: {self.why}" if self.why else ""
             remarks.append(f"{self.failed} of {self.texts} texts could not be judged and are in no figure{why}")
@@ -129,7 +97,17 @@ class Card:
     @property
     def speaks_of_answers(self) -> bool:
         """Whether answers were measured, and judge and people can be compared text by text."""
-        return ANSWER in self.kinds and bool(self.pairs)
+        return self.task == FAITHFULNESS and ANSWER in self.kinds and bool(self.pairs)
+
+    @property
+    def title(self) -> str:
+        """The name of the set of labels, with the task unless it is faithfulness."""
+        return key_of(self.data, self.task)
+
+    @property
+    def key(self) -> str:
+        """What the card is about: the judge at its task."""
+        return key_of(self.judge, self.task)
 
     def people(self, said: Sequence[float], clusters: Sequence[str]) -> Estimate:
         """The share of answers that people would call supported, estimated from the judge's faithfulness of each."""
@@ -138,23 +116,33 @@ class Card:
         return powered_mean(np.array(said, np.float64), *labels, clusters, [str(number) for number in own])
 
 
+def key_of(identity: str, task: str = FAITHFULNESS) -> str:
+    """The judge with that identity at a task."""
+    return identity if task == FAITHFULNESS else f"{identity} {task}"
+
+
+def task_of(metric: AssessedMetric) -> str:
+    """The task of the judge behind a metric."""
+    return CORRECTNESS if REFERENCE in metric.needs else FAITHFULNESS
+
+
 def card_of(judge: Judge, labelled: Labelled, identity: str, store: Store) -> Card:
     """The card of a judge on a set, from the store, or else measured now and not yet stored."""
-    stored = store.read_meta(_place(identity, labelled.digest, labelled.name))
+    stored = store.read_meta(_place(key_of(identity, labelled.task), labelled.digest, labelled.name))
     return Card.from_json(stored) if stored else calibrate(judge, labelled, identity)
 
 
 def keep(card: Card, store: Store) -> None:
     """Store a card; StoreError where it cannot be written."""
-    store.write(_place(card.judge, card.digest, card.data), Entry(meta=card.to_json()))
+    store.write(_place(card.key, card.digest, card.data), Entry(meta=card.to_json()))
 
 
 def cards(store: Store, identity: str) -> list[Card]:
     """The cards of the judge with that identity, by the name of the set; of several of one set the card of today's code."""
     stored = ((key, store.read_meta(key)) for key in store.keys(SPACE))
     own = [(key, Card.from_json(content)) for key, content in stored if content and content["judge"] == identity]
-    own.sort(key=lambda each: each[0] == _place(identity, each[1].digest, each[1].data))
-    latest = {(card.data, card.digest): card for _, card in own}
+    own.sort(key=lambda each: each[0] == _place(each[1].key, each[1].digest, each[1].data))
+    latest = {(card.data, card.digest, card.task): card for _, card in own}
     return [latest[name] for name in sorted(latest)]
 
 
@@ -164,7 +152,8 @@ def _place(identity: str, labels: str, name: str) -> str:
 
 def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int = DRAWS) -> Card:
     """Measure a judge; DataError where the texts with a score have labels of one kind only."""
-    verdicts = _unbiased(judge, labelled).judge(labelled.cases)
+    unbiased, right = _unbiased(judge, labelled), labelled.task == CORRECTNESS
+    verdicts = claims.verdicts(unbiased, labelled.cases) if right else unbiased.judge(labelled.cases)
     scores = np.array([math.nan if one.failures else one.support for one in verdicts])
     why, failed, known = first_failure(verdicts), sum(one.failures > 0 for one in verdicts), np.flatnonzero(~np.isnan(scores))
     labels = np.array(labelled.labels, np.bool_)[known]
@@ -174,6 +163,7 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
     clusters = [labelled.clusters[row] for row in known]
     numbers = np.unique(np.array(clusters, np.str_), return_inverse=True)[1].tolist()
     said, cases = [verdicts[row].faithfulness for row in known], [labelled.cases[row] for row in known]
+    threshold = RIGHT if right else judge.threshold
     return Card(
         judge=identity,
         data=labelled.name,
@@ -183,20 +173,22 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
         supported=sum(labelled.labels),
         abstained=len(scores) - len(known) - failed,
         failed=failed,
-        threshold=judge.threshold,
+        threshold=threshold,
         why=why,
         held_out=isinstance(judge, Fitted) and labelled.digest in judge.fitted_on,
         kinds=labelled.kinds,
+        task=labelled.task,
         error=calibration_error(scores[known], labels),
         pairs=tuple(zip(said, labels.tolist(), numbers, strict=True)),
-        **_agreement(scores[known], labels, Resampled(clusters, draws), judge.threshold, cases),
+        **_agreement(scores[known], labels, Resampled(clusters, draws), threshold, _baselines(cases, labelled.task)),
     )
 
 
-def _agreement(scores: Floats, labels: Bools, drawn: Resampled, threshold: float, cases: Sequence[Case]) -> dict[str, Any]:
+def _agreement(
+    scores: Floats, labels: Bools, drawn: Resampled, threshold: float, plain: Mapping[str, Floats]
+) -> dict[str, Any]:
     """The fields of a card that have an interval."""
-    rows = {"auc": scores, "overlap_auc": _overlaps(cases), "length_auc": -np.array([float(len(case.text)) for case in cases])}
-    aucs = {name: Auc(row, labels) for name, row in rows.items()}
+    aucs = {name: Auc(row, labels) for name, row in {"auc": scores, **plain}.items()}
     values = {name: drawn.values(auc) for name, auc in aucs.items()}
     said = scores >= threshold
     return {
@@ -217,10 +209,12 @@ def _unbiased(judge: Judge, labelled: Labelled) -> Judge:
     return judge.without(labelled.digest)
 
 
-def _overlaps(cases: Sequence[Case]) -> Floats:
-    """The share of the distinct words of each text that its contexts contain."""
-    pairs = ((_words(case.text), _words(" ".join(case.contexts))) for case in cases)
-    return np.array([len(ours & theirs) / max(len(ours), 1) for ours, theirs in pairs])
+def _baselines(cases: Sequence[Case], task: str) -> dict[str, Floats]:
+    """The share of the distinct words of each text, or of its references, that the other side has; the negative length."""
+    pairs = [(_words(case.text), _words(" ".join(case.contexts))) for case in cases]
+    whole = [theirs if task == CORRECTNESS else ours for ours, theirs in pairs]
+    shared = [len(ours & theirs) / max(len(words), 1) for (ours, theirs), words in zip(pairs, whole, strict=True)]
+    return {"overlap_auc": np.array(shared), "length_auc": -np.array([float(len(case.text)) for case in cases])}
 
 
 def _words(text: str) -> set[str]:

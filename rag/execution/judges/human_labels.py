@@ -22,8 +22,10 @@ Labels = Iterator[tuple[Case, bool, str]]
 Read = Callable[[Row, int], Labels]
 ANSWER, CLAIM = "answer", "claim"
 """Kinds of text that people judged: replies of a system to a question, and sentences that state something."""
+FAITHFULNESS, CORRECTNESS = "faithfulness", "correctness"
+"""What a judge is measured for."""
 FAITHFUL = 3.5
-"""The median rating, of 1 to 4, from which an answer counts as faithful."""
+"""The median rating, of 1 to 4, from which an answer counts as faithful or complete."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Labelled:
     """Cases with a person's word on each: whether all of the text follows from the contexts.
 
     `clusters` names what each case comes from; cases of one cluster are not independent. `digest` is the sha256 of the file,
-    `kinds` what kinds of text they are.
+    `kinds` what kinds of text they are. For the task CORRECTNESS the contexts are reference answers, and the label says whether
+    the text is a right answer to the question.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Labelled:
     labels: tuple[bool, ...]
     clusters: tuple[str, ...]
     kinds: tuple[str, ...] = (ANSWER,)
+    task: str = FAITHFULNESS
 
 
 def _wice(row: Row, number: int) -> Labels:
@@ -61,6 +65,25 @@ def _halueval(row: Row, number: int) -> Labels:
     """Two answers to one question, the second made up (Li et al. 2023, "HaluEval")."""
     for name, label in (("right_answer", True), ("hallucinated_answer", False)):
         yield Case(row[name], (row["knowledge"],), row["question"]), label, str(number)
+
+
+def _right(row: Row, number: int) -> Labels:
+    """A right answer and one that was made up, compared with the right one."""
+    for case, label, cluster in _halueval(row, number):
+        yield Case(case.text, (row["right_answer"],), case.question), label, cluster
+
+
+def _complete(folder: Path) -> Read:
+    """Answers of two systems compared with that of a person, by the median of people's ratings of completeness."""
+    rows = [json.loads(line) for line in (folder / "answers.jsonl").read_text("utf-8").split("\n") if line]
+    references = {row["_id"]: row["answer"] for row in rows if row["model_id"] == "reference"}
+
+    def read(row: Row, number: int) -> Labels:
+        if row["model_id"] != "reference":
+            case = Case(row["answer"], (references[row["_id"]],), row["text"])
+            yield case, median(row["completeness"]) >= FAITHFUL, row["conversation_id"]
+
+    return read
 
 
 def _scifact(folder: Path) -> Read:
@@ -107,24 +130,31 @@ KNOWN: Mapping[str, tuple[str, str, Callable[[Path], Read]]] = {
     "halueval": ("halueval-qa-500/qa_one_turn.jsonl", "short answer", lambda folder: _halueval),
 }
 """The file of a set, the kind of its texts, and what reads its rows, given the folder that the file lies in."""
+RIGHT: Mapping[str, tuple[str, str, Callable[[Path], Read]]] = {
+    "halueval": ("halueval-qa-500/qa_one_turn.jsonl", "short answer", lambda folder: _right),
+    "halueval-multi": ("halueval-qa-500/qa_multi_turn.jsonl", "short answer", lambda folder: _right),
+    "mtrag": ("mtrag-faithfulness-dev/answers.jsonl", ANSWER, _complete),
+}
+"""The same for the task CORRECTNESS."""
 
 
-def labelled(name: str) -> Labelled:
+def labelled(name: str, task: str = FAITHFULNESS) -> Labelled:
     """The set of that name, or at that path; DataError for what cannot be read or holds labels of one kind only."""
-    place, kind, reader = KNOWN.get(name, (name, ANSWER, lambda folder: _own))
-    path = Path(os.environ.get("RAG_DATA") or "$RAG_DATA", place) if name in KNOWN else Path(place)
+    sets = RIGHT if task == CORRECTNESS else KNOWN
+    place, kind, reader = sets.get(name, (name, ANSWER, lambda folder: _own))
+    path = Path(os.environ.get("RAG_DATA") or "$RAG_DATA", place) if name in sets else Path(place)
     try:
         content = path.read_bytes()
         text, read = content.decode("utf-8"), reader(path.parent)
     except (OSError, ValueError) as error:
-        known = f"set RAG_DATA to the folder of public data, or data=<{'|'.join(KNOWN)}|path.jsonl>"
+        known = f"set RAG_DATA to the folder of public data, or data=<{'|'.join(sets)}|path.jsonl>"
         raise DataError(str(path), f"cannot be read ({getattr(error, 'strerror', None) or error})", known) from error
     found = list(_rows(text, path, read))
     if len({label for _, label, _ in found}) < 2:
         raise DataError(str(path), f"holds {len(found)} texts, not both supported and unsupported ones", "labels of both kinds")
     cases, labels, clusters = zip(*found, strict=True)
-    title, digest = (name if name in KNOWN else path.stem), hashlib.sha256(content).hexdigest()
-    return Labelled(title, digest, cases, labels, clusters, _kinds(text) if name not in KNOWN else (kind,))
+    title, digest = (name if name in sets else path.stem), hashlib.sha256(content).hexdigest()
+    return Labelled(title, digest, cases, labels, clusters, _kinds(text) if name not in sets else (kind,), task)
 
 
 def _kinds(text: str) -> tuple[str, ...]:

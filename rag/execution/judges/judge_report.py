@@ -12,7 +12,7 @@ from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.judges import calibration
 from rag.execution.judges.calibration import Card
-from rag.execution.judges.human_labels import ANSWER
+from rag.execution.judges.human_labels import ANSWER, FAITHFULNESS
 from rag.execution.store.serialisation import assessment_of
 from rag.execution.store.store import Store
 
@@ -44,8 +44,8 @@ class Assessor:
     """A judge, by the name of its class and its `identity`, with the trials and columns that it judges.
 
     `asked` counts the judgements in all of these trials, `failed` those that it could not make; `why` is the message of the
-    first that failed. `cards` have its agreement with people, one per set of labels. `corrected` are means of faithfulness that
-    allow for the judge's error, the highest first.
+    first that failed. `cards` have its agreement with people, one per set of labels and task; `tasks` are those of its columns.
+    `corrected` are means of faithfulness that allow for the judge's error, the highest first.
     """
 
     name: str
@@ -58,15 +58,19 @@ class Assessor:
     cards: tuple[Card, ...]
     why: str = ""
     corrected: tuple[Corrected, ...] = ()
+    tasks: tuple[str, ...] = (FAITHFULNESS,)
 
     @property
     def remarks(self) -> list[str]:
         """What a reader must know before trusting its figures."""
         remarks = [f"{self.name} {remark}" for card in self.cards for remark in card.remarks if remark.startswith("does not")]
-        if not self.cards:
-            remarks.append(f"{self.name} has no calibration card: its agreement with people is unknown")
-        elif not any(ANSWER in card.kinds for card in self.cards):
-            kinds = ", ".join(sorted({f"kind {kind}" for card in self.cards for kind in card.kinds})) or "unknown kind"
+        for task in self.tasks:
+            if not any(card.task == task for card in self.cards):
+                what = "" if task == FAITHFULNESS else f" for {task}"
+                remarks.append(f"{self.name} has no calibration card{what}: its agreement with people is unknown")
+        faithful = [card for card in self.cards if card.task == FAITHFULNESS]
+        if faithful and not any(ANSWER in card.kinds for card in faithful):
+            kinds = ", ".join(sorted({f"kind {kind}" for card in faithful for kind in card.kinds})) or "unknown kind"
             remarks.append(f"{self.name} was measured on texts of {kinds}, not on answers: on these it may err more")
         return [*remarks, self.lost] if self.failed else remarks
 
@@ -117,23 +121,27 @@ def identity(made: Plan, config: Mapping[str, Any]) -> str:
     return made.graph.components.identity(config["judge"], "judge")
 
 
-def assessed_columns(made: Plan, config: Mapping[str, Any]) -> list[str]:
-    """The columns of a config that a judge fills."""
+def assessed_columns(made: Plan, config: Mapping[str, Any]) -> dict[str, str]:
+    """The columns of a config that a judge fills, each with the judge's task."""
     parts = TrialParts(config, made.graph.components)
-    return [column.name for column in parts.columns if isinstance(parts.metrics[column.metric], AssessedMetric)]
+    metrics = {column.name: parts.metrics[column.metric] for column in parts.columns}
+    return {name: calibration.task_of(metric) for name, metric in metrics.items() if isinstance(metric, AssessedMetric)}
 
 
 def _assessor(name: str, trials: Sequence[PlannedTrial], made: Plan, store: Store) -> Assessor:
     node, cards = trials[0].trial.config["judge"], tuple(calibration.cards(store, name))
     metas = {key: store.read_meta(made.stages[key].entry) or {} for trial in trials if (key := trial.ends.assess)}
     assessments = {key: assessment_of(meta) if meta else [] for key, meta in metas.items()}
-    columns = dict.fromkeys(column for trial in trials for column in assessed_columns(made, trial.trial.config))
+    columns = {name: task for trial in trials for name, task in assessed_columns(made, trial.trial.config).items()}
     asked, failed = (sum(int(meta.get(count, 0)) for meta in metas.values()) for count in ("asked", "failed"))
     means = [each for trial in trials for each in _corrected(trial, assessments[trial.ends.assess or ""], cards)]
     means.sort(key=lambda each: -each.people.value)
-    why = first_failure(each.verdict for part in assessments.values() for each in part if each.verdict)
+    judged = [each for part in assessments.values() for each in part]
+    why = first_failure(each.verdict for each in judged if each.verdict)
+    why = why or next((each.reference.failure for each in judged if each.reference and each.reference.failure), "")
     title, ids = str(node["_target_"]).rpartition(".")[2], tuple(trial.trial_id for trial in trials)
-    return Assessor(title, name, node, ids, tuple(columns), asked, failed, cards, why, tuple(means))
+    tasks = tuple(dict.fromkeys(columns.values()))
+    return Assessor(title, name, node, ids, tuple(columns), asked, failed, cards, why, tuple(means), tasks)
 
 
 def _corrected(trial: PlannedTrial, assessments: Sequence[Assessment], cards: Sequence[Card]) -> Iterator[Corrected]:

@@ -47,7 +47,7 @@ def _lines(judge: Assessor) -> Iterator[tuple[str, ...]]:
 
 def _figures(card: Card) -> tuple[str, ...]:
     kinds = ", ".join(card.kinds) or "kind unknown"
-    how = f"{card.data} ({kinds}), {card.texts} texts" + (", weights of other labels" if card.held_out else "")
+    how = f"{card.title} ({kinds}), {card.texts} texts" + (", weights of other labels" if card.held_out else "")
     baselines = (_apart(card.over_overlap), _apart(card.over_length))
     return how, _value(card.auc), *baselines, *map(_value, (card.kappa, card.sensitivity, card.specificity))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from rag.evaluation.statistics.agreement import Difference
 from rag.execution.judges.calibration import Card
+from rag.execution.judges.human_labels import CORRECTNESS
 from rag.execution.judges.judge_agreement import Concordance
 from rag.execution.judges.judge_report import SHOWN, Assessor
 from rag.reporting.terminal.output import amount, escape, estimate, interval, number, out, table
@@ -39,8 +40,9 @@ def card(name: str, found: Card) -> None:
     how = "weights of the other sets that it was fitted on" if found.held_out else "fitted on nothing in this set"
     kind = escape(", ".join(found.kinds) or "texts of unknown kind")
     texts = f"{found.texts} texts, {found.clusters} clusters"
-    out.print(f"[bold]{escape(name)}[/bold] on {escape(found.data)} ({kind}): {texts} ({how})")
-    out.print(f"{found.supported} supported, {found.abstained} abstentions, {found.failed} not judged")
+    out.print(f"[bold]{escape(name)}[/bold] on {escape(found.title)} ({kind}): {texts} ({how})")
+    label = "right" if found.task == CORRECTNESS else "supported"
+    out.print(f"{found.supported} {label}, {found.abstained} abstentions, {found.failed} not judged")
     shown = table("", "value", "against the judge", words=3)
     shown.add_row("AUC", estimate(found.auc), "")
     shown.add_row("  word overlap", estimate(found.overlap_auc), _difference(found.over_overlap))

@@ -10,6 +10,7 @@ from rag.config.compose import plugins
 from rag.core.errors import DataError, UserError
 from rag.core.roles import AssessedMetric
 from rag.evaluation.scoring import parse_column
+from rag.execution.judges.calibration import key_of, task_of
 from rag.tracking.registry.versions import Version
 
 
@@ -33,7 +34,8 @@ def _trusted(metric: str, config: Mapping[str, Any], components: Components, car
     if not isinstance(built, AssessedMetric):
         return not getattr(built, "judge", False)
     try:
-        return components.identity(_checked_node(config["judge"], components, "judge"), "judge") in cards
+        identity = components.identity(_checked_node(config["judge"], components, "judge"), "judge")
+        return key_of(identity, task_of(built)) in cards
     except UserError:
         # A judge that cannot be built here has no card that could be checked.
         return False

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a model, its bundle downloaded to `path`; `cards` are the identities of judges with a card in it."""
+    """A version of a model, its bundle downloaded to `path`; `cards` are the keys of the calibration cards in it."""
 
     model: str
     number: int
@@ -79,7 +79,7 @@ def fetched(record: Any) -> Iterator[Version]:
         if contents.digest != digest:
             what = f"is the bundle {contents.digest[:12]} now, and {digest[:12]} was registered"
             raise DataError(where, what, "find out what changed it, and register the bundle again")
-        cards = (Card.from_json(json.loads(data)).judge for name, data in contents.files.items() if name.startswith("cards/"))
+        cards = (Card.from_json(json.loads(data)).key for name, data in contents.files.items() if name.startswith("cards/"))
         scores, judges = _scores(contents, where), frozenset(cards)
         yield Version(str(record.name), int(record.version), digest, path, contents.manifest, scores, judges)
 

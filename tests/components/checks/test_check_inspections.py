@@ -5,12 +5,12 @@ import pytest
 from rag.components.checks.citations import CitationsCheck
 from rag.components.checks.grounded import GroundedCheck
 from rag.components.checks.numbers import NumbersCheck
-from rag.components.checks.numerals import numbers, values
 from rag.components.checks.quotes import QuotesCheck
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.core.headings import Section
 from rag.core.records import Chunk, Message, Query, Reply, Request, Span, Turn
 from rag.core.roles import Inspection
+from rag.core.text.numerals import numbers, values
 
 
 def flagged(check: Inspection, reply: str, *contexts: str, question: str = "?", history: tuple[Turn, ...] = ()) -> list[str]:

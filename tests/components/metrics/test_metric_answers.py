@@ -12,11 +12,11 @@ from rag.components.metrics.citation_recall import CitationRecall
 from rag.components.metrics.declined import Declined
 from rag.components.metrics.evidence_cited import EvidenceCited
 from rag.components.metrics.exact_match import ExactMatch
-from rag.components.metrics.squad import normalised
 from rag.components.metrics.token_f1 import TokenF1
 from rag.components.metrics.token_recall import TokenRecall
 from rag.core.errors import DataError
 from rag.core.records import Answer, Chunk, Evidence, Example, Hit, Query, Reply, Span
+from rag.core.text.squad import normalised
 
 
 def replying(text: str) -> Answer:

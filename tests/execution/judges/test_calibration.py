@@ -18,7 +18,8 @@ from support.judge_texts import WordEncoder
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.errors import DataError, StoreError
 from rag.execution.judges import calibration
-from rag.execution.judges.calibration import Card, calibrate, card_of, cards, fit, keep
+from rag.execution.judges.calibration import Card, calibrate, card_of, cards, keep
+from rag.execution.judges.fitting import fit
 from rag.execution.judges.human_labels import Labelled, labelled
 from rag.execution.store.store import Store
 

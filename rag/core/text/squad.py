@@ -3,6 +3,8 @@
 import re
 import string
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 
 ARTICLES = {
     "english": "a an the",
@@ -36,3 +38,10 @@ def normalised(text: str, language: str = "english") -> str:
     plain = plain.translate(PUNCTUATION)
     words = re.sub(rf"\b({'|'.join(articles)})\b", " ", plain) if articles else plain
     return " ".join(words.split())
+
+
+def f1(given: Sequence[str], wanted: Sequence[str]) -> float:
+    """Harmonic mean of precision and recall of words; two texts without words are equal."""
+    if not given or not wanted:
+        return float(given == wanted)
+    return 2 * sum((Counter(given) & Counter(wanted)).values()) / (len(given) + len(wanted))

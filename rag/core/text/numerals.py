@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from rag.components.checks.calendar import dates, months, times
+from rag.core.text.calendar import dates, months, times
 
 NAMES = (
     "zero zeroth|one first|two second|three third|four fourth|five fifth|six sixth|seven seventh|eight eighth|nine ninth|"
