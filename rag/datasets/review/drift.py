@@ -79,6 +79,12 @@ def drifts(rows: Iterable[Row], documents: Mapping[str, Document]) -> Iterator[D
             yield Drift(str(row.get("id")), "there" if name in documents else "gone", name)
 
 
+def documents_of(loader: Loader) -> Documents:
+    """The documents of a loader, with what it dropped as noise and what finds redacted values."""
+    documents = load_documents(loader)
+    return Documents(documents, {}, getattr(loader, "dropped", {}), redactor=getattr(loader, "redactor", None))
+
+
 def drift_of_set(loader: Loader, questions: NativeQuestions, broken: bool) -> tuple[list[Drift], dict[str, int]]:
     """The drift of a set, also of one that cannot be loaded, and the number of questions that wait for a review by method.
 
