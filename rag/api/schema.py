@@ -68,6 +68,8 @@ def questions() -> Schema:
         "answers": TEXTS,
         "evidence": {"type": "array", "items": _closed(group, ["any"]), "description": "All groups are needed."},
         "unanswerable": {"type": "boolean"},
+        "expects": _closed({"value": TEXT, "values": TEXTS}) | {"description": "The value of a right answer: one of both."},
+        "provenance": {"type": "object", "description": "How the question was made, and whether a person accepted it."},
     }
     title = {"$schema": DIALECT, "title": "Assay golden question"}
     return title | _closed(properties, ["id", "text"])

@@ -17,6 +17,7 @@ import typer
 from rag.cli import (
     bundles,
     data,
+    exchange,
     gates,
     generation,
     ingestion,
@@ -45,6 +46,7 @@ VERBS = (
     ingestion,
     data,
     generation,
+    exchange,
     review,
     judges,
     bundles,

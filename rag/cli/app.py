@@ -54,7 +54,7 @@ def root(
     """Assay: declared experiments for retrieval-augmented generation, every stage run once."""
 
 
-datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check, fix, review, diff.")
+datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check, fix, review, diff, import, export.")
 stores = typer.Typer(no_args_is_help=True, help="The store: count, verify and remove entries.")
 app.add_typer(datasets, name="dataset")
 app.add_typer(stores, name="store")

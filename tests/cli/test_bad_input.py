@@ -324,7 +324,8 @@ def without_documents(golden: Path) -> None:
 def test_wrong_golden_sets(rag: Verb, golden: Path, spoil: Callable[[Path], Any], where: str, remedies: list[str]) -> None:
     spoil(golden)
     said = rag("dataset", "check", "native", "dataset.path=../golden")
-    assert_refused(said, f"../golden/{where}" if where else "documents", *remedies)
+    assert_error(said, f"../golden/{where}" if where else "documents", *remedies)
+    assert not said.out or "`rag dataset fix` shows new quotes" in said.out
 
 
 def test_a_set_with_empty_and_non_utf8_documents_has_a_problem_and_can_be_used(rag: Verb, golden: Path) -> None:

@@ -155,7 +155,8 @@ def _in_conversation(example: Example, conversation: Row) -> Example:
 
 
 def _turn(row: Row) -> Turn:
-    speakers: dict[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant", "agent": "assistant"}
+    speakers: dict[str, Literal["user", "assistant"]] = {"user": "user"}
+    speakers |= dict.fromkeys(("assistant", "agent", "system"), "assistant")
     speaker = row.text("speaker")
     if speaker not in speakers:
         raise DataError(row.where, f"the speaker is {speaker!r}", closest_names(speaker, speakers))

@@ -23,6 +23,8 @@ OLD = re.compile(r"\b(?:superseded|expired|archived|withdrawn|obsolete|replaced|
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 NAMES = re.compile(r"(?<=[a-z,;] )(?:the )?[A-Z][\w-]{2,}(?: (?:of |the )?[A-Z][\w-]+){1,3}(?![\w'’]| [A-Z])")
 TERMS = re.compile(r"\b(?!\w+(?:ly|ed|ing)\b)[a-z]{5,} (?!\w+(?:ly|ed|ing)\b)[a-z]{5,}\b")
+NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", re.IGNORECASE)
+"""Headings that cannot follow `about`."""
 SHORTEST = 60
 """The fewest characters of what is said about a name."""
 LONGEST = 900
@@ -114,7 +116,7 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
         names = [short_title(first.title), short_title(second.title)]
         names = [first.title, second.title] if names[0] == names[1] else names
         are_alike = not passages.stems(first.title).isdisjoint(passages.stems(second.title))
-        if max(map(len, names)) > 60 or heading.endswith("?") or not are_alike:
+        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or not are_alike:
             continue
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
         heading = heading.lower() if heading[1:].islower() or heading.isupper() else heading
@@ -133,10 +135,9 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
         other = before.get(new.key(row).casefold())
         for number in new.columns if other else ():
             value, past = new.value(row, number), old.value(other, number) if other else ""
-            if value and past and value != past:
-                column = new.column(number)
-                name = "current" if not wording.has("current_any") or is_noun(column, wording) else "current_any"
-                text = wording.text(name, row=new.key(row), column=column)
+            column = new.column(number)
+            if value and past and value != past and is_noun(column, wording) and not NO_NOUN.fullmatch(new.key(row)):
+                text = wording.text("current", row=new.key(row), column=column)
                 yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
                 break
 
@@ -165,20 +166,26 @@ def _missing_rows(having: Grid, lacking: Grid, wording: Wording) -> Iterator[Can
     title = lacking.page.title if title == short_title(having.page.title) else title
     for row in having.rows if title != having.page.title and len(title) <= 60 else ():
         key = having.key(row)
-        if key.casefold() not in lacking.page.document.text.casefold():
+        if (
+            is_noun(lacking.column(number), wording)
+            and key not in map(lacking.key, lacking.rows)
+            and key.casefold() not in lacking.page.document.text.casefold()
+        ):
             text = wording.text("context", title=title, question=cell_text(key, lacking.column(number), wording))
             yield _unanswerable(text, "rule:missing-row", lacking)
 
 
 def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: Wording) -> Iterator[Candidate]:
-    """A column that only another table with the same kind of rows has; no passage has the row and the column."""
+    """A column that only another table with the same kind of rows has, and no row there has a word of this row's name."""
     known = {name.casefold() for name in lacking.table.names} | {having.key(row).casefold() for row in having.rows}
     columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
+    told = passages.stems(" ".join(map(having.key, having.rows)))
     are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
     for row in lacking.rows if columns and are_siblings else ():
         key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
-        stems = passages.stems(f"{key} {column}")
-        if key.casefold() not in known and not NO_NOUN.fullmatch(column) and stems and not passages.holding(stems):
+        stems = passages.stems(key)
+        is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})
+        if not is_told and is_noun(column, wording):
             yield _unanswerable(cell_text(key, column, wording), "rule:missing-column", lacking, row)
 
 

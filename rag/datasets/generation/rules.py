@@ -32,7 +32,8 @@ def questions(page: Page, wording: Wording, english: English | None) -> Iterator
         yield from _acronyms(page, statement, wording)
         for asked in english.questions(statement.text) if english else ():
             kind = "definition" if asked.rule == "definition" else "factoid"
-            yield _candidate(page, asked.text, kind, asked.rule, statement, asked.answer)
+            if not asked.answer.endswith((" as well", " too")):
+                yield _candidate(page, asked.text, kind, asked.rule, statement, asked.answer)
 
 
 def common_words(pages: Sequence[Page]) -> frozenset[str]:

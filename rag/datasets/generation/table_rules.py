@@ -23,7 +23,7 @@ NUMBER = re.compile(
 EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*", re.IGNORECASE)
 NO_NOUN = re.compile(
     r"day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|what.*|when.*|how.*|where.*|if.*|total|number|no\.?|id|code"
-    r"|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over)|.*ed|#|x|y",
+    r"|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over|beyond)|.*ed|#|x|y",
     re.IGNORECASE,
 )
 """Headers that make no noun phrase behind an article."""
@@ -130,7 +130,8 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
             if best[0][0] != next_[0][0]:
                 text, answer = wording.text(name, key=key, column=column), grid.key(best[1])
                 yield _candidate(grid, text, "aggregation", name, grid.rows, answer, expects=answer)
-    (low, first), (high, second) = values[0], values[len(values) // 2]
+    plain = [(value, row) for value, row in values if len(grid.key(row).split()) < 4 and "," not in grid.key(row)]
+    (low, first), (high, second) = (plain[0], plain[len(plain) // 2]) if plain else (values[0], values[0])
     if high[0] > low[0]:
         text = wording.text("difference", first=grid.key(first), second=grid.key(second), column=column)
         answer = _with_unit(high[0] - low[0], low[1])

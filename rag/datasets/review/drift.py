@@ -79,6 +79,12 @@ def drifts(rows: Iterable[Row], documents: Mapping[str, Document]) -> Iterator[D
             yield Drift(str(row.get("id")), "there" if name in documents else "gone", name)
 
 
+def documents_of(loader: Loader) -> Documents:
+    """The documents of a loader, with what it dropped as noise and what finds redacted values."""
+    documents = load_documents(loader)
+    return Documents(documents, {}, getattr(loader, "dropped", {}), redactor=getattr(loader, "redactor", None))
+
+
 def drift_of_set(loader: Loader, questions: NativeQuestions, broken: bool) -> tuple[list[Drift], dict[str, int]]:
     """The drift of a set, also of one that cannot be loaded, and the number of questions that wait for a review by method.
 
@@ -91,7 +97,9 @@ def drift_of_set(loader: Loader, questions: NativeQuestions, broken: bool) -> tu
         with warnings.catch_warnings(), suppress(UserError):
             warnings.simplefilter("ignore", SkippedWarning)
             documents = load_documents(loader)
-            found = list(drifts(rows, Documents(documents, {}, getattr(loader, "dropped", {}))))
+            found = list(
+                drifts(rows, Documents(documents, {}, getattr(loader, "dropped", {}), (), getattr(loader, "redactor", None)))
+            )
     return found, dict(sorted(waiting.items()))
 
 
@@ -134,13 +142,16 @@ def span_at(place: Row, documents: Mapping[str, Document]) -> Span:
 
 
 def drift_of(row: Row, place: Row, documents: Mapping[str, Document]) -> Drift | None:
-    """What became of a quote; None if it has its place."""
+    """What became of a quote; None if it has its place, and if it holds a value that is redacted: that is no drift."""
     name, quote = place["doc"], place["quote"]
+    redactor = getattr(documents, "redactor", None)
     try:
         span_at(place, documents)
     except DataError:
         pass
     else:
+        return None
+    if redactor and redactor.find(quote):
         return None
     lost = Drift(str(row.get("id")), "gone", name, quote, alike=0.0)
     if elsewhere := dict(places_in(documents, quote)) if quote.split() else {}:

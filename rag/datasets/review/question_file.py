@@ -14,6 +14,7 @@ from rag.core.files import locked, replace_text
 from rag.core.records import Anchor, Document, Example
 from rag.core.roles import Loader
 from rag.datasets.candidates import Row
+from rag.datasets.review.drift import documents_of
 from rag.datasets.review.quote_fixes import Fixes, find_fixes, restyled
 from rag.documents.json_rows import parse_row, read_rows
 from rag.evaluation.data import golden as golden_sets
@@ -36,8 +37,8 @@ class QuestionFile:
 
     def __init__(self, loader: Loader, questions: NativeQuestions) -> None:
         self.path = questions.path / questions.questions
-        self._documents = _Loaded(golden_sets.load_documents(loader))
-        self.documents = {document.doc_id: document for document in self._documents.documents}
+        self.documents = documents_of(loader)
+        self._documents = _Loaded(tuple(self.documents.values()))
 
     def golden(self) -> Golden:
         """The set as it is now; DataError if it is invalid."""

@@ -62,6 +62,8 @@ def test_earlier_turns_come_from_the_conversations(collection: Collection) -> No
     assert (a.turn, a.tags, a.dialogue, a.cluster) == (2, ("x",), "", "c")
     assert read(path, conversations="conversations.jsonl") == [b, a]
     assert [example.query for example in read(path, conversations="")] == [Query("b", "B?"), Query("a", "A?")]
+    (path / "conversations.jsonl").write_text(row.replace("agent", "system"), encoding="utf-8")
+    assert read(path) == [b, a]
     with pytest.raises(DataError, match="talks"):
         read(path, conversations="talks.jsonl")
     (path / "conversations.jsonl").write_text(row.replace("agent", "usr"), encoding="utf-8")

@@ -1,0 +1,190 @@
+"""Rows of files: the container of a file by its first bytes, its rows one after the other, and rows written."""
+
+import codecs
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rag.components.parsers.encodings import LAST, MARKS
+from rag.components.parsers.office_files import checked_zip
+from rag.components.parsers.refusals import refusal
+from rag.components.parsers.xlsx import XlsxParser, shown
+from rag.core.errors import DataError
+from rag.documents.files import read_bytes
+from rag.documents.json_rows import parse_json
+
+MOST, CELLS, BATCH = 256 << 20, 10_000_000, 1024
+"""Bytes of a file that is read whole and of a cell of CSV; cells of XLSX; rows of Parquet and Arrow that are read at once."""
+MAGIC = {b"PAR1": "parquet", b"PK\3\4": "xlsx", b"\xff\xff\xff\xff": "arrow"}
+LISTS = ("tests", "data", "examples", "items", "questions", "conversations", "rows")
+"""Keys of a JSON or YAML object under which its rows may be."""
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""A cell that a spreadsheet would run, or one that is escaped already (OWASP, CSV injection)."""
+Fields = Mapping[str, Any]
+Rows = Iterator[tuple[str, Fields | DataError]]
+"""Pairs of the place of a row and its fields, or why it has none."""
+
+
+def container_of(path: Path) -> str:
+    """The container of a file: parquet, arrow, xlsx, yaml, json, jsonl or csv."""
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    if known := MAGIC.get(head[:4], "yaml" if path.suffix.lower() in (".yaml", ".yml") else ""):
+        return known
+    text = head.decode(_codec(path), "ignore").lstrip()
+    is_row = re.match(r"\{.*\}\s*(\n\s*\{|\Z)", text) and not text.startswith("{\n")
+    return "jsonl" if is_row or (text[:1] == "{" and "\n" not in text) else "json" if text[:1] in ("{", "[") else "csv"
+
+
+def read(path: Path, container: str) -> Rows:
+    """The rows of a file; DataError for a file that is damaged or no such container."""
+    with refusal(str(path), f"a {container} file"):
+        if container in ("parquet", "arrow"):
+            yield from _numbered(path, _arrow_rows(path, container))
+        elif container == "xlsx":
+            yield from _table(path, _Sheets(CELLS).cells(read_bytes(path, MOST), str(path)))
+        elif container == "csv":
+            with path.open(encoding=_codec(path), newline="") as file:
+                yield from _table(path, _cells(file))
+        elif container == "jsonl":
+            with path.open(encoding=_codec(path), newline="\n") as file:
+                yield from _numbered(path, (line for line in file if line.strip()))
+        else:
+            yield from _numbered(path, _listed(read_bytes(path, MOST).decode(_codec(path)), container, str(path)))
+
+
+def _codec(path: Path) -> str:
+    """The encoding of a text file: by its byte order mark, UTF-16 by its zero bytes, UTF-8, or cp1252."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        head = file.read(4)
+        if marked := next((codec for mark, codec in MARKS.items() if head.startswith(mark)), ""):
+            return marked
+        if head[:2].count(0) == 1:
+            return "utf-16-be" if head[0] == 0 else "utf-16-le"
+        try:
+            decoder.decode(head)
+            while block := file.read(1 << 20):
+                decoder.decode(block)
+        except UnicodeDecodeError:
+            return LAST
+    return "utf-8"
+
+
+def _numbered(path: Path, rows: Iterable[Any]) -> Rows:
+    for number, row in enumerate(rows, 1):
+        where = f"{path} row {number}"
+        try:
+            value = parse_json(row, where) if isinstance(row, str) else row
+            yield (
+                where,
+                value if isinstance(value, dict) else DataError(where, "is not an object", "write {…}, columns as keys"),
+            )
+        except DataError as error:
+            yield where, error
+
+
+def _cells(file: Iterable[str]) -> Iterator[list[str]]:
+    """The cells of a CSV file; the separator is the one that divides the first line into most cells."""
+    csv.field_size_limit(MOST)
+    lines = iter(file)
+    first = next((line for line in lines if line.strip()), "")
+    separator = max(",;\t|", key=lambda each: len(next(csv.reader([first], delimiter=each), [])))
+    for row in csv.reader((line for part in ([first], lines) for line in part), delimiter=separator):
+        yield [cell[1:] if cell[:1] == "'" and FORMULA.match(cell) else cell for cell in row]
+
+
+class _Sheets(XlsxParser):
+    """Excel files within the limits of their parser."""
+
+    def cells(self, data: bytes, name: str) -> Iterator[list[str]]:
+        """The rows of the first sheet with more than one: the values that the file keeps, no formula is run."""
+        from python_calamine import CalamineWorkbook
+
+        self._check(checked_zip(data, name, "an Excel file"), name)
+        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        sheets = [sheet for title in book.sheet_names if (sheet := book.get_sheet_by_name(title)).height > 1]
+        yield from ([shown(value) for value in row] for sheet in sheets[:1] for row in sheet.iter_rows())
+
+
+def _table(path: Path, rows: Iterator[list[str]]) -> Rows:
+    header = [name.strip() for name in next(rows, [])]
+    if repeated := sorted({name for name in header if name and header.count(name) > 1}):
+        raise DataError(str(path), f"the header has {', '.join(map(repr, repeated))} more than once", "rename the columns")
+    for number, row in enumerate(rows, 2):
+        where = f"{path} row {number}"
+        if any(row[len(header) :]):
+            yield where, DataError(where, f"has {len(row)} cells, and the header {len(header)}", "quote cells with separators")
+        elif any(row):
+            yield where, {name: cell for name, cell in zip(header, row, strict=False) if name}
+
+
+def _arrow_rows(path: Path, container: str) -> Iterator[Any]:
+    """Rows of Parquet, or of a stream of Arrow; values of extension types are read as what they are stored in."""
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    with pa.memory_map(str(path)) as file:
+        batches = parquet.ParquetFile(file).iter_batches(BATCH) if container == "parquet" else ipc.open_stream(file)
+        for batch in batches:
+            for start in range(0, batch.num_rows, BATCH):
+                yield from batch.slice(start, BATCH).to_pylist()
+
+
+def _listed(text: str, container: str, where: str) -> Sequence[Any]:
+    """The rows of a JSON or YAML file, which is a list or has one; no tag of YAML makes an object."""
+    import yaml
+
+    # The loader in C has no limit of depth.
+    value = parse_json(text.removeprefix("\ufeff"), where) if container == "json" else yaml.safe_load(text)
+    if isinstance(value, dict):
+        value = next((value[key] for key in LISTS if key in value), value)
+    return value if isinstance(value, list) else [value]
+
+
+def write(path: Path, rows: Iterable[Fields], columns: Sequence[str] = ()) -> None:
+    """Write rows in the container that the suffix of the path names: csv, tsv, parquet, arrow, yaml or jsonl."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix in (".parquet", ".arrow"):
+        _write_arrow(path, [{name: row.get(name) for name in columns} for row in rows])
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if path.suffix in (".csv", ".tsv"):
+            writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
+        elif path.suffix == ".yaml":
+            import yaml
+
+            yaml.safe_dump(list(rows), file, allow_unicode=True, sort_keys=False)
+        else:
+            file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def _cell(value: Any) -> str:
+    """A value as a cell: JSON unless it is text that cannot be taken for it; no spreadsheet runs it."""
+    is_plain = isinstance(value, str) and value[:1] not in ("[", "{")
+    cell = "" if value is None else value if is_plain else json.dumps(value, ensure_ascii=False)
+    return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def _write_arrow(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Lists of texts stay lists, lists of objects become JSON."""
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    for row in rows:
+        nested = {
+            name: value for name, value in row.items() if isinstance(value, list) and value and isinstance(value[0], dict)
+        }
+        row |= {name: json.dumps(value, ensure_ascii=False) for name, value in nested.items()}
+    table = pa.Table.from_pylist(rows)
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path)
+    else:
+        with ipc.new_stream(str(path), table.schema) as stream:
+            stream.write_table(table)
