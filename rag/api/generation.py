@@ -12,7 +12,7 @@ from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
 from rag.core.records import Document
 from rag.datasets.generation.generate import Generated, Proposer, generate
-from rag.datasets.generation.probe import discrimination
+from rag.datasets.generation.probe import discrimination, sentence_vectors
 from rag.datasets.generation.proposals import PARAPHRASE, SHARES, Proposal
 from rag.evaluation.data.golden import load_documents
 
@@ -42,7 +42,8 @@ def generate_set(
     documents = load_documents(components.role("loader", config["loader"]))
     proposer = _model_proposer(config, components, model_filters, style_from) if model else None
     kinds = kinds or ([*SHARES, PARAPHRASE] if model else [])
-    made = generate(documents, config["language"], total, kinds, proposer)
+    vectors = sentence_vectors(config["language"], components)
+    made = generate(documents, config["language"], total, kinds, proposer, vectors)
     if not made.questions:
         raise DataError(str(what[0] if what else to), "; ".join(made.notes), "write questions by hand, or use a model: --model")
     rows = made.rows(datetime.now(UTC).date().isoformat())
@@ -50,9 +51,7 @@ def generate_set(
         replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "replace")
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another folder: --to FOLDER") from error
-    return made, report(made, path) | discrimination(
-        list(made.documents.values()), made.questions, config["language"], components
-    )
+    return made, report(made, path) | discrimination(list(made.documents.values()), made.questions, config["language"], vectors)
 
 
 def report(made: Generated, path: Path) -> dict[str, Any]:

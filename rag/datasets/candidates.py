@@ -39,6 +39,11 @@ class Candidate:
         spans = [span for group in self.evidence for span in group] or self.near
         return tuple(dict.fromkeys(span.doc_id for span in spans))
 
+    @property
+    def conversation(self) -> str:
+        """The earlier turns and the question as one text."""
+        return " ".join([*(turn.text for turn in self.history), self.text])
+
 
 def row_of(candidate: Candidate, query_id: str, documents: Mapping[str, Document], at: str) -> Row:
     """The line of a candidate in the native format; `at` is the day of its making in ISO 8601."""

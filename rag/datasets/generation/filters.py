@@ -8,21 +8,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from rag.components.analysers.words import WordAnalyser
-from rag.components.indexes.bm25s import Bm25sIndex
 from rag.core.records import Span
 from rag.core.roles import Searcher
-from rag.core.text.languages import STOP_WORDS, WITHOUT_STEMMER
 from rag.core.text.stems import Stems
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation.pages import Page
+from rag.datasets.generation.probe import DEPTH, search_by_words
 from rag.datasets.generation.proposals import MODEL
 from rag.datasets.generation.wording import Wording
 from rag.documents.quote_anchors import WORD
 from rag.documents.rendered import occurrences
 
-DEPTH = 50
-"""The own passage must be among so many of a search by words: a loose bound, which favours no way of searching."""
 OVERLAP = {"definition": 1.0, "comparison": 1.0, "aggregation": 1.0, "list": 1.0, "topic": 0.85, "paraphrase": 0.34}
 """The most that a question may share with its evidence: the share of its content stems. Others: MOST_SHARED."""
 FEW = 4
@@ -76,9 +72,7 @@ class Passages:
 
     @cached_property
     def _search(self) -> Searcher:
-        stemmed = self.language if self.language not in WITHOUT_STEMMER else None
-        index = Bm25sIndex(WordAnalyser(2, stemmed, self.language if self.language in STOP_WORDS else None))
-        return index.open(index.build([self.text(span) for span in self.spans], None))
+        return search_by_words([self.text(span) for span in self.spans], self.language)
 
     def found(self, text: str) -> list[Span]:
         """The first DEPTH passages of a search for a text."""
@@ -86,9 +80,13 @@ class Passages:
 
 
 class Filters:
-    """Decides about candidates one after the other, each compared with those that passed before."""
+    """Decides about candidates one after the other, each compared with those that passed before.
 
-    def __init__(self, pages: Sequence[Page], passages: Passages, wording: Wording) -> None:
+    With `must_find` a search by words must find the evidence among the first DEPTH passages.
+    """
+
+    def __init__(self, pages: Sequence[Page], passages: Passages, wording: Wording, must_find: bool = True) -> None:
+        self.must_find = must_find
         self.pages = {page.document.doc_id: page for page in pages}
         self.passages, self.wording = passages, wording
         titles = ({page.title, short_title(page.title), head_title(page.title)} for page in pages)
@@ -108,7 +106,7 @@ class Filters:
             return "no context"
         if self.gives_away(candidate) and not candidate.expects:
             return "gives its answer away"
-        found = () if by_model else (self._lost,)
+        found = () if by_model or not self.must_find else (self._lost,)
         reasons = (self._overlaps, self._answered_elsewhere, *found, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
@@ -202,8 +200,7 @@ class Filters:
         """A question whose own passage a search by words does not find; what a history says belongs to it."""
         if not candidate.evidence:
             return ""
-        text = " ".join([*(turn.text for turn in candidate.history), candidate.text])
-        found = self.passages.found(text)
+        found = self.passages.found(candidate.conversation)
         is_found = all(any(touches(span, place) for span in group for place in found) for group in candidate.evidence)
         return "" if is_found else "not found by its words"
 

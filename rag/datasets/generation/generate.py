@@ -5,26 +5,26 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from rag.core.records import Document
 from rag.datasets.candidates import Candidate, Row, row_of
 from rag.datasets.generation import corpus_rules, rules, table_rules
 from rag.datasets.generation.english import English
-from rag.datasets.generation.filters import DEPTH, Filters, Passages
+from rag.datasets.generation.filters import Filters, Passages
 from rag.datasets.generation.pages import Page
+from rag.datasets.generation.probe import DEPTH, TextVectors, gains
 from rag.datasets.generation.proposals import MODEL, Proposal, Refusal, wanted
+from rag.datasets.generation.selection import ENOUGH, TOPIC, Rated, selected
 from rag.datasets.generation.wording import Wording
 
+LOST = "not found by words or vectors"
 PER_DOCUMENT = 40
 """The most candidates of a kind that one document keeps, so that memory is bounded by the number of documents."""
 
-TOPIC, ENOUGH = "topic", 100
-"""Questions about what is said of a name repeat it, and so favour searches by words: they only complete a small set.
-
-On squad2-a the order of 12 trials by such questions has tau-b .52 with people's, by the others .64.
-"""
+POOL = 6
+"""Questions that pass the filters for each one that is wanted, so that there is a choice."""
 
 Proposer = Callable[[Mapping[str, Document], Mapping[str, int]], Iterable[Proposal]]
 """Documents by doc_id and the wanted number of each kind → proposals."""
@@ -58,8 +58,12 @@ def generate(
     total: int = 100,
     kinds: Sequence[str] = (),
     proposer: Proposer | None = None,
+    vectors: TextVectors | None = None,
 ) -> Generated:
-    """Make up to `total` questions; `proposer` adds proposals of a model. The same input gives the same questions."""
+    """Make up to `total` questions; `proposer` adds proposals of a model. The same input gives the same questions.
+
+    With `vectors` questions are chosen so that neither a search by words nor one by vectors is favoured.
+    """
     shares, wording = wanted(total, kinds), Wording(language)
     unique, twins = _without_copies(documents)
     pages = [Page(document, language) for document in unique]
@@ -85,11 +89,24 @@ def generate(
                 own[proposal.kind, proposal.documents[0]].append(proposal)
         for (kind, _), candidates in own.items():
             found[kind].append(nsmallest(PER_DOCUMENT, candidates, key=order))
-    filters = Filters(pages, passages, wording)
-    kept, unread = _chosen(found, shares, total, filters, dropped)
+    filters = Filters(pages, passages, wording, must_find=vectors is None)
+    queues = {kind: _balanced(found.get(kind, ())) for kind in shares}
+    left_out: Counter[str] = Counter()
+    scale = POOL if vectors else 1
+    pool = _passing(queues, shares, scale * total, scale * ENOUGH, filters, left_out)
+    if vectors:
+        rated = _rated(pool, unique, language, vectors)
+        left_out[LOST] = sum(map(len, pool.values())) - sum(map(len, rated.values()))
+        kept = selected(rated, shares, total)
+    else:
+        kept = [candidate for group in pool.values() for candidate in group]
+    unread = sum(map(len, queues.values())) - left_out.total() - len(kept)
+    dropped += left_out
     questions = {f"q-{order(candidate)[:12]}": candidate for candidate in kept}
     figures = _figures(kept, filters)
-    return Generated(questions, by_id, dict(proposed), dict(dropped), unread, figures, _notes(wording, twins, kept))
+    return Generated(
+        questions, by_id, dict(proposed), dict(dropped), unread, figures, _notes(wording, twins, kept, vectors is not None)
+    )
 
 
 def _without_copies(documents: Sequence[Document]) -> tuple[list[Document], int]:
@@ -105,35 +122,48 @@ def order(candidate: Candidate) -> str:
     return hashlib.sha256(f"{candidate.text}|{places}|{candidate.near}".encode("utf-8", "replace")).hexdigest()
 
 
-def _chosen(
-    found: Mapping[str, Sequence[Sequence[Candidate]]],
+def _passing(
+    balanced: Mapping[str, Sequence[Candidate]],
     shares: Mapping[str, int],
     total: int,
+    enough: int,
     filters: Filters,
     dropped: Counter[str],
-) -> tuple[list[Candidate], int]:
-    """Fill the share of each kind, a model's questions first, then go on with all kinds in turn.
+) -> dict[str, list[Candidate]]:
+    """Up to `total` questions that pass the filters: the share of each kind, a model's first, then all kinds in turn.
 
-    Topics are asked only as long as there are fewer than ENOUGH.
+    Topics come last, and only as long as there are fewer than `enough`.
     """
-    balanced = {kind: _balanced(found.get(kind, ())) for kind in shares}
-    queues = {kind: sorted(queue, key=lambda one: not one.method.startswith(MODEL)) for kind, queue in balanced.items()}
-    waiting = {kind: iter(queue) for kind, queue in queues.items()}
+    waiting = {kind: iter(sorted(queue, key=lambda one: not one.method.startswith(MODEL))) for kind, queue in balanced.items()}
     kept: dict[str, list[Candidate]] = {kind: [] for kind in shares}
-    read = 0
-    while waiting and (size := sum(map(len, kept.values()))) < total and (set(waiting) != {TOPIC} or size < ENOUGH):
+    while waiting and (size := sum(map(len, kept.values()))) < total and (set(waiting) != {TOPIC} or size < enough):
         kind = min(waiting, key=lambda kind: (kind == TOPIC, len(kept[kind]) / shares[kind], kind))
         candidate = next(waiting[kind], None)
         if candidate is None:
             del waiting[kind]
             continue
-        read += 1
         fitted = filters.fitted(candidate)
         if isinstance(fitted, str):
             dropped[fitted] += 1
         else:
             kept[kind].append(fitted)
-    return [candidate for group in kept.values() for candidate in group], sum(map(len, queues.values())) - read
+    return kept
+
+
+def _rated(
+    pool: Mapping[str, Sequence[Candidate]], documents: Sequence[Document], language: str, vectors: TextVectors
+) -> dict[str, list[Rated]]:
+    """The questions of a pool with their gains, without those whose evidence neither search finds."""
+    asked = [candidate for group in pool.values() for candidate in group]
+    rated = iter(zip(asked, gains(asked, documents, language, vectors).tolist(), strict=True))
+    return {
+        kind: [
+            (one, *pair)
+            for one, pair in islice(rated, len(group))
+            if any(pair) or not one.evidence or one.method.startswith(MODEL)
+        ]
+        for kind, group in pool.items()
+    }
 
 
 def _balanced(groups: Sequence[Sequence[Candidate]]) -> list[Candidate]:
@@ -169,8 +199,10 @@ def _figures(kept: Sequence[Candidate], filters: Filters) -> dict[str, Any]:
     }
 
 
-def _notes(wording: Wording, left_out: int, kept: Sequence[Candidate]) -> tuple[str, ...]:
+def _notes(wording: Wording, left_out: int, kept: Sequence[Candidate], is_balanced: bool) -> tuple[str, ...]:
     notes = []
+    if not is_balanced:
+        notes.append("without vectors the questions are not balanced by difficulty, and favour searches by words")
     if not wording.known:
         notes.append("there are no templates for this language: only short forms without grammar, and tables")
     if left_out:

@@ -75,8 +75,7 @@ class ModelFilters:
     def _others(self, candidate: Candidate) -> list[str]:
         """The best passages that share no character with the evidence."""
         own = [span for group in candidate.evidence for span in group]
-        text = " ".join([*(turn.text for turn in candidate.history), candidate.text])
-        others = (span for span in self.search(text) if not any(touches(span, each) for each in own))
+        others = (span for span in self.search(candidate.conversation) if not any(touches(span, each) for each in own))
         return [self._text(span)[:LONGEST] for span in [*candidate.near, *islice(others, PASSAGES)]]
 
     def _text(self, span: Span) -> str:

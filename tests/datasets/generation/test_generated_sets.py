@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Verb, verb
 
+from rag.api import generation
 from rag.core.records import Document, Span
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation import pages, probe
@@ -30,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_set_is_written_and_checked(rag: Verb, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "MOST_VECTORS", 0)  # the model takes five seconds to load
+    monkeypatch.setattr(generation, "sentence_vectors", lambda *given: None)  # the model takes five seconds to load
     to, store = tmp_path / "golden", f"store={tmp_path / 'store'}"
     report = rag("dataset", "generate", str(folder), store, "--to", str(to), "--questions", "20", "--json").json
     rows = [json.loads(line) for line in (to / "questions.jsonl").read_text("utf-8").splitlines()]
@@ -38,6 +39,7 @@ def test_a_set_is_written_and_checked(rag: Verb, folder: Path, tmp_path: Path, m
     assert Counter(row["kind"] for row in rows) == report["kinds"]
     assert {row["provenance"]["method"].split(":")[0] for row in rows} == {"rule"}
     assert set(report["solved"]) == {"words 400", "words 1600", "stems 400", "stems 1600"}
+    assert "favour searches by words" in report["notes"][0]
     assert 0 <= report["solved_by_all"] + report["solved_by_none"] <= 1
     checked = rag("dataset", "check", "native", f"dataset.path={to}", f"loader.path={folder}", "--json")
     assert checked.code == 0

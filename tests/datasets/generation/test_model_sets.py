@@ -22,6 +22,7 @@ import sys
 from pathlib import Path
 from rag.api import generation
 generation.discrimination = lambda *given: {}
+generation.sentence_vectors = lambda *given: None
 generation.generate_set(sys.argv[1:], Path("set"), 12, ["table", "factoid", "multi_hop"], model=True, model_filters=[])
 """
 
@@ -30,6 +31,7 @@ generation.generate_set(sys.argv[1:], Path("set"), 12, ["table", "factoid", "mul
 def no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     """The probe needs a model of sentences, and other tests run it."""
     monkeypatch.setattr(generation, "discrimination", lambda *given: {})
+    monkeypatch.setattr(generation, "sentence_vectors", lambda *given: None)
 
 
 def made(folder: Path, name: str, *overrides: str, filters: tuple[str, ...] | None = ()) -> str:
