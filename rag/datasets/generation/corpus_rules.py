@@ -85,7 +85,7 @@ def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
     for grid in grids if wording.has("bridge") else ():
         for number in grid.columns:
             link = grid.column(number)
-            for row in grid.rows if not NO_NOUN.fullmatch(link) else ():
+            for row in grid.rows if not (NO_NOUN.fullmatch(link) or link.endswith("s")) else ():
                 value = grid.value(row, number)
                 found = [each for each in rows.get(value.casefold(), ()) if each[0] is not grid]
                 if len(found) != 1 or not value or value.isdigit():

@@ -25,6 +25,7 @@ FEW = 4
 """A question of so few content words copies no sentence."""
 MOST_SHARED = 0.85
 """People share up to this much in three of four questions of SQuAD 2.0 (.88) and mtRAG (.86)."""
+COPIED = 0.75
 COMPLETE = ("adversarial", "multi_hop", "unanswerable")
 """Kinds whose questions name what they need, or must not."""
 NAMED = ("table", "comparison", "aggregation", "follow_up", "list", "topic")
@@ -123,6 +124,14 @@ class Filters:
         """True if the question holds its answer."""
         answer = self.passages.stems(candidate.answers[0]) if candidate.answers else frozenset()
         return bool(answer) and answer <= self.question_stems(candidate)
+
+    def copies(self, candidate: Candidate) -> bool:
+        """True if a question of a rule is a sentence without its answer: COPIED of its words beyond the title are there."""
+        own = self.question_stems(candidate) - self.passages.stems(self.pages[candidate.documents[0]].title)
+        shared = own & self._evidence(candidate)
+        return (
+            candidate.method.startswith("rule:") and candidate.kind == "factoid" and len(shared) >= max(FEW, COPIED * len(own))
+        )
 
     def elsewhere(self, candidate: Candidate) -> list[Span]:
         """Passages outside of the evidence with the answer and the words that question and evidence share."""

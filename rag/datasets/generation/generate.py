@@ -23,7 +23,7 @@ LOST = "not found by words or vectors"
 PER_DOCUMENT = 40
 """The most candidates of a kind that one document keeps, so that memory is bounded by the number of documents."""
 
-POOL = 6
+POOL = 8
 """Questions that pass the filters for each one that is wanted, so that there is a choice."""
 
 Proposer = Callable[[Mapping[str, Document], Mapping[str, int]], Iterable[Proposal]]
@@ -97,7 +97,7 @@ def generate(
     if vectors:
         rated = _rated(pool, unique, language, vectors)
         left_out[LOST] = sum(map(len, pool.values())) - sum(map(len, rated.values()))
-        kept = selected(rated, shares, total)
+        kept = selected(rated, shares, total, filters.copies)
     else:
         kept = [candidate for group in pool.values() for candidate in group]
     unread = sum(map(len, queues.values())) - left_out.total() - len(kept)

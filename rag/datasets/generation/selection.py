@@ -1,7 +1,7 @@
 """The choice among questions that pass all filters: balanced over kinds, difficulty, and searches by words and by vectors."""
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import log2
 
@@ -16,36 +16,52 @@ On squad2-a the order of 12 trials by such questions has tau-b .52 with people's
 """
 MOST_EASY = 0.35
 """The most questions that both searches solve with K chunks, in parts of a set that has ENOUGH without more."""
-Grade = tuple[bool, int]
-"""Whether both searches solve a question with K chunks; 1 if words find its evidence earlier, -1 if vectors do, else 0."""
+MOST_OF_ONE = 0.12
+"""The most questions about one document, in parts of a set that has ENOUGH without more; or twice an equal share."""
+HARD, EASY, SPARE = range(3)
+"""Questions that a search does not solve with K chunks; that both solve; copies, and those of a document with MOST_OF_ONE."""
+Grade = tuple[int, int]
+"""One of HARD, EASY, SPARE; 1 if words find its evidence earlier, -1 if vectors do, else 0."""
 Rated = tuple[Candidate, float, float]
 """A question with its gains by words and by vectors."""
 
 
-def selected(pool: Mapping[str, Sequence[Rated]], shares: Mapping[str, int], total: int) -> list[Candidate]:
+def selected(
+    pool: Mapping[str, Sequence[Rated]],
+    shares: Mapping[str, int],
+    total: int,
+    is_copy: Callable[[Candidate], bool] = lambda candidate: False,
+) -> list[Candidate]:
     """Up to `total` questions of a pool by kind, so that the sums of their gains by words and by vectors differ by at most 1.
 
-    At most MOST_EASY of them are easy, but a set that stays below ENOUGH is filled up with such questions. All questions of a
-    model are taken.
+    At most MOST_EASY of them are EASY, but a set below ENOUGH is filled up with EASY and SPARE ones. All questions of a model
+    are taken.
     """
     queues = {kind: _graded(rated) for kind, rated in pool.items()}
     kept: dict[str, list[Candidate]] = {kind: [] for kind in pool}
-    lean, easy, size = 0.0, 0, 0
+    lean, easy, size, seen = 0.0, 0, 0, Counter[str]()
+    documents = {candidate.documents[0] for rated in pool.values() for candidate, *_ in rated}
+    most = max(MOST_OF_ONE, 2 / max(len(documents), 1)) * total
     while size < total:
         signs = [sign for sign in (0, -1, 1) if sign * lean <= 0]
-        levels = [False] + [True] * (easy < MOST_EASY * (size + 1))
+        levels = [HARD, EASY] if easy < MOST_EASY * (size + 1) else [HARD]
         waiting = {kind: _first(grades, levels, signs) for kind, grades in queues.items()}
         if size >= ENOUGH:
             waiting.pop(TOPIC, None)
         elif not any(waiting.values()):
-            waiting = {kind: _first(grades, [True], signs) for kind, grades in queues.items()}
+            waiting = {kind: _first(grades, [EASY, SPARE], signs) for kind, grades in queues.items()}
         found = [(kind == TOPIC, len(kept[kind]) / shares[kind], kind, grade) for kind, grade in waiting.items() if grade]
         if not found:
             break
         *_, kind, grade = min(found)
-        candidate, by_words, by_vectors = queues[kind][grade].popleft()
+        rated = candidate, by_words, by_vectors = queues[kind][grade].popleft()
+        document = candidate.documents[0]
+        if grade[0] != SPARE and (is_copy(candidate) or seen[document] >= most):
+            queues[kind].setdefault((SPARE, grade[1]), deque()).append(rated)
+            continue
+        seen[document] += 1
         kept[kind].append(candidate)
-        lean, easy, size = lean + by_words - by_vectors, easy + grade[0], size + 1
+        lean, easy, size = lean + by_words - by_vectors, easy + (grade[0] == EASY), size + 1
         if not candidate.evidence and len(kept[kind]) >= shares[kind]:
             queues[kind].clear()
     return [candidate for group in kept.values() for candidate in group]
@@ -55,11 +71,11 @@ def _graded(rated: Sequence[Rated]) -> dict[Grade, deque[Rated]]:
     grades: dict[Grade, deque[Rated]] = {}
     for candidate, by_words, by_vectors in rated:
         is_easy = min(by_words, by_vectors) > 1 / log2(2 + K)
-        grade = (is_easy, (by_words > by_vectors) - (by_words < by_vectors))
-        grade = (False, 0) if candidate.method.startswith(MODEL) else grade
+        grade = (EASY if is_easy else HARD, (by_words > by_vectors) - (by_words < by_vectors))
+        grade = (HARD, 0) if candidate.method.startswith(MODEL) else grade
         grades.setdefault(grade, deque()).append((candidate, by_words, by_vectors))
     return grades
 
 
-def _first(grades: Mapping[Grade, deque[Rated]], levels: Sequence[bool], signs: Sequence[int]) -> Grade | None:
+def _first(grades: Mapping[Grade, deque[Rated]], levels: Sequence[int], signs: Sequence[int]) -> Grade | None:
     return next((grade for grade in product(levels, signs) if grades.get(grade)), None)
