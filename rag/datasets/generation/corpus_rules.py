@@ -48,8 +48,6 @@ def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, 
         for first, second in combinations(group[:MOST_SHARED], 2) if len(shape) > 1 else ():
             if first.page is not second.page:
                 yield from _editions(first, second, wording)
-                yield from _missing_rows(first, second, wording)
-                yield from _missing_rows(second, first, wording)
     for name, group in by_key.items():
         for first, second in combinations(group[:MOST_SHARED], 2) if name else ():
             yield from _missing_columns(first, second, passages, wording)
@@ -91,6 +89,8 @@ def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
                 if len(found) != 1 or not value or value.isdigit():
                     continue
                 ((other, target),) = found
+                if other.column(0).casefold() != link.casefold():
+                    continue  # the same word may name another thing
                 at = next((n for n in other.columns if other.value(target, n)), None)
                 if at is not None and not NO_NOUN.fullmatch(other.column(at)):
                     text = wording.text("bridge", row=grid.key(row), link=link, column=other.column(at))
@@ -160,21 +160,6 @@ def series(page: Page) -> list[str]:
     return re.findall(r"\w+", EDITION.sub(" ", page.title).casefold())
 
 
-def _missing_rows(having: Grid, lacking: Grid, wording: Wording) -> Iterator[Candidate]:
-    """A row that a table of the same form has, and this document nowhere names."""
-    title, number = short_title(lacking.page.title), lacking.columns[0]
-    title = lacking.page.title if title == short_title(having.page.title) else title
-    for row in having.rows if title != having.page.title and len(title) <= 60 else ():
-        key = having.key(row)
-        if (
-            is_noun(lacking.column(number), wording)
-            and key not in map(lacking.key, lacking.rows)
-            and key.casefold() not in lacking.page.document.text.casefold()
-        ):
-            text = wording.text("context", title=title, question=cell_text(key, lacking.column(number), wording))
-            yield _unanswerable(text, "rule:missing-row", lacking)
-
-
 def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: Wording) -> Iterator[Candidate]:
     """A column that only another table with the same kind of rows has, and no row there has a word of this row's name."""
     known = {name.casefold() for name in lacking.table.names} | {having.key(row).casefold() for row in having.rows}
@@ -189,6 +174,6 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
             yield _unanswerable(cell_text(key, column, wording), "rule:missing-column", lacking, row)
 
 
-def _unanswerable(text: str, method: str, grid: Grid, row: Row | None = None) -> Candidate:
-    near = grid.span(row or grid.rows[0])
+def _unanswerable(text: str, method: str, grid: Grid, row: Row) -> Candidate:
+    near = grid.span(row)
     return Candidate(text, "unanswerable", method, near=(near,), unanswerable=True, cluster=grid.cluster)

@@ -48,8 +48,9 @@ def selected(
         waiting = {kind: _first(grades, levels, signs) for kind, grades in queues.items()}
         if size >= ENOUGH:
             waiting.pop(TOPIC, None)
-        elif not any(waiting.values()):
-            waiting = {kind: _first(grades, [EASY, SPARE], signs) for kind, grades in queues.items()}
+        for level in (EASY, SPARE):
+            if size < ENOUGH and not any(waiting.values()):
+                waiting = {kind: _first(grades, [level], signs) for kind, grades in queues.items()}
         found = [(kind == TOPIC, len(kept[kind]) / shares[kind], kind, grade) for kind, grade in waiting.items() if grade]
         if not found:
             break

@@ -77,13 +77,15 @@ def test_editions() -> None:
     assert of("adversarial", old=OLD.replace("2024 (expired)", "of the museum"), new=NEW) == []
 
 
-def test_a_missing_row_is_unanswerable() -> None:
-    (missing,) = of("unanswerable", old=OLD, new=NEW)
-    assert "Kestrel" in missing.text
-    assert "price list 2025" in missing.text
-    assert (missing.evidence, missing.answers, missing.documents) == ((), (), ("new.md",))
-    # A document that names the row may answer.
-    assert of("unanswerable", old=OLD, new=f"{NEW}\n\nThe Kestrel is not hired out.") == []
+def test_a_missing_column_is_unanswerable() -> None:
+    hire = "# Hire\n\n| Device | Deposit |\n|---|---|\n| Heron | £5 |\n| Coot | £6 |\n| Tern | £7 |\n"
+    checks = "# Checks\n\n| Device | Interval |\n|---|---|\n| Heron | 2 years |\n| Coot | 3 years |\n| Mink | 1 year |\n"
+    interval, deposit = sorted(of("unanswerable", hire=hire, checks=checks), key=lambda each: each.documents, reverse=True)
+    assert ("Tern" in interval.text, "interval" in interval.text, interval.documents) == (True, True, ("hire.md",))
+    assert ("Mink" in deposit.text, "deposit" in deposit.text, deposit.documents) == (True, True, ("checks.md",))
+    assert (deposit.evidence, deposit.answers) == ((), ())
+    # A passage with the row and the column may answer.
+    assert of("unanswerable", hire=hire, checks=f"{checks}\nThe deposit of a Mink is £9, the interval of a Tern a year.") == []
 
 
 def test_sections_of_two_documents() -> None:
