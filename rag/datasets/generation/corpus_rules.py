@@ -116,7 +116,8 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
         names = [short_title(first.title), short_title(second.title)]
         names = [first.title, second.title] if names[0] == names[1] else names
         are_alike = not passages.stems(first.title).isdisjoint(passages.stems(second.title))
-        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or not are_alike:
+        are_editions = is_older(first, second) or is_older(second, first)
+        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike:
             continue
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
         heading = heading.lower() if heading[1:].islower() or heading.isupper() else heading

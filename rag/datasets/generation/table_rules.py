@@ -141,7 +141,9 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
 def amount(text: str) -> tuple[float, str] | None:
     """The number of a cell and its unit, None if the cell is no single number."""
     found = NUMBER.fullmatch(text)
-    return (float(re.sub("[, ]", "", found[2])), found[1] or found[3] or "") if found else None
+    if not found or (found[1] and found[3]):
+        return None  # `£8 a month` is no amount to compare with `£12 a day`
+    return float(re.sub("[, ]", "", found[2])), found[1] or found[3] or ""
 
 
 def _with_unit(value: float, unit: str) -> str:

@@ -58,7 +58,15 @@ def test_the_values_of_a_column_are_compared() -> None:
 
 @pytest.mark.parametrize(
     ("cell", "amount"),
-    [("£1,200", (1200.0, "£")), ("4.5 m", (4.5, "m")), ("20 %", (20.0, "%")), ("2 to 3", None), ("M8", None), ("²", None)],
+    [
+        ("£1,200", (1200.0, "£")),
+        ("4.5 m", (4.5, "m")),
+        ("20 %", (20.0, "%")),
+        ("2 to 3", None),
+        ("£8 a month", None),
+        ("M8", None),
+        ("²", None),
+    ],
 )
 def test_a_number_has_one_unit(cell: str, amount: tuple[float, str] | None) -> None:
     assert table_rules.amount(cell) == amount
