@@ -1,6 +1,7 @@
 """Review of generated and imported questions: decisions, provenance, several reviewers, kills, large and damaged sets."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -174,8 +175,10 @@ for name in list(review.waiting):
 @pytest.mark.system
 def test_a_kill_during_a_write_leaves_the_set_whole(tmp_path: Path) -> None:
     golden, left = write_waiting(tmp_path / "waiting", times=100), 600
+    where = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for number in range(3):
-        process = subprocess.Popen([sys.executable, "-c", ACCEPTING, str(golden)], stdout=subprocess.PIPE)
+        command = [sys.executable, "-c", ACCEPTING, str(golden)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, **where})
         assert process.stdout
         process.stdout.readline()
         time.sleep(0.05 + 0.03 * number)

@@ -1,5 +1,6 @@
 """Every function of ours that a stage runs is code of its key: what ran is traced, then edited, and the key must change."""
 
+import gc
 import json
 import os
 import re
@@ -96,6 +97,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
     """What runs between the inputs of a stage and its stored result, in any thread."""
     found: Ran = {}
     complete = Runner.complete
+    gc.collect()  # so that no object of another test ends within a stage
 
     def traced(self: Runner, key: str) -> object:
         modules = found.setdefault(key, set())
