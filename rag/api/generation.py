@@ -11,6 +11,7 @@ from rag.api.ingestion import config_of_folder
 from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
 from rag.core.records import Document
+from rag.datasets.generation.filters import Passages
 from rag.datasets.generation.generate import Generated, Proposer, generate
 from rag.datasets.generation.probe import discrimination, sentence_vectors
 from rag.datasets.generation.proposals import PARAPHRASE, SHARES, Proposal
@@ -71,15 +72,12 @@ def _model_proposer(
     config: Mapping[str, Any], components: Any, filters: Sequence[str] | None, style_from: Path | None
 ) -> Proposer:
     from rag.datasets.generation import model_questions
-    from rag.datasets.generation.filters import Passages
     from rag.datasets.generation.model_filters import ModelFilters
-    from rag.datasets.generation.pages import Page
 
     generator, language = components.handed(config["generator"], "generator"), config["language"]
     style = model_questions.style_of(style_from) if style_from else ()
 
-    def proposals(documents: Mapping[str, Document], wanted: Mapping[str, int]) -> Iterable[Proposal]:
-        passages = Passages([Page(document, language) for document in documents.values()], language)
+    def proposals(documents: Mapping[str, Document], passages: Passages, wanted: Mapping[str, int]) -> Iterable[Proposal]:
         drops = ModelFilters(documents, generator, passages.found, language, filters).reasons
         return model_questions.ModelQuestions(documents, generator, language, style, drops).propose(wanted)
 

@@ -50,7 +50,7 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
 @datasets.command()
 def diff(
     old: Annotated[Path, typer.Argument(help="A folder with questions.jsonl, or the file.")],
-    new: Annotated[Path, typer.Argument(help="Another version of it.")],
+    new: Annotated[Path, typer.Argument(help="The folder or file of the other version.")],
     as_json: Json = False,
 ) -> None:
     """Compare two versions of a golden set: questions added, removed, renamed, changed, and what that means for baselines."""

@@ -34,8 +34,7 @@ def import_questions(
     """
     from rag.api.ingestion import config_of_folder
     from rag.datasets.exchange.imports import import_set
-    from rag.documents.quote_anchors import Documents
-    from rag.evaluation.data.golden import load_documents
+    from rag.datasets.review.drift import documents_of
     from rag.execution.graph.plan import components_for
     from rag.execution.store import maintenance
     from rag.reporting.terminal.exchange import imported
@@ -45,8 +44,7 @@ def import_questions(
     corpus = None
     if documents:
         config = config_of_folder([documents])
-        loader = components_for(maintenance.at(config["store"])).role("loader", config["loader"])
-        corpus = Documents(load_documents(loader), {}, loader.dropped, redactor=loader.redactor)
+        corpus = documents_of(components_for(maintenance.at(config["store"])).role("loader", config["loader"]))
     given = {name: column for name, column in named.items() if column}
     report = import_set(source, to, corpus, given, datetime.now(UTC).date().isoformat(), format)
     print_json(report.to_json()) if as_json else imported(report, documents)

@@ -68,6 +68,11 @@ def place_row(document: Document, span: Span) -> Row:
     return {"doc": span.doc_id, "quote": quote} | ({"start": span.start, "end": span.end} if several else {})
 
 
+def touches(first: Span, second: Span) -> bool:
+    """True if two spans share characters."""
+    return first.doc_id == second.doc_id and first.start < second.end and second.start < first.end
+
+
 def digests(names: Sequence[str], documents: Mapping[str, Document]) -> dict[str, str]:
     """The first 16 hexadecimal digits of the SHA-256 of each document's text: a changed document shows by it."""
     return {name: hashlib.sha256(documents[name].text.encode("utf-8")).hexdigest()[:16] for name in names}

@@ -139,7 +139,7 @@ def fidelity(people: Scored, made: Scored) -> Fidelity:
 
 
 def wording(found: Scored) -> tuple[float, float, float]:
-    """Mean words of a question, and the mean shares of its content stems in its evidence and in the paragraphs of it."""
+    """Three means over questions: words, share of content stems in the evidence, and in its paragraphs."""
     documents = {document.doc_id: document for document in found.golden.documents}
     stems = WordAnalyser()
     shares = [_overlaps(example, documents, stems) for example in found.examples]

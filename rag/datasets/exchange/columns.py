@@ -156,7 +156,7 @@ def _columns(columns: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> tu
 
 
 def _parsed(value: Any) -> Any:
-    """The list or object that a cell holds as JSON, or as Python prints it; all else as it is."""
+    """Parse a cell with a list or an object in the notation of JSON or Python; return any other value unchanged."""
     for read in (json.loads, ast.literal_eval) if isinstance(value, str) and value[:1] + value[-1:] in ("[]", "{}") else ():
         try:
             parsed = read(value)

@@ -11,13 +11,14 @@ from functools import cached_property
 from rag.core.records import Span
 from rag.core.roles import Searcher
 from rag.core.text.stems import Stems
-from rag.datasets.candidates import Candidate
+from rag.datasets.candidates import Candidate, touches
 from rag.datasets.generation.pages import Page
 from rag.datasets.generation.probe import DEPTH, search_by_words
 from rag.datasets.generation.proposals import MODEL
 from rag.datasets.generation.wording import Wording
 from rag.documents.quote_anchors import WORD
 from rag.documents.rendered import occurrences
+from rag.evaluation.data.validation import ALIKE
 
 OVERLAP = {"definition": 1.0, "comparison": 1.0, "aggregation": 1.0, "list": 1.0, "topic": 0.85, "paraphrase": 0.34}
 """The most that a question may share with its evidence: the share of its content stems. Others: MOST_SHARED."""
@@ -26,6 +27,7 @@ FEW = 4
 MOST_SHARED = 0.85
 """People share up to this much in three of four questions of SQuAD 2.0 (.88) and mtRAG (.86)."""
 COPIED = 0.75
+"""From this share of its content stems on, found in its evidence, a question counts as a copy of it."""
 COMPLETE = ("adversarial", "multi_hop", "unanswerable")
 """Kinds whose questions name what they need, or must not."""
 NAMED = ("table", "comparison", "aggregation", "follow_up", "list", "topic")
@@ -126,7 +128,7 @@ class Filters:
         return bool(answer) and answer <= self.question_stems(candidate)
 
     def copies(self, candidate: Candidate) -> bool:
-        """True if a question of a rule is a sentence without its answer: COPIED of its words beyond the title are there."""
+        """True if a question of a rule repeats its evidence: COPIED of its content stems without those of the title."""
         own = self.question_stems(candidate) - self.passages.stems(self.pages[candidate.documents[0]].title)
         shared = own & self._evidence(candidate)
         return (
@@ -143,13 +145,13 @@ class Filters:
         found = (self.passages.spans[number] for number in self.passages.holding(asked | answer)) if asked and answer else ()
         return [span for span in found if not any(touches(span, own) for own in spans)]
 
-    def perhaps_elsewhere(self, candidate: Candidate, depth: int = DEPTH, share: float = 0.4) -> bool:
+    def perhaps_elsewhere(self, candidate: Candidate, share: float = 0.4) -> bool:
         """True if one of the first passages of a search has the answer and a share of the question's words: a looser check."""
         if not candidate.answers or not candidate.evidence or candidate.expects:
             return False
         answer, asked = self.passages.stems(candidate.answers[0]), self.question_stems(candidate)
         spans = [span for group in candidate.evidence for span in group]
-        found = (span for span in self.passages.found(candidate.text)[:depth] if not any(touches(span, own) for own in spans))
+        found = (span for span in self.passages.found(candidate.text) if not any(touches(span, own) for own in spans))
         held = (self.passages.stems(self.passages.text(span)) for span in found)
         return bool(answer) and any(answer <= stems and len(asked & stems) >= share * len(asked) for stems in held)
 
@@ -214,20 +216,15 @@ class Filters:
         return "" if is_found else "not found by its words"
 
     def _twin(self, candidate: Candidate) -> str:
-        """Remember the words of a question; a twin has nine in ten words of an earlier one, and the same history."""
+        """Remember the words of a question; a twin shares ALIKE of them, and its history, with an earlier one."""
         words = frozenset(WORD.findall(candidate.text.casefold())) | {turn.text for turn in candidate.history}
-        rarest = sorted(words)
-        near = {each for word in rarest for each in self._first[word]} if rarest else set()
-        if any(len(words & other) >= 0.9 * len(words | other) for other in near):
+        ordered = sorted(words)
+        near = {each for word in ordered for each in self._first[word]}
+        if any(len(words & other) >= ALIKE * len(words | other) for other in near):
             return "twin"
-        for word in rarest[: len(rarest) - math.ceil(0.9 * len(rarest) - 1e-9) + 1]:
+        for word in ordered[: len(ordered) - math.ceil(ALIKE * len(ordered) - 1e-9) + 1]:
             self._first[word].append(words)
         return ""
-
-
-def touches(first: Span, second: Span) -> bool:
-    """True if two spans share characters."""
-    return first.doc_id == second.doc_id and first.start < second.end and second.start < first.end
 
 
 def head_title(title: str) -> str:

@@ -14,7 +14,7 @@ from rag.datasets.generation import corpus_rules, rules, table_rules
 from rag.datasets.generation.english import English
 from rag.datasets.generation.filters import Filters, Passages
 from rag.datasets.generation.pages import Page
-from rag.datasets.generation.probe import DEPTH, TextVectors, gains
+from rag.datasets.generation.probe import TextVectors, gains
 from rag.datasets.generation.proposals import MODEL, Proposal, Refusal, wanted
 from rag.datasets.generation.selection import ENOUGH, TOPIC, Rated, selected
 from rag.datasets.generation.wording import Wording
@@ -26,8 +26,8 @@ PER_DOCUMENT = 40
 POOL = 8
 """Questions that pass the filters for each one that is wanted, so that there is a choice."""
 
-Proposer = Callable[[Mapping[str, Document], Mapping[str, int]], Iterable[Proposal]]
-"""Documents by doc_id and the wanted number of each kind → proposals."""
+Proposer = Callable[[Mapping[str, Document], Passages, Mapping[str, int]], Iterable[Proposal]]
+"""Documents by doc_id, their passages, and the wanted number of each kind → proposals."""
 
 
 @dataclass(frozen=True)
@@ -68,27 +68,16 @@ def generate(
     unique, twins = _without_copies(documents)
     pages = [Page(document, language) for document in unique]
     english = English(wording, rules.common_words(pages)) if language == "english" else None
-    proposed: Counter[str] = Counter()
-    dropped: Counter[str] = Counter()
-    found: dict[str, list[list[Candidate]]] = defaultdict(list)
     by_id = {document.doc_id: document for document in unique}
     passages = Passages(pages, language)
     grids = [grid for page in pages for grid in table_rules.grids(page)]
     batches: Iterator[Iterable[Proposal]] = chain(
-        [proposer(by_id, shares)] if proposer else [],
+        [proposer(by_id, passages, shares)] if proposer else [],
         [corpus_rules.questions(pages, grids, passages, wording)],
         (rules.questions(page, wording, english) for page in pages),
     )
-    for batch in batches:
-        own: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
-        for proposal in batch:
-            proposed[proposal.method] += 1
-            if isinstance(proposal, Refusal):
-                dropped[proposal.reason] += 1
-            elif proposal.kind in shares:
-                own[proposal.kind, proposal.documents[0]].append(proposal)
-        for (kind, _), candidates in own.items():
-            found[kind].append(nsmallest(PER_DOCUMENT, candidates, key=order))
+    proposed, refused = Counter[str](), Counter[str]()
+    found = _bounded(batches, shares, proposed, refused)
     filters = Filters(pages, passages, wording, must_find=vectors is None)
     queues = {kind: _balanced(found.get(kind, ())) for kind in shares}
     left_out: Counter[str] = Counter()
@@ -101,12 +90,35 @@ def generate(
     else:
         kept = [candidate for group in pool.values() for candidate in group]
     unread = sum(map(len, queues.values())) - left_out.total() - len(kept)
-    dropped += left_out
     questions = {f"q-{order(candidate)[:12]}": candidate for candidate in kept}
     figures = _figures(kept, filters)
     return Generated(
-        questions, by_id, dict(proposed), dict(dropped), unread, figures, _notes(wording, twins, kept, vectors is not None)
+        questions,
+        by_id,
+        dict(proposed),
+        dict(refused + left_out),
+        unread,
+        figures,
+        _notes(wording, twins, kept, vectors is not None),
     )
+
+
+def _bounded(
+    batches: Iterable[Iterable[Proposal]], shares: Mapping[str, int], proposed: Counter[str], refused: Counter[str]
+) -> dict[str, list[list[Candidate]]]:
+    """The candidates of each kind in `shares`, at most PER_DOCUMENT of a batch for a document; all proposals are counted."""
+    found: dict[str, list[list[Candidate]]] = defaultdict(list)
+    for batch in batches:
+        own: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+        for proposal in batch:
+            proposed[proposal.method] += 1
+            if isinstance(proposal, Refusal):
+                refused[proposal.reason] += 1
+            elif proposal.kind in shares:
+                own[proposal.kind, proposal.documents[0]].append(proposal)
+        for (kind, _), candidates in own.items():
+            found[kind].append(nsmallest(PER_DOCUMENT, candidates, key=order))
+    return found
 
 
 def _without_copies(documents: Sequence[Document]) -> tuple[list[Document], int]:
@@ -194,7 +206,7 @@ def _figures(kept: Sequence[Candidate], filters: Filters) -> dict[str, Any]:
         "documents": dict(Counter(document for candidate in kept for document in candidate.documents[:1])),
         "clusters": len({candidate.cluster for candidate in kept}),
         "word_overlap": sum(overlaps) / len(overlaps) if overlaps else None,
-        "answered_elsewhere": sum(filters.perhaps_elsewhere(candidate, DEPTH, 1 / 3) for candidate in kept) / size,
+        "answered_elsewhere": sum(filters.perhaps_elsewhere(candidate, 1 / 3) for candidate in kept) / size,
         "answerable_without_evidence": sum(filters.gives_away(candidate) for candidate in kept) / size,
     }
 

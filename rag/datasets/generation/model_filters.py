@@ -10,8 +10,7 @@ from rag.core.roles import Generator
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import f1, normalised
 from rag.core.text.templates import fill
-from rag.datasets.candidates import Candidate
-from rag.datasets.generation.filters import touches
+from rag.datasets.candidates import Candidate, touches
 from rag.datasets.generation.model_prompts import prompts
 from rag.evaluation.correctness.rules import decide
 

@@ -18,7 +18,7 @@ from rag.core.errors import ConfigError
 from rag.core.records import Document, Span
 from rag.core.roles import Embedder, Searcher
 from rag.core.text.languages import STOP_WORDS, WITHOUT_STEMMER
-from rag.datasets.candidates import Candidate
+from rag.datasets.candidates import Candidate, touches
 
 WORDS, SIZE = (400, 1600), 800
 """The characters of chunks that the probe searches by words; of chunks that have vectors."""
@@ -69,7 +69,7 @@ def gains(asked: Sequence[Candidate], documents: Sequence[Document], language: s
     hits = search_by_words(chunks, language).search([each.conversation for each in asked], None, DEPTH)
     rows = [[number for number, _ in hits.row(at)] for at in range(len(asked))]
     evidence = (span for each in asked for group in each.evidence for span in group)
-    own = (at for span in evidence for at in numbers[span.doc_id] if spans[at].start < span.end and span.start < spans[at].end)
+    own = (at for span in evidence for at in numbers[span.doc_id] if touches(spans[at], span))
     near = list(dict.fromkeys(chain(own, *(row[:NEAR] for row in rows), range(len(spans)))))[:MOST_VECTORS]
     embedded = vectors.of([chunks[number] for number in near])
     best = (np.argsort(-(embedded @ one), kind="stable")[:DEPTH] for one in vectors.of([each.conversation for each in asked]))

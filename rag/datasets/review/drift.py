@@ -96,10 +96,7 @@ def drift_of_set(loader: Loader, questions: NativeQuestions, broken: bool) -> tu
     if broken or any(map(recorded, rows)):
         with warnings.catch_warnings(), suppress(UserError):
             warnings.simplefilter("ignore", SkippedWarning)
-            documents = load_documents(loader)
-            found = list(
-                drifts(rows, Documents(documents, {}, getattr(loader, "dropped", {}), (), getattr(loader, "redactor", None)))
-            )
+            found = list(drifts(rows, documents_of(loader)))
     return found, dict(sorted(waiting.items()))
 
 

@@ -130,7 +130,7 @@ class Review:
             self.accept(names[name], dict(row))
 
     def look(self, name: str) -> dict[str, Any]:
-        """A waiting question as JSON values, with its evidence in place and what a reviewer should know of it."""
+        """A waiting question as JSON values, with the text around its evidence, its problems and notes."""
         chosen = self._find(name)
         wrong: Row = {key: [] for key, kind in LISTS.items() if not _listed(chosen.row.get(key) or [], kind)}
         chosen = replace(chosen, row=chosen.row | wrong, open=(*chosen.open, *(f"its {key!r} cannot be read" for key in wrong)))

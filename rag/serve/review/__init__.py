@@ -23,7 +23,7 @@ LISTED = 100
 
 
 class Decision(BaseModel):
-    """A decision about the question `name`: `drop` it, accept the edited question `row`, or accept it as it is."""
+    """The decision about one question: with `drop` it is removed, with `row` accepted as edited, else accepted unchanged."""
 
     name: str
     drop: bool = False
