@@ -35,7 +35,7 @@ def import_questions(
     from rag.analysis.ingestion.ingest import components_of
     from rag.api.ingestion import config_of_folder
     from rag.datasets.exchange.imports import import_set
-    from rag.datasets.review.drift import documents_of
+    from rag.evaluation.data.golden import documents_of
     from rag.reporting.terminal.exchange import imported
 
     named = {"text": question, "answers": answer, "contexts": context, "document": document, "id": id, "kind": kind}

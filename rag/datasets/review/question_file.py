@@ -14,11 +14,10 @@ from rag.core.files import locked, replace_text
 from rag.core.records import Anchor, Document, Example
 from rag.core.roles import Loader
 from rag.datasets.candidates import Row
-from rag.datasets.review.drift import documents_of
 from rag.datasets.review.quote_fixes import Fixes, find_fixes, restyled
 from rag.documents.json_rows import parse_row, read_rows
 from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.golden import Golden, documents_of
 
 
 @dataclass(frozen=True)
