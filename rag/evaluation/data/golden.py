@@ -157,7 +157,11 @@ def load(loader: Loader, questions: Questions) -> Golden:
     by the SHA-256 of their cluster: the same on every machine, a cluster never in both, and added questions move no others.
     Nothing is stratified. Fewer questions are all `tune`.
     """
-    documents = documents_of(loader)
+    return of_documents(documents_of(loader), questions, skipped_by(loader))
+
+
+def of_documents(documents: Documents, questions: Questions, skipped: tuple[Skipped, ...] = ()) -> Golden:
+    """The same for a corpus that is loaded already."""
     examples = _checked(questions, documents)
     if documents.redactor:
         examples = tuple(redacted_question(example, documents.redactor) for example in examples)
@@ -167,7 +171,7 @@ def load(loader: Loader, questions: Questions) -> Golden:
         replace(each, split=each.split or (dealt_split(each.cluster) if enough else SPLITS[0])) for each in clustered
     )
     dealt = {} if any(example.split for example in examples) else dict(sorted(Counter(e.split for e in placed).items()))
-    return Golden(tuple(documents.values()), placed, dealt, skipped_by(loader))
+    return Golden(tuple(documents.values()), placed, dealt, skipped)
 
 
 def skipped_by(loader: Loader) -> tuple[Skipped, ...]:
