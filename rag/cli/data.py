@@ -28,8 +28,8 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
 
     loader, questions = opened_set(name, overrides)
     seen = look(loader, questions)
-    native = isinstance(questions, NativeQuestions)
-    found, waiting = drift_of_set(loader, questions, bool(seen.problems)) if native else ([], {})
+    broken = bool(seen.problems)
+    found, waiting = drift_of_set(loader, questions, broken) if isinstance(questions, NativeQuestions) else ([], {})
     if as_json:
         print_json(seen.to_json() | {"drift": [asdict(each) for each in found], "not_reviewed": waiting})
     else:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 prompts = typer.Typer(no_args_is_help=True, help="Prompts: the exact messages that a model gets.")
 app.add_typer(prompts, name="prompt")
 Turns = Annotated[
-    list[str] | None,
-    typer.Option("--said", metavar="TEXT", help="An earlier turn, oldest first: yours, the model's, yours …"),
+    list[str] | None, typer.Option("--said", metavar="TEXT", help="An earlier turn, oldest first: yours, the model's, yours …")
 ]
 FOLLOW_UPS = "queries=carry_over"
 """The default of a conversation, in which questions depend on earlier ones; elsewhere the default is what sweeps measure."""
