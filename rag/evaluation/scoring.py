@@ -17,13 +17,10 @@ from rag.core.errors import ConfigError, closest
 from rag.core.rankings import Rankings
 from rag.core.records import Answer, Example, Reply
 from rag.core.roles import AnswerMetric, AssessedMetric, Judgements, RankingMetric
-from rag.evaluation.gold_matching import Judged as Judged
-from rag.evaluation.gold_matching import judge as judge
-from rag.evaluation.gold_table import Gold as Gold
-from rag.evaluation.gold_table import gold_table as gold_table
-from rag.evaluation.scores import Scores as Scores
-from rag.evaluation.statistics.summary import Summary as Summary
-from rag.evaluation.statistics.summary import summarise as summarise
+from rag.evaluation.gold_matching import Judged, judge
+from rag.evaluation.gold_table import Gold, gold_table
+from rag.evaluation.scores import Scores
+from rag.evaluation.statistics.summary import Summary, summarise
 
 Metric = RankingMetric | AnswerMetric | AssessedMetric
 
