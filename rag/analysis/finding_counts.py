@@ -9,13 +9,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.serialisation import AnswerParts, answer_parts
 from rag.execution.store.store import Store
 
-DONE = {
-    "quarantine": "taken out",
-    "abstain": "not asked",
-    "remove": "cut",
-    "refuse": "refused",
-    "regenerate": "asked again",
-}
+DONE = {"quarantine": "taken out", "abstain": "not asked", "remove": "cut", "refuse": "refused", "regenerate": "asked again"}
 """The consequences of a finding, except for a note to the reader."""
 
 

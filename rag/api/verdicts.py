@@ -74,11 +74,7 @@ class GateResult:
 
 
 def compare(
-    base: str,
-    *candidates: str,
-    metrics: Sequence[str] = (),
-    by: Sequence[str] | None = None,
-    bridges: Sequence[str] = (),
+    base: str, *candidates: str, metrics: Sequence[str] = (), by: Sequence[str] | None = None, bridges: Sequence[str] = ()
 ) -> Comparison:
     """Compare stored trials with the first of them; UserError where they do not measure the same thing.
 

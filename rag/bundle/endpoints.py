@@ -50,6 +50,6 @@ def _place(origin: str) -> str:
 def is_loopback(host: str) -> bool:
     """Whether a host name means this machine: `localhost`, or a loopback address."""
     try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False

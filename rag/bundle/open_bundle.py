@@ -55,10 +55,7 @@ class Bundle:
 
 
 def open_bundle(
-    path: Path,
-    models: Mapping[str, Path] = NONE,
-    hosts: tuple[str, ...] = (),
-    packages: tuple[str, ...] | None = None,
+    path: Path, models: Mapping[str, Path] = NONE, hosts: tuple[str, ...] = (), packages: tuple[str, ...] | None = None
 ) -> Bundle:
     """Open a bundle, a folder or a `.tar.zst`; BundleError, naming what was refused, for anything else.
 

@@ -10,50 +10,22 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import Any, TextIO
 
 import typer
 
-from rag.cli import (
-    bundles,
-    data,
-    exchange,
-    gates,
-    generation,
-    ingestion,
-    judges,
-    listing,
-    questions,
-    review,
-    serving,
-    stores,
-    studies,
-    sweeps,
-    verdicts,
-)
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
 from rag.core.errors import CRASHED, BudgetError, UserError
 from rag.documents.progress import WATCH
 
 VERBS = (
-    listing,
-    sweeps,
-    verdicts,
-    questions,
-    studies,
-    gates,
-    ingestion,
-    data,
-    generation,
-    exchange,
-    review,
-    judges,
-    bundles,
-    serving,
-    stores,
+    "bundles data exchange gates generation ingestion judges listing questions review serving stores studies sweeps verdicts"
 )
 """The modules whose import adds their verbs to the app."""
+for verbs in VERBS.split():
+    import_module(f"rag.cli.{verbs}")
 
 NO_BARS = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
 """Variables that tqdm (model2vec, bm25s, sentence-transformers, transformers, ragas), the hub and MLflow read when imported."""

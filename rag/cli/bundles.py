@@ -9,7 +9,7 @@ import typer
 
 from rag.cli import completion
 from rag.cli.app import app
-from rag.cli.options import FAILED, Bridge, Inconclusive, Json, ModelFolder, TrustHost
+from rag.cli.options import FAILED, Bridge, Inconclusive, Json, ModelFolder, TrustHost, print_json
 
 
 @app.command()
@@ -36,7 +36,6 @@ def export(
     """
     from rag.bundle import seal
     from rag.reporting.terminal import bundles as report
-    from rag.reporting.terminal.output import print_json
 
     sealed = seal.export(what, to, queries, with_models)
     packed = seal.packed(sealed) if archive else None
@@ -64,7 +63,6 @@ def verify(
     from rag.bundle.remote_replay import replay_url
     from rag.bundle.replay import replay
     from rag.reporting.terminal import bundles as report
-    from rag.reporting.terminal.output import print_json
 
     opened = open_bundle(bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
     replays = {"here": replay(opened)}
@@ -89,7 +87,6 @@ def register(
     a bundle that is a version already.
     """
     from rag.reporting.terminal.gate import registered
-    from rag.reporting.terminal.output import print_json
     from rag.tracking.registry import register as registry
 
     found = registry.register(bundle, name, alias, tuple(trust_host or ()))
@@ -113,7 +110,6 @@ def promote(
     trial, name; rows and bounds as those of rag gate --json.
     """
     from rag.reporting.terminal.gate import promoted
-    from rag.reporting.terminal.output import print_json
     from rag.tracking.registry import promote as registry
 
     found = registry.promote(name, version, registry.PromotionRequest(experiment, tuple(bridge or ()), inconclusive))

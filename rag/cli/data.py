@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app, datasets
-from rag.cli.options import Experiment, Json, Overrides, prepared
+from rag.cli.options import Experiment, Json, Overrides, opened_set, prepared, print_json, print_line
 
 
 @datasets.command()
@@ -23,19 +23,13 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
     from rag.core.errors import together
     from rag.datasets.review.drift import drift_of_set
     from rag.evaluation.data.validation import look
-    from rag.execution.graph.plan import components_for
-    from rag.execution.store import maintenance
-    from rag.execution.sweep.open_config import config_of
     from rag.reporting.terminal import golden_sets
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.store_contents import dataset, skipped
 
-    config = config_of([f"dataset={name}", *(overrides or ())])
-    components = components_for(maintenance.at(config["store"]))
-    loader, questions = components.role("loader", config["loader"]), components.role("dataset", config["dataset"])
+    loader, questions = opened_set(name, overrides)
     seen = look(loader, questions)
-    native = isinstance(questions, NativeQuestions)
-    found, waiting = drift_of_set(loader, questions, bool(seen.problems)) if native else ([], {})
+    broken = bool(seen.problems)
+    found, waiting = drift_of_set(loader, questions, broken) if isinstance(questions, NativeQuestions) else ([], {})
     if as_json:
         print_json(seen.to_json() | {"drift": [asdict(each) for each in found], "not_reviewed": waiting})
     else:
@@ -56,7 +50,6 @@ def diff(
     """Compare two versions of a golden set: questions added, removed, renamed, changed, and what that means for baselines."""
     from rag.datasets.review.set_diff import compare_versions, read_version
     from rag.reporting.terminal.golden_sets import difference
-    from rag.reporting.terminal.output import print_json
 
     found = compare_versions(read_version(old), read_version(new))
     print_json(asdict(found)) if as_json else difference(found)
@@ -82,10 +75,10 @@ def fix(
     from rag.datasets.review.drift import drifts
     from rag.reporting.terminal.golden_sets import takes
     from rag.reporting.terminal.line_input import Typed
-    from rag.reporting.terminal.output import amount, print_json, print_line
+    from rag.reporting.terminal.output import amount
     from rag.reporting.terminal.store_contents import accepts
 
-    file, typed = question_file(name, overrides or ()), Typed()
+    file, typed = question_file(name, overrides), Typed()
     reworded = [each for each in drifts(file.rows([]), file.documents) if each.state == "reworded"]
     asking = not (yes or as_json or accept)
     if unknown := sorted(set(accept or ()) - {each.query_id for each in reworded}):
@@ -113,7 +106,6 @@ def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = 
     """
     from rag.analysis.dataset_health import check_health
     from rag.reporting.terminal import health as report
-    from rag.reporting.terminal.output import print_json
 
     ready = prepared(experiment, overrides)
     sets = check_health(ready.plan, ready.store)
@@ -153,7 +145,6 @@ def inspect(
     from rag.bundle.open_bundle import open_bundle
     from rag.reporting.html import corpus_page
     from rag.reporting.terminal.corpora import inspected
-    from rag.reporting.terminal.output import print_json
 
     given = what or []
     if len(given) == 1 and "=" not in given[0]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import datasets
-from rag.cli.options import Json, Overrides
+from rag.cli.options import Json, Overrides, opened_set, print_json
 
 Column = Annotated[str, typer.Option(metavar="COLUMN", help="The column, if it has no usual name.")]
 
@@ -32,19 +32,17 @@ def import_questions(
     become evidence where they are found in the documents: letter by letter, as rendered, or with 90 % of their letters and
     digits and all of their numbers. Without --documents they become documents. Nothing is run or fetched.
     """
+    from rag.analysis.ingestion.ingest import components_of
     from rag.api.ingestion import config_of_folder
     from rag.datasets.exchange.imports import import_set
-    from rag.datasets.review.drift import documents_of
-    from rag.execution.graph.plan import components_for
-    from rag.execution.store import maintenance
+    from rag.evaluation.data.golden import documents_of
     from rag.reporting.terminal.exchange import imported
-    from rag.reporting.terminal.output import print_json
 
     named = {"text": question, "answers": answer, "contexts": context, "document": document, "id": id, "kind": kind}
     corpus = None
     if documents:
         config = config_of_folder([documents])
-        corpus = documents_of(components_for(maintenance.at(config["store"])).role("loader", config["loader"]))
+        corpus = documents_of(components_of(config).role("loader", config["loader"]))
     given = {name: column for name, column in named.items() if column}
     report = import_set(source, to, corpus, given, datetime.now(UTC).date().isoformat(), format)
     print_json(report.to_json()) if as_json else imported(report, documents)
@@ -64,16 +62,10 @@ def export_questions(
     """
     from rag.datasets.exchange.exports import export_set, rows_of
     from rag.evaluation.data import golden as golden_sets
-    from rag.execution.graph.plan import components_for
-    from rag.execution.store import maintenance
-    from rag.execution.sweep.open_config import config_of
     from rag.reporting.terminal.exchange import exported
-    from rag.reporting.terminal.output import print_json
 
-    config = config_of([f"dataset={name}", *(overrides or ())])
-    components = components_for(maintenance.at(config["store"]))
-    questions = components.role("dataset", config["dataset"])
-    golden = golden_sets.load(components.role("loader", config["loader"]), questions)
+    loader, questions = opened_set(name, overrides)
+    golden = golden_sets.load(loader, questions)
     rows = list(rows_of(golden, questions))
     lost = export_set(rows, golden.documents, format, to)
     print_json({"folder": str(to), "questions": len(rows), "not_held": dict(lost)}) if as_json else exported(

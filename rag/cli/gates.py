@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Bridge, Experiment, Inconclusive, Json, Overrides
+from rag.cli.options import Bridge, Experiment, Inconclusive, Json, Overrides, print_json, print_line
 
 BaselinePath = Annotated[
     Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")
@@ -33,7 +33,6 @@ def baseline(
     from rag.config.experiment import load
     from rag.core.errors import ConfigError, DataError
     from rag.reporting.terminal import gate as report
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.progress import SweepProgress
 
     declared = load(experiment)
@@ -90,7 +89,7 @@ def gate_command(
     from rag.core.errors import StoreError, UserError
     from rag.execution.sweep import sweep
     from rag.reporting.terminal import gate as report
-    from rag.reporting.terminal.output import err, print_json, print_line
+    from rag.reporting.terminal.output import err
 
     options = (bridge or (), inconclusive, previous)
     try:

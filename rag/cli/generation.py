@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import datasets
-from rag.cli.options import Json
+from rag.cli.options import Json, print_json
 
 
 @datasets.command()
@@ -42,7 +42,6 @@ def generate(
     """
     from rag.api.generation import generate_set
     from rag.reporting.terminal import generation
-    from rag.reporting.terminal.output import print_json
 
     chosen = [kind.strip() for kind in kinds.split(",") if kind.strip()]
     filters = [name.strip() for name in model_filters.split(",") if name.strip() not in ("", "none")]

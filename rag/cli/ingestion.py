@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from rag.cli.app import app
-from rag.cli.options import INTERRUPTED, Json
+from rag.cli.options import INTERRUPTED, Json, print_json, print_line
 
 DEFAULT = "run"
 
@@ -46,7 +46,6 @@ def run(
     """
     from rag.api.ingestion import config_of_folder, watched
     from rag.reporting.terminal import manifest
-    from rag.reporting.terminal.output import print_json, print_line
 
     config = config_of_folder(what or ())
     try:
@@ -80,7 +79,6 @@ def advise(
     """
     from rag.api.ingestion import advise as propose
     from rag.reporting.terminal import manifest
-    from rag.reporting.terminal.output import print_json
 
     made = propose(what or (), to, model)
     print_json(made.to_json()) if as_json else manifest.advised(made, what or ())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Experiment, Json, Overrides, Place, prepared
+from rag.cli.options import Experiment, Json, Overrides, Place, prepared, print_json
 
 if TYPE_CHECKING:
     from rag.config.build import Components
@@ -37,7 +37,6 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
     from rag.execution.judges.calibration import card_of, keep
     from rag.execution.store import maintenance
     from rag.reporting.terminal import judges as report
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.streamed_answer import Waiting
 
     name, node, components, (data, *more) = _chosen(chosen or (), "mtrag", store)
@@ -61,7 +60,6 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     from rag.execution.judges import fitting
     from rag.execution.judges.human_labels import FAITHFULNESS
     from rag.reporting.terminal.judges import weights
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.streamed_answer import Waiting
 
     name, node, components, data = _chosen(chosen or (), "wice,mtrag,scifact")
@@ -80,7 +78,6 @@ def agree(experiment: Experiment, overrides: Overrides = None, as_json: Json = F
     from rag.core.errors import DataError
     from rag.execution.judges.judge_agreement import concordances
     from rag.reporting.terminal.judges import concordance
-    from rag.reporting.terminal.output import print_json
 
     ready = prepared(experiment, overrides)
     found = concordances(ready.plan, ready.store)

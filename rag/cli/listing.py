@@ -6,7 +6,7 @@ import typer
 
 from rag.cli import completion
 from rag.cli.app import app
-from rag.cli.options import Json
+from rag.cli.options import Json, print_json
 
 
 @app.command(name="list")
@@ -31,7 +31,6 @@ def list_command(
     """
     from rag.config.listing import listing_json
     from rag.reporting.terminal.listings import listed
-    from rag.reporting.terminal.output import print_json
 
     what, _, choice = what.partition("=")
     listing = listing_json(what, which or choice)
@@ -43,7 +42,6 @@ def schema(name: Annotated[str, typer.Argument(metavar="FILE", help="experiment 
     """Print the JSON Schema of experiments, or of a line of questions.jsonl, for editors to complete and check them."""
     from rag.api.schema import SCHEMAS
     from rag.core.errors import ConfigError, closest
-    from rag.reporting.terminal.output import print_json
 
     if name not in SCHEMAS:
         raise ConfigError("schema", f"there is none for {name!r}", closest(name, SCHEMAS))

@@ -1,12 +1,14 @@
 """Arguments and options that several verbs share, and the exit codes."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rag.cli import completion
 
 if TYPE_CHECKING:
+    from rag.core.roles import Loader, Questions
     from rag.execution.sweep.sweep import Prepared
 
 Where = Annotated[
@@ -43,3 +45,28 @@ def prepared(experiment: str, overrides: list[str] | None) -> "Prepared":
     from rag.execution.sweep.sweep import prepare
 
     return prepare(load(experiment, overrides or ()))
+
+
+def opened_set(name: str, overrides: Sequence[str] | None) -> "tuple[Loader, Questions]":
+    """The loader and the questions of a dataset; UserError for a choice or a parameter that is wrong."""
+    from rag.execution.graph.plan import components_for
+    from rag.execution.store import maintenance
+    from rag.execution.sweep.open_config import config_of
+
+    config = config_of([f"dataset={name}", *(overrides or ())])
+    components = components_for(maintenance.at(config["store"]))
+    return components.role("loader", config["loader"]), components.role("dataset", config["dataset"])
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print one JSON object on standard output."""
+    from rag.reporting.terminal import output
+
+    output.print_json(content)
+
+
+def print_line(text: str, *to: Any) -> None:
+    """Print a text on one line; `to` is another console than standard output."""
+    from rag.reporting.terminal import output
+
+    output.print_line(text, *to)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import FAILED, Json, Overrides, Where
+from rag.cli.options import FAILED, Json, Overrides, Where, print_json, print_line
 
 if TYPE_CHECKING:
     from rag.analysis.why import ReopenedTrial
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 prompts = typer.Typer(no_args_is_help=True, help="Prompts: the exact messages that a model gets.")
 app.add_typer(prompts, name="prompt")
 Turns = Annotated[
-    list[str] | None,
-    typer.Option("--said", metavar="TEXT", help="An earlier turn, oldest first: yours, the model's, yours …"),
+    list[str] | None, typer.Option("--said", metavar="TEXT", help="An earlier turn, oldest first: yours, the model's, yours …")
 ]
 FOLLOW_UPS = "queries=carry_over"
 """The default of a conversation, in which questions depend on earlier ones; elsewhere the default is what sweeps measure."""
@@ -28,7 +27,6 @@ def search(question: str, overrides: Overrides = None, where: Where = None, as_j
     from rag.execution.sweep.open_config import config_of, open_config, required_question
     from rag.pipeline.answer_json import found_passages
     from rag.pipeline.search_filter import narrowed, where_scope
-    from rag.reporting.terminal.output import print_json, print_line
     from rag.reporting.terminal.passages import passages
 
     query, scope = required_question(question), where_scope(where or ())
@@ -56,7 +54,6 @@ def ask(question: str, overrides: Overrides = None, where: Where = None, as_json
     from rag.pipeline.passage_fates import traced_answer
     from rag.pipeline.search_filter import narrowed, where_scope
     from rag.reporting.terminal.answers import answered, print_difference
-    from rag.reporting.terminal.output import print_json, print_line
     from rag.reporting.terminal.passages import passages, passages_of_answer
     from rag.reporting.terminal.streamed_answer import Waiting
 
@@ -118,7 +115,6 @@ def why(
     """Show which stage lost a golden question, with any config, with trial=<id> of a sweep, or with two side by side."""
     from rag.analysis import why as whys
     from rag.reporting.terminal.lost_questions import losses
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.why import why as show_why
 
     everything = bool(re.match(r"[+~]{0,2}[\w./@]+=", question))
@@ -155,7 +151,6 @@ def show(question: str, overrides: Overrides = None, said: Turns = None, as_json
     from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
     from rag.pipeline.prompt_preview import after, prompted
     from rag.reporting.terminal.answers import print_difference
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.prompts import prompt as print_prompt
 
     query = after(required_question(question), said or ())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag.cli.app import datasets
-from rag.cli.options import Json, Overrides
+from rag.cli.options import Json, Overrides, opened_set, print_json
 
 if TYPE_CHECKING:
     from rag.datasets.review.question_file import QuestionFile
@@ -43,10 +43,9 @@ def review(
 
     from rag.datasets.review.review_loop import Review
     from rag.documents.json_rows import read_rows
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.review import reviewed
 
-    file = question_file(name, overrides or ())
+    file = question_file(name, overrides)
     ratings = _opinions(sessions or f"sqlite:///{RATINGS}") if sessions or Path(RATINGS).exists() else None
     opinions, settle = (ratings.candidates(), ratings.settle) if ratings else ((), None)
     going = Review(file, opinions, settle, by or getuser())
@@ -73,22 +72,17 @@ def _serve(going: "Review", name: str, port: int) -> None:
     serve(going, name, port)
 
 
-def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":
+def question_file(name: str, overrides: list[str] | None) -> "QuestionFile":
     """The questions of a set in the native format; ConfigError for another format."""
     from rag.components.loaders.native_questions import NativeQuestions
     from rag.core.errors import ConfigError
     from rag.datasets.review.question_file import QuestionFile
-    from rag.execution.graph.plan import components_for
-    from rag.execution.store import maintenance
-    from rag.execution.sweep.open_config import config_of
 
-    config = config_of([f"dataset={name}", *overrides])
-    components = components_for(maintenance.at(config["store"]))
-    questions = components.role("dataset", config["dataset"])
+    loader, questions = opened_set(name, overrides)
     if not isinstance(questions, NativeQuestions):
         what = f"{name!r} has a format that cannot be written"
         raise ConfigError("dataset", what, "native dataset.path=<a folder with documents/ and questions.jsonl>")
-    return QuestionFile(components.role("loader", config["loader"]), questions)
+    return QuestionFile(loader, questions)
 
 
 def _opinions(sessions: str) -> "Opinions":

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Json, ModelFolder, TrustHost
+from rag.cli.options import Json, ModelFolder, TrustHost, print_json
 
 Bundles = Annotated[
     list[str],
@@ -67,7 +67,6 @@ def _bundle(what: str, scratch: ExitStack) -> Path:
 @app.command()
 def key(name: str, as_json: Json = False) -> None:
     """Make a key for NAME: print it, once, and its entry for RAG_API_KEYS of the server."""
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.serving import print_key
     from rag.serve.keys import checked_name, hashed, new_key
 

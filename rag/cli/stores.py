@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import stores
-from rag.cli.options import Json, Place
+from rag.cli.options import Json, Place, print_json, print_line
 
 
 @stores.command()
@@ -13,7 +13,6 @@ def stats(store: Place = ".rag/store", as_json: Json = False) -> None:
     """Count the entries of the store, and those of other versions of the code."""
     from rag.execution.graph.stage_graph import stage_code
     from rag.execution.store import maintenance
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.store_contents import spaces
 
     found = maintenance.stats(maintenance.existing(store), stage_code())
@@ -24,7 +23,6 @@ def stats(store: Place = ".rag/store", as_json: Json = False) -> None:
 def verify(store: Place = ".rag/store", as_json: Json = False) -> None:
     """Read every entry; remove those that are damaged, so that they are computed again."""
     from rag.execution.store import maintenance
-    from rag.reporting.terminal.output import print_json, print_line
 
     found = maintenance.verify(maintenance.existing(store))
     summary = f"{found['entries']} entries read, {len(found['damaged'])} damaged and removed."
@@ -41,7 +39,6 @@ def gc(
     """Remove old stage results, parsed files and leftovers of killed processes; vectors, scores by pair and replies stay."""
     from rag.execution.graph.stage_graph import stage_code
     from rag.execution.store import maintenance
-    from rag.reporting.terminal.output import print_json, print_line
 
     found = maintenance.collect(maintenance.existing(store), days, stage_code() if old else "")
     summary = f"{found['removed']} entries and {found['orphans']} left-overs removed, {found['bytes']:,} bytes."

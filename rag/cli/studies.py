@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Json, Overrides, prepared
+from rag.cli.options import Json, Overrides, prepared, print_json
 
 
 @app.command()
@@ -36,7 +36,6 @@ def abstention(
     from rag.analysis import abstention as declining
     from rag.core.errors import ConfigError
     from rag.reporting.terminal.abstention import abstention_report
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.progress import SweepProgress
 
     if risk is not None and not 0 <= risk <= 1:
@@ -67,7 +66,6 @@ def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides 
     from rag.core.files import replace_text
     from rag.execution.sweep import sweep
     from rag.reporting.terminal import attacks as report
-    from rag.reporting.terminal.output import print_json
 
     ready = prepared(experiment, overrides)
     measured = measure_attacks(ready.plan, ready.store)
@@ -99,7 +97,6 @@ def dialogues(overrides: Overrides = None, as_json: Json = False) -> None:
     from rag.analysis.why import prepare
     from rag.cli.questions import run_missing
     from rag.reporting.terminal import dialogues as report
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.progress import SweepProgress
 
     trials = prepare(overrides or ())

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track, prepared
+from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track, prepared, print_json, print_line
 
 
 @app.command()
@@ -22,7 +22,6 @@ def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = Fa
     """
     from rag.api import sweeps
     from rag.execution.graph.unparsed_files import UnparsedError
-    from rag.reporting.terminal.output import print_json, print_line
     from rag.reporting.terminal.plans import planned
 
     try:
@@ -95,7 +94,6 @@ def _show(ready: Any, as_json: bool, called: str, done: Any, concluded: Any) -> 
     from rag.execution.sweep import sweep
     from rag.reporting.terminal.judges import judges
     from rag.reporting.terminal.leaderboards import tallies
-    from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.recommendation import swept
 
     stored = (done.plan, ready.store)
@@ -117,7 +115,6 @@ def _show(ready: Any, as_json: bool, called: str, done: Any, concluded: Any) -> 
 def track(experiment: Experiment, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, for example if MLflow could not be reached when it ran."""
     from rag.api import sweeps
-    from rag.reporting.terminal.output import print_line
 
     result = sweeps.recall(experiment, overrides or ())
     _report_untraced(result.send(shlex.join(["rag", "track", experiment, *(overrides or ())])))
@@ -126,7 +123,7 @@ def track(experiment: Experiment, overrides: Overrides = None) -> None:
 
 
 def _report_untraced(missing: str) -> None:
-    from rag.reporting.terminal.output import err, print_line
+    from rag.reporting.terminal.output import err
 
     if missing:
         print_line(f"The trials are in MLflow, the questions of the recommended one are not: {missing}", err)
@@ -136,7 +133,6 @@ def _report_untraced(missing: str) -> None:
 def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> None:
     """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and similar tools."""
     from rag.analysis.compare.trec_export import write_trec
-    from rag.reporting.terminal.output import print_line
 
     ready = prepared(experiment, overrides)
     for path in write_trec(ready.plan, ready.store, folder):

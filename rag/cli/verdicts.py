@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Bridge, Experiment, Json, Overrides, Track, prepared
+from rag.cli.options import Bridge, Experiment, Json, Overrides, Track, prepared, print_json, print_line
 
 
 @app.command()
@@ -43,7 +43,6 @@ def compare(
     """
     from rag.analysis.compare.trials import compared
     from rag.reporting.terminal.comparisons import comparisons
-    from rag.reporting.terminal.output import print_json
 
     dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]
     found = compared(names, metric or (), dimensions, bridge or ())
@@ -59,7 +58,7 @@ def report(experiment: Experiment, overrides: Overrides = None, track: Track = T
     """
     from rag.core.errors import ServiceError
     from rag.reporting import html
-    from rag.reporting.terminal.output import err, print_json, print_line
+    from rag.reporting.terminal.output import err
     from rag.tracking import sweep_runs
 
     ready = prepared(experiment, overrides)

@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,17 @@ def choice(group: str, name: str) -> dict[str, Any]:
 def first(name: str) -> Path | None:
     """The file in `conf/` with a name such as `chunker/fixed`; None where there is none."""
     return next((path for folder in search_folders() if (path := folder / f"{name}.yaml").is_file()), None)
+
+
+def texts(name: str, needed: Iterable[str]) -> Mapping[str, Any]:
+    """The content of a file of texts in `conf/`, such as `generate`; ConfigError where one is missing."""
+    path = first(name)
+    content = _read(path, path.stat().st_mtime_ns) if path else None
+    known = content if isinstance(content, dict) else {}
+    if missing := [key for key in needed if key not in known]:
+        where = str(path or f"conf/{name}.yaml")
+        raise ConfigError(where, f"lacks {', '.join(missing)}", "write them as in the file that comes with Assay")
+    return known
 
 
 def defaults() -> dict[str, Any]:

@@ -15,19 +15,13 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
-from rag.config.catalog import LISTS as LISTS
-from rag.config.catalog import choice as choice
-from rag.config.catalog import choices as choices
-from rag.config.catalog import plugins as plugins
-from rag.config.catalog import search_folders as search_folders
-from rag.config.hydra_session import compose_overrides
-from rag.config.hydra_session import hydra_ready as hydra_ready
-from rag.config.hydra_session import is_group as is_group
+from rag.config.catalog import LISTS, choice, choices, plugins, search_folders
+from rag.config.hydra_session import compose_overrides, hydra_ready, is_group
 from rag.config.limits import check_axis, check_length, check_mapping
 from rag.config.moved import MOVED_PARAMETERS
 from rag.config.nested_choices import LANGUAGE, with_choices
 from rag.core.errors import ConfigError, closest
-from rag.core.files import shipped as shipped
+from rag.core.files import shipped
 
 
 def compose(overrides: Sequence[str]) -> DictConfig:
@@ -62,7 +56,7 @@ def no_data(where: str) -> ConfigError:
 def _wiring() -> tuple[str, ...]:
     """The keys that every config must have."""
     content = yaml.safe_load((shipped("conf") / "config.yaml").read_text("utf-8"))
-    groups = [group for choice in content.pop("defaults") if isinstance(choice, dict) for group in choice]
+    groups = [group for part in content.pop("defaults") if isinstance(part, dict) for group in part]
     return (*groups, *content)
 
 

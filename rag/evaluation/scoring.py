@@ -22,21 +22,6 @@ from rag.evaluation.gold_table import Gold, gold_table
 from rag.evaluation.scores import Scores
 from rag.evaluation.statistics.summary import Summary, summarise
 
-__all__ = [
-    "Column",
-    "Gold",
-    "Judged",
-    "Scores",
-    "Summary",
-    "check_column",
-    "document_rankings",
-    "gold_table",
-    "judge",
-    "parse_column",
-    "score",
-    "summarise",
-]
-
 Metric = RankingMetric | AnswerMetric | AssessedMetric
 
 CUT = re.compile(r"0*(?P<size>[1-9][0-9]{0,8})(?P<chars>chars)?")

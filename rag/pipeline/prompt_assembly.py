@@ -126,6 +126,5 @@ def _left(row: Sequence[Passage], findings: Sequence[Finding], corpus: Corpus) -
         return replace(finding, context=number.get(finding.context, 0), passage=name)
 
     return Screened(
-        tuple(row[place - 1] for place in kept),
-        tuple(renumbered(each) if each.context else each for each in findings),
+        tuple(row[place - 1] for place in kept), tuple(renumbered(each) if each.context else each for each in findings)
     )

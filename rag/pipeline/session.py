@@ -40,10 +40,7 @@ class Session:
             embed_queries(self.pipeline.embedder, [""])
 
     def ask(
-        self,
-        question: str,
-        hear: Callable[[str], None] | None = None,
-        read: Callable[[Ranking], None] | None = None,
+        self, question: str, hear: Callable[[str], None] | None = None, read: Callable[[Ranking], None] | None = None
     ) -> Exchange:
         """Answer a question; `read` gets the passages for it, `hear` then the answer in pieces as they come.
 

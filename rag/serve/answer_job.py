@@ -77,11 +77,7 @@ class AnswerJob:
 
     def search_json(self, k: int | None) -> response_models.Searched:
         """The result of a search."""
-        found: response_models.Searched = {
-            **self._head(),
-            "question": self.query.text,
-            "passages": self.passages(k),
-        }
+        found: response_models.Searched = {**self._head(), "question": self.query.text, "passages": self.passages(k)}
         note_response(found)
         return found
 

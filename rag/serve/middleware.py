@@ -15,6 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag.bundle.endpoints import is_loopback
 from rag.serve import otel_spans
 from rag.serve.keys import Keys
 from rag.serve.limits import METRICS, Buckets, RateLimit, Shares, TurnLimit, needs_no_key
@@ -24,7 +25,7 @@ from rag.serve.openapi import Responses, responses_of
 from rag.serve.problems import ResponseState, end_with_problem, refuse
 from rag.serve.prometheus import Meters
 from rag.serve.request_log import Observer, ObserveRequests, RequestLog, note_failure
-from rag.serve.settings import Settings, is_loopback
+from rag.serve.settings import Settings
 
 POLICY = ("default-src 'self'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'", "object-src 'none'")
 SECURITY = {

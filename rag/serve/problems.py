@@ -41,13 +41,7 @@ def problem(status: int, detail: str, remedy: str) -> Problem:
     """A problem; values in `detail` that look like keys or passwords are hidden."""
     title = HTTPStatus(status).phrase
     kind = "urn:assay:" + title.lower().replace(" ", "-")
-    return {
-        "type": kind,
-        "title": title,
-        "status": int(status),
-        "detail": without_secrets(detail),
-        "remedy": remedy,
-    }
+    return {"type": kind, "title": title, "status": int(status), "detail": without_secrets(detail), "remedy": remedy}
 
 
 def problem_of(error: Exception) -> Problem:

@@ -1,12 +1,12 @@
 """Settings of a server: addresses, keys, limits. None of them changes an answer."""
 
-import ipaddress
 import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from rag.bundle.endpoints import is_loopback
 from rag.core.errors import ConfigError
 from rag.serve.keys import REMEDY, Keys
 
@@ -86,16 +86,6 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 def variable_name(setting: str) -> str:
     """The environment variable of a setting."""
     return "RAG_API_KEYS" if setting == "keys" else f"RAG_{setting.upper()}"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _number(kind: type[int] | type[float], remedy: str) -> Callable[[str, str], float]:

@@ -29,13 +29,7 @@ def table(trial: PlannedTrial, made: Plan, store: Store) -> dict[str, str]:
     generated = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
     answers = [reply.text for reply in replies_of(generated)] if generated else [""] * len(scores.query_ids)
     rows = [
-        [
-            example.query.query_id,
-            example.query.text,
-            example.kind,
-            *row,
-            answer,
-        ]
+        [example.query.query_id, example.query.text, example.kind, *row, answer]
         for example, row, answer in zip(trial.golden.examples, scores.values.tolist(), answers, strict=True)
     ]
     content = {"columns": ["id", "question", "kind", *scores.columns, "answer"], "data": rows}

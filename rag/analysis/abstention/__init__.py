@@ -2,5 +2,3 @@
 
 from rag.analysis.abstention.curve import Point
 from rag.analysis.abstention.study import AbstentionStudy, prepare, tell
-
-__all__ = ["AbstentionStudy", "Point", "prepare", "tell"]

@@ -16,8 +16,6 @@ from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep.trial_scores import Result
 
-__all__ = ["Comparison", "Table", "comparable", "compare"]
-
 TINY = 1e-6
 """Scores that differ by less are equal: a baseline stores six digits."""
 

@@ -18,8 +18,6 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep import leaderboard
 
-__all__ = ["Finding", "Health", "check_health"]
-
 
 @dataclass(frozen=True)
 class Health:

@@ -10,19 +10,3 @@ from rag.analysis.gate.sample import computed
 from rag.analysis.gate.spec import with_inconclusive
 from rag.analysis.gate.verdict import GateReport, check, command, last_line, report_on
 from rag.analysis.gate.verdict_files import write, write_refusal
-
-__all__ = [
-    "GateReport",
-    "check",
-    "command",
-    "computed",
-    "last_line",
-    "prepare",
-    "recommended",
-    "report_on",
-    "run",
-    "to_keep",
-    "with_inconclusive",
-    "write",
-    "write_refusal",
-]

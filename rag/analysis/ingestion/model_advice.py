@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-import yaml
-
 from rag.analysis.ingestion.advice import Proposals, tried
-from rag.config.catalog import first
-from rag.core.errors import ConfigError, ServiceError
+from rag.config.catalog import texts
+from rag.core.errors import ServiceError
 from rag.core.models.chat import ask
 from rag.core.records import Message, Query, Request
 from rag.core.roles import Generator
@@ -42,11 +40,8 @@ def propose(made: Proposals, generator: Generator) -> list[str]:
 
 
 def _prompts() -> Mapping[str, str]:
-    path = first("advice")
-    content = yaml.safe_load(path.read_text("utf-8")) if path else None
-    if not isinstance(content, dict) or not {"system", "prompt"} <= content.keys():
-        raise ConfigError(str(path or "conf/advice.yaml"), "has no texts `system` and `prompt`", "write both")
-    check_template(f"{path}: prompt", content["prompt"], PLACES, PLACES)
+    content = texts("advice", ("system", "prompt"))
+    check_template("conf/advice.yaml: prompt", content["prompt"], PLACES, PLACES)
     return content
 
 

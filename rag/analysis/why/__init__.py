@@ -10,8 +10,6 @@ from rag.analysis.why.reopened_trial import ReopenedTrial, find, prepare
 from rag.core.pages import pages_of
 from rag.core.records import Anchor, Document, Example, Place, spans_of
 
-__all__ = ["Account", "Overview", "Overviews", "ReopenedTrial", "Why", "explain", "find", "overview", "prepare"]
-
 
 @dataclass(frozen=True)
 class Why:

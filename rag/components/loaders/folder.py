@@ -71,11 +71,7 @@ class FolderLoader:
         for suffix, parser in parsers.items():
             if suffix not in parser.suffixes:
                 remedy = f"it reads: {', '.join(parser.suffixes)}"
-                raise ConfigError(
-                    f"loader.parsers.{suffix}",
-                    f"{type(bare(parser)).__name__} does not read .{suffix}",
-                    remedy,
-                )
+                raise ConfigError(f"loader.parsers.{suffix}", f"{type(bare(parser)).__name__} does not read .{suffix}", remedy)
         if workers is not None and workers < 1:
             raise ConfigError("loader.runtime.workers", f"is {workers}", "set 1 or more, or null")
         self.path = Path(path)

@@ -50,12 +50,7 @@ def is_public_address(value: str) -> bool:
     return not is_version and address.is_global
 
 
-CHECKS: Mapping[str, Callable[[str], bool]] = {
-    "": bool,
-    "credit-card": is_card,
-    "ip": is_public_address,
-    "iban": is_iban,
-}
+CHECKS: Mapping[str, Callable[[str], bool]] = {"": bool, "credit-card": is_card, "ip": is_public_address, "iban": is_iban}
 """Checks by the name that conf/redaction/personal.toml gives them; names with a dot are modules of stdnum."""
 
 

@@ -65,14 +65,12 @@ def export_set(rows: Sequence[Row], documents: Sequence[Document], format: str, 
     for name, (written, columns) in _tables(format, flat, texts).items():
         write(to / name, written, columns)
     if format == "huggingface":  # what `datasets.load_from_disk` wants, 5.2
-        state = dict.fromkeys(("_format_columns", "_format_type", "_split")) | {
-            "_format_kwargs": {},
-            "_output_all_columns": False,
-        }
+        state: Row = dict.fromkeys(("_format_columns", "_format_type", "_split"))
+        state |= {"_format_kwargs": {}, "_output_all_columns": False}
         state |= {"_fingerprint": "assay", "_data_files": [{"filename": WHOLE[format]}]}
         (to / "state.json").write_text(json.dumps(state), "utf-8")
         (to / "dataset_info.json").write_text("{}", "utf-8")
-    return Counter(name for row in rows if format in PARTIAL for name in _properties(row) - PARTIAL[format])
+    return Counter(name for row in rows if format in PARTIAL for name in sorted(_properties(row) - PARTIAL[format]))
 
 
 def _flat(row: Row, texts: Mapping[str, str]) -> Row:
@@ -135,7 +133,7 @@ def _ragas(rows: Sequence[Row]) -> Tables:
 def _beir(rows: Sequence[Row], texts: Mapping[str, str]) -> Tables:
     groups = [(row["id"], group) for row in rows for group in row.get("evidence", ())]
     judged = {(query, place["doc"]): group.get("grade", 1) for query, group in groups for place in group["any"]}
-    names = ("query-id", "corpus-id", "score")
+    qrels = [{"query-id": query, "corpus-id": doc_id, "score": grade} for (query, doc_id), grade in judged.items()]
     earlier = [
         {"_id": row["id"], "conversation_id": row.get("dialogue", row["id"]), "rewrite": row.get("rewrite", "")}
         | {"history": [{"speaker": turn["role"], "text": turn["text"]} for turn in row["history"]]}
@@ -145,7 +143,7 @@ def _beir(rows: Sequence[Row], texts: Mapping[str, str]) -> Tables:
     return {
         "corpus.jsonl": ([{"_id": name, "title": "", "text": text} for name, text in texts.items()], ()),
         "queries.jsonl": ([{"_id": row["id"], "text": row["question"]} for row in rows], ()),
-        "qrels/test.tsv": ([dict(zip(names, (*pair, grade), strict=True)) for pair, grade in judged.items()], names),
+        "qrels/test.tsv": (qrels, ("query-id", "corpus-id", "score")),
     } | ({"conversations.jsonl": (earlier, ())} if earlier else {})
 
 

@@ -80,10 +80,9 @@ def _numbered(path: Path, rows: Iterable[Any]) -> Rows:
         where = f"{path} row {number}"
         try:
             value = parse_json(row, where) if isinstance(row, str) else row
-            yield (
-                where,
-                value if isinstance(value, dict) else DataError(where, "is not an object", "write {…}, columns as keys"),
-            )
+            if not isinstance(value, dict):
+                raise DataError(where, "is not an object", "write {…}, columns as keys")
+            yield where, value
         except DataError as error:
             yield where, error
 
@@ -150,7 +149,7 @@ def write(path: Path, rows: Iterable[Fields], columns: Sequence[str] = ()) -> No
     """Write rows in the container that the suffix of the path names: csv, tsv, parquet, arrow, yaml or jsonl."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix in (".parquet", ".arrow"):
-        _write_arrow(path, [{name: row.get(name) for name in columns} for row in rows])
+        _write_arrow(path, [{name: _nested(row.get(name)) for name in columns} for row in rows])
         return
     with path.open("w", encoding="utf-8", newline="") as file:
         if path.suffix in (".csv", ".tsv"):
@@ -172,16 +171,16 @@ def _cell(value: Any) -> str:
     return f"'{cell}" if FORMULA.match(cell) else cell
 
 
+def _nested(value: Any) -> Any:
+    """A value as a cell of Arrow: lists of texts stay lists, lists of objects become JSON."""
+    is_nested = isinstance(value, list) and value and isinstance(value[0], dict)
+    return json.dumps(value, ensure_ascii=False) if is_nested else value
+
+
 def _write_arrow(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Lists of texts stay lists, lists of objects become JSON."""
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
-    for row in rows:
-        nested = {
-            name: value for name, value in row.items() if isinstance(value, list) and value and isinstance(value[0], dict)
-        }
-        row |= {name: json.dumps(value, ensure_ascii=False) for name, value in nested.items()}
     table = pa.Table.from_pylist(rows)
     if path.suffix == ".parquet":
         parquet.write_table(table, path)

@@ -61,15 +61,13 @@ class ModelFilters:
         return found
 
     def _request(self, candidate: Candidate, name: str) -> Request:
-        sources = {OWN: self._own, CLOSED: lambda _: [], OTHERS: self._others}[name](candidate)
+        own = [self._text(span) for group in candidate.evidence for span in group[:1]] if name == OWN else []
+        sources = self._others(candidate) if name == OTHERS else own
         told = self.prompts["answer_from_sources" if sources else "answer_alone"]
         turns = [Message(turn.role, turn.text) for turn in candidate.history]
         asked = Message("user", SEPARATE.join([*sources, candidate.text]))
         system = Message("system", fill(self.prompts["answer_system"], {"sources": told}))
         return Request(Query(name, candidate.text, candidate.history), (), (system, *turns, asked))
-
-    def _own(self, candidate: Candidate) -> list[str]:
-        return [self._text(span) for group in candidate.evidence for span in group[:1]]
 
     def _others(self, candidate: Candidate) -> list[str]:
         """The best passages that share no character with the evidence."""
@@ -85,11 +83,8 @@ class ModelFilters:
 
     def _drops(self, candidate: Candidate, name: str, reply: str) -> bool:
         if candidate.unanswerable:
-            return not self._declined(reply)
+            return not (refused(reply, self.prompts["unknown"]) or declines(reply))
         return self.agrees(candidate, reply) != (name == OWN)
-
-    def _declined(self, reply: str) -> bool:
-        return refused(reply, self.prompts["unknown"]) or declines(reply)
 
     def agrees(self, candidate: Candidate, reply: str) -> bool:
         """True if a reply gives the answer of a question: by the rules of `correctness`, or else by SQuAD's F1."""

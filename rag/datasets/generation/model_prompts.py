@@ -4,11 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
-from rag.config.catalog import first
+from rag.config.catalog import texts
 from rag.core.checks import check_choice
-from rag.core.errors import ConfigError
 from rag.core.text.templates import check_template
 
 READS = ("section", "table", "linked", "alike", "editions")
@@ -48,12 +45,7 @@ class Kind:
 
 def prompts() -> Mapping[str, Any]:
     """The content of the file; ConfigError where it lacks a text or a placeholder."""
-    path = first("generate")
-    content = yaml.safe_load(path.read_text("utf-8")) if path else None
-    where = str(path or "conf/generate.yaml")
-    content = content if isinstance(content, dict) else {}
-    if missing := [name for name in TEXTS if name not in content]:
-        raise ConfigError(where, f"lacks {', '.join(missing)}", "write them as in the file that comes with Assay")
+    content, where = texts("generate", TEXTS), "conf/generate.yaml"
     for name, places in TEXTS.items():
         if places:
             check_template(f"{where}: {name}", content[name], places, places)

@@ -2,14 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from rag.core.errors import UserError
 from rag.core.pages import page_at
-from rag.core.records import Document, Example, Turn
+from rag.core.records import Document, Turn
 from rag.core.text.citations import cited_sentences, unmarked, without_markers
 from rag.core.text.sentences import blocks, is_heading, sentences
 from rag.datasets.candidates import Row, digests
@@ -93,7 +93,7 @@ def draft(opinion: Opinion, golden: Golden) -> Draft:
     row["answers"] = [without_markers(response["answer"]).strip()] if answered else []
     row["evidence"] = evidence
     to_settle = [BAD] if not good else [BARE] if answered and not evidence else []
-    notes += [*_alike(row, golden.examples), *([GUESSED] if answered else [])]
+    notes += [GUESSED] if answered else []
     known = any(example.query.query_id == row["id"] for example in golden.examples)
     return Draft(opinion, row, tuple(to_settle), tuple(notes), known)
 
@@ -152,13 +152,16 @@ def _place(statement: str, context: Mapping[str, Any], documents: Mapping[str, D
 
 def _nearest(statement: str, text: str) -> tuple[int, int]:
     """The sentence of a text with the greatest F1 of words with a statement, the first of several: start and end."""
-    wanted = _words(statement)
+    wanted = words_of(statement)
     pieces = [piece for block in blocks(text) if not is_heading(text, block[0]) for piece in sentences(text, block)]
-    shared = [(2 * len(wanted & (words := _words(text[start:end]))) / (len(wanted) + len(words) or 1)) for start, end in pieces]
+    shared = [
+        (2 * len(wanted & (words := words_of(text[start:end]))) / (len(wanted) + len(words) or 1)) for start, end in pieces
+    ]
     return pieces[shared.index(max(shared))] if any(shared) else (0, len(text))
 
 
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
+    """The distinct words of a text, without case."""
     return frozenset(WORD.findall(text.casefold()))
 
 
@@ -176,12 +179,3 @@ def _placed(opinion: Opinion, evidence: Sequence[Row], golden: Golden) -> Row:
                 return {"cluster": example.cluster} | ({} if golden.dealt else {"split": example.split})
     cluster = f"asked-{_short(opinion.told.get('session') or opinion.answer)}"
     return {"cluster": cluster} | ({} if golden.dealt or not golden.examples else {"split": dealt_split(cluster)})
-
-
-def _alike(row: Row, examples: Sequence[Example]) -> Iterator[str]:
-    """Notes on the questions of the set with the same words and history."""
-    history = tuple(Turn(**turn) for turn in row["history"])
-    for example in examples:
-        same = _words(example.query.text) == _words(row["text"]) and example.query.history == history
-        if same and example.query.query_id != row["id"]:
-            yield f"{example.query.query_id} asks the same"

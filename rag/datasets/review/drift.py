@@ -19,8 +19,8 @@ from rag.datasets.candidates import Row, digests, place_row
 from rag.documents.file_tree import SkippedWarning
 from rag.documents.json_rows import as_row, read_rows
 from rag.documents.lost_quotes import Quoted
-from rag.documents.quote_anchors import WORD, Documents, nearest, place_of, places_in, whole_sentences
-from rag.evaluation.data.golden import load_documents
+from rag.documents.quote_anchors import WORD, nearest, place_of, places_in, whole_sentences
+from rag.evaluation.data.golden import documents_of
 
 State = Literal["there", "moved", "reworded", "changed", "gone"]
 ALIKE = 0.6
@@ -77,12 +77,6 @@ def drifts(rows: Iterable[Row], documents: Mapping[str, Document]) -> Iterator[D
                 yield found or Drift(str(row.get("id")), "there", place["doc"], place["quote"])
         for name in sorted(touched - {place["doc"] for place in places}):
             yield Drift(str(row.get("id")), "there" if name in documents else "gone", name)
-
-
-def documents_of(loader: Loader) -> Documents:
-    """The documents of a loader, with what it dropped as noise and what finds redacted values."""
-    documents = load_documents(loader)
-    return Documents(documents, {}, getattr(loader, "dropped", {}), redactor=getattr(loader, "redactor", None))
 
 
 def drift_of_set(loader: Loader, questions: NativeQuestions, broken: bool) -> tuple[list[Drift], dict[str, int]]:

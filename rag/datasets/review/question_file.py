@@ -4,32 +4,18 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError, UserError, problems_of, together
 from rag.core.files import locked, replace_text
-from rag.core.records import Anchor, Document, Example
+from rag.core.records import Anchor, Example
 from rag.core.roles import Loader
 from rag.datasets.candidates import Row
-from rag.datasets.review.drift import documents_of
 from rag.datasets.review.quote_fixes import Fixes, find_fixes, restyled
 from rag.documents.json_rows import parse_row, read_rows
-from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.golden import Golden
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """A loader of documents that are loaded already."""
-
-    documents: tuple[Document, ...]
-
-    def load(self) -> Iterator[Document]:
-        """The documents."""
-        return iter(self.documents)
+from rag.evaluation.data.golden import Golden, documents_of, of_documents
 
 
 class QuestionFile:
@@ -38,11 +24,10 @@ class QuestionFile:
     def __init__(self, loader: Loader, questions: NativeQuestions) -> None:
         self.path = questions.path / questions.questions
         self.documents = documents_of(loader)
-        self._documents = _Loaded(tuple(self.documents.values()))
 
     def golden(self) -> Golden:
         """The set as it is now; DataError if it is invalid."""
-        return self._read(self.path) if self._text().strip() else Golden(self._documents.documents, ())
+        return self._read(self.path) if self._text().strip() else Golden(tuple(self.documents.values()), ())
 
     def rows(self, problems: list[UserError] | None = None) -> list[Row]:
         """The lines as JSON objects, their quotes unchecked; DataError for a line that is none, or one of `problems`."""
@@ -145,7 +130,9 @@ class QuestionFile:
             self._write(trial, after)
             _refuse_lost(self._read(trial).examples[-1])
         except UserError as error:
-            raise together(_moved(problem, str(trial), str(self.path)) for problem in problems_of(error)) from error
+            names = str(trial), str(self.path)
+            own = (DataError(each.where.replace(*names), each.what.replace(*names), each.remedy) for each in problems_of(error))
+            raise together(own) from error
         finally:
             with suppress(OSError):
                 trial.unlink(missing_ok=True)
@@ -158,7 +145,7 @@ class QuestionFile:
             raise DataError(str(self.path), f"cannot be read ({error})", "check the file and its permissions") from error
 
     def _read(self, path: Path) -> Golden:
-        return golden_sets.load(self._documents, NativeQuestions(str(path.parent), path.name))
+        return of_documents(self.documents, NativeQuestions(str(path.parent), path.name))
 
     def _write(self, path: Path, text: str) -> None:
         try:
@@ -193,11 +180,6 @@ def _same_place(old: Row, new: Row) -> None:
             raise DataError(f"question {old.get('id')!r}", f"{key!r} was edited", "keep it; edit the file itself to change it")
     if bool(new.get("split")) != bool(old.get("split")):
         raise DataError(f"question {old.get('id')!r}", "'split' was added or removed", "all questions have a split, or none")
-
-
-def _moved(error: UserError, old: str, new: str) -> UserError:
-    """The same problem with another path."""
-    return DataError(error.where.replace(old, new), error.what.replace(old, new), error.remedy)
 
 
 def _unwritable(path: Path, error: OSError) -> DataError:

@@ -9,10 +9,10 @@ from rag.core.headings import above, sections
 from rag.core.pages import label, pages_of
 from rag.core.records import Document, Span
 from rag.datasets.candidates import Row
-from rag.datasets.review.drafts import Draft, Opinion, accepted, draft
+from rag.datasets.review.drafts import Draft, Opinion, accepted, draft, words_of
 from rag.datasets.review.drift import drift_of, places_of, quoted_places, span_at, waits
 from rag.datasets.review.question_file import QuestionFile
-from rag.documents.quote_anchors import WORD, find_document
+from rag.documents.quote_anchors import find_document
 from rag.evaluation.data.validation import ALIKE
 
 LISTS: Mapping[str, type] = {"history": dict, "answers": str, "evidence": dict}
@@ -64,7 +64,7 @@ class Review:
             return
         rows = self.file.rows()
         self._version = version
-        self._words = {str(row.get("id")): frozenset(WORD.findall(str(row.get("text")).casefold())) for row in rows}
+        self._words = {str(row.get("id")): words_of(str(row.get("text"))) for row in rows}
         own = (Draft(None, row) for row in rows if waits(row))
         self.waiting: dict[str, Draft] = {**self._ratings, **{each.name: each for each in own}}
 
@@ -172,7 +172,7 @@ class Review:
         where.append(chosen.name)
 
     def _twins(self, row: Row) -> Iterator[str]:
-        own = self._words.get(str(row.get("id")), frozenset())
+        own = words_of(str(row.get("text", "")))
         for name, words in self._words.items():
             if own and name != row.get("id") and len(own & words) >= ALIKE * len(own | words):
                 yield f"{name} has nearly the same words"

@@ -142,6 +142,14 @@ def load_documents(loader: Loader) -> tuple[Document, ...]:
     return tuple(documents[doc_id] for doc_id in sorted(documents))
 
 
+def documents_of(loader: Loader) -> Documents:
+    """The corpus of a loader as `load_documents` reads it, with what was not read or dropped as noise, and its redactor."""
+    documents, skipped = load_documents(loader), skipped_by(loader)
+    reasons = {file.name: file.detail or file.reason for file in skipped}
+    unread = frozenset(file.name for file in skipped if file.wanted)
+    return Documents(documents, reasons, getattr(loader, "dropped", {}), unread, getattr(loader, "redactor", None))
+
+
 def load(loader: Loader, questions: Questions) -> Golden:
     """Load a corpus and its questions and check that they fit; raise all problems as one error.
 
@@ -149,20 +157,21 @@ def load(loader: Loader, questions: Questions) -> Golden:
     by the SHA-256 of their cluster: the same on every machine, a cluster never in both, and added questions move no others.
     Nothing is stratified. Fewer questions are all `tune`.
     """
-    documents, skipped = load_documents(loader), skipped_by(loader)
-    reasons = {file.name: file.detail or file.reason for file in skipped}
-    unread = frozenset(file.name for file in skipped if file.wanted)
-    redactor = getattr(loader, "redactor", None)
-    examples = _checked(questions, Documents(documents, reasons, getattr(loader, "dropped", {}), unread, redactor))
-    if redactor:
-        examples = tuple(redacted_question(example, redactor) for example in examples)
+    return of_documents(documents_of(loader), questions, skipped_by(loader))
+
+
+def of_documents(documents: Documents, questions: Questions, skipped: tuple[Skipped, ...] = ()) -> Golden:
+    """The same for a corpus that is loaded already."""
+    examples = _checked(questions, documents)
+    if documents.redactor:
+        examples = tuple(redacted_question(example, documents.redactor) for example in examples)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
     clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)
     placed = tuple(
         replace(each, split=each.split or (dealt_split(each.cluster) if enough else SPLITS[0])) for each in clustered
     )
     dealt = {} if any(example.split for example in examples) else dict(sorted(Counter(e.split for e in placed).items()))
-    return Golden(documents, placed, dealt, skipped)
+    return Golden(tuple(documents.values()), placed, dealt, skipped)
 
 
 def skipped_by(loader: Loader) -> tuple[Skipped, ...]:

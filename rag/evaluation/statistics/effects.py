@@ -173,15 +173,15 @@ def _sentence(axes: Mapping[str, Sequence[str]], effects: Sequence[Effect], inte
         if shown:
             best = max(shown, key=lambda effect: (effect.mean > 0, abs(effect.mean)))
             more = "" if len(shown) == 1 else f" ({len(shown) - 1} more {'differs' if len(shown) == 2 else 'differ'})"
-            interval = f"[{figure(best.low, '')}, {figure(best.high, '')}]"
+            interval = f"[{figure(best.low)}, {figure(best.high)}]"
             relation = "over" if best.mean > 0 else "against"
-            parts.append(f"{axis}={best.choice} {figure(best.mean)} {interval} {relation} {best.reference}{more}")
+            parts.append(f"{axis}={best.choice} {figure(best.mean, '+')} {interval} {relation} {best.reference}{more}")
         else:
             (noise if matched else unmatched).append(axis)
     parts += [f"{_listed(noise)} within noise"] if noise else []
     parts += [f"no two trials differ in {_listed(unmatched)} alone"] if unmatched else []
     known = [each for each in interactions if each.p_adjusted <= ALPHA]
-    parts += [f"{each.choice} with {each.other_choice} {figure(each.mean)} against their sum" for each in known[:1]]
+    parts += [f"{each.choice} with {each.other_choice} {figure(each.mean, '+')} against their sum" for each in known[:1]]
     return "; ".join(parts) or "nothing was varied"
 
 
@@ -189,7 +189,7 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def figure(value: float, sign: str = "+") -> str:
-    """Three digits after the point, no zero before it, with a sign: `+.041`."""
-    text = f"{value:{sign}.3f}"
+def figure(value: float, sign: str = "", digits: int = 3) -> str:
+    """A number without its leading zero: `.041`."""
+    text = f"{value:{sign}.{digits}f}"
     return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text

@@ -10,20 +10,8 @@ from rag.config.parameters import yaml_text
 from rag.core.errors import StoreError
 from rag.execution.store.store import Store
 
-SPACES = (
-    "stages",
-    "parses",
-    "signatures",
-    "rates",
-    "vectors",
-    "pairs",
-    "replies",
-    "judgements",
-    "ledger",
-    "looks",
-    "latencies",
-    "cards",
-)
+SPACES: tuple[str, ...] = ("stages", "parses", "signatures", "rates", "vectors", "pairs")
+SPACES += ("replies", "judgements", "ledger", "looks", "latencies", "cards")
 AGES = ("stages", "parses", "latencies", "ledger")
 """Spaces that `collect` clears: `parses` hold texts of files that may be gone.
 

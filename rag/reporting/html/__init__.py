@@ -15,8 +15,6 @@ from rag.reporting.html import markdown, page, wording
 from rag.reporting.html.gather import gather
 from rag.reporting.html.view_model import Material
 
-__all__ = ["Material", "Report", "gather", "write"]
-
 
 @dataclass(frozen=True)
 class Report:

@@ -142,12 +142,7 @@ def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged, names: Sequence[
 
 
 def _trial_results(
-    scored: Scored,
-    trial: PlannedTrial,
-    scores: Scores,
-    judged: Judged,
-    stages: Mapping[str, int],
-    replies: Sequence[str],
+    scored: Scored, trial: PlannedTrial, scores: Scores, judged: Judged, stages: Mapping[str, int], replies: Sequence[str]
 ) -> Shown:
     config: Mapping[str, Any] = trial.trial.config
     lost = np.array([stages.get(query_id, 0) for query_id in scores.query_ids], np.int64)

@@ -88,10 +88,7 @@ def _name(row: Comparison) -> str:
 
 def _fitting(rows: Sequence[Comparison]) -> dict[str, Cell]:
     """The columns that fit, in their order; a long name takes several lines."""
-    idle = {
-        BELIEVED: all(not row.slice for row in rows),
-        CLUSTERS: all(row.clusters == row.n for row in rows),
-    }
+    idle = {BELIEVED: all(not row.slice for row in rows), CLUSTERS: all(row.clusters == row.n for row in rows)}
     wanted = [title for title in OPTIONAL if not idle.get(title)]
     names = min(max(max(len(_name(row)), len(_group(row))) for row in rows), max(out.width // 4, 20))
     shown = [title for title in COLUMNS if title not in OPTIONAL]

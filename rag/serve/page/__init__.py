@@ -17,8 +17,6 @@ KINDS = {
 FOLDER = "/page/"
 """The path of scripts and styles; they hold no data and need no key."""
 
-router = APIRouter(include_in_schema=False)
-
 
 @dataclass(frozen=True)
 class Shipped:
@@ -41,24 +39,29 @@ def shipped(package: str = "rag.serve.page") -> Mapping[str, Shipped]:
     return files
 
 
-@router.get("/")
-def page(request: Request) -> Response:
-    """Return the page."""
-    return file_response(shipped()["index.html"], request)
+def routes_of(files: Mapping[str, Shipped], index: str) -> APIRouter:
+    """The routes of a page and of its styles, scripts and icons; 404 for any other name."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/")
+    def page(request: Request) -> Response:
+        return _response(files[index], request)
+
+    @routes.get(FOLDER + "{name}")
+    def part(name: str, request: Request) -> Response:
+        if name not in files:
+            raise HTTPException(404, "the page has no such file")
+        return _response(files[name], request)
+
+    return routes
 
 
-@router.get(FOLDER + "{name}")
-def part(name: str, request: Request) -> Response:
-    """Return a style, a script or the icons; 404 for any other name."""
-    file = shipped().get(name)
-    if file is None:
-        raise HTTPException(404, "the page has no such file")
-    return file_response(file, request)
-
-
-def file_response(file: Shipped, request: Request) -> Response:
+def _response(file: Shipped, request: Request) -> Response:
     """The file, or 304 if the browser has it."""
     headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)
     return Response(file.content, media_type=file.kind, headers=headers)
+
+
+router = routes_of(shipped(), "index.html")

@@ -1,6 +1,6 @@
 // The key of a server that needs one. It is stored in this tab only, until the tab is closed.
 
-import { find } from "./dom.js";
+import { make } from "./dom.js";
 
 const NAME = "assay.key";
 let waiting = null;
@@ -27,22 +27,25 @@ export function askForKey(used) {
 }
 
 function asked(refused) {
-  const dialog = find("#key"), form = dialog.querySelector("form"), field = dialog.querySelector("input");
-  dialog.querySelector(".refused").hidden = !refused;
-  field.value = "";
+  const field = make("input", { type: "password", name: "key", autocomplete: "off", spellcheck: "false", required: true });
+  const keep = event => {
+    event.preventDefault();
+    if (!field.value.trim()) return;
+    sessionStorage.setItem(NAME, field.value.trim());
+    dialog.close();
+  };
+  const dialog = make("dialog", { id: "key", "aria-labelledby": "key-title" }, make("form", { onsubmit: keep },
+    make("h2", { id: "key-title" }, "This server wants a key"),
+    refused && make("p.problem", { role: "alert" }, "That key is not known here."),
+    make("label", {}, "Key ", field),
+    make("p.hint", {}, "It is kept in this tab until you close it."),
+    make("div.buttons", {}, make("button.quiet", { type: "button", onclick: () => dialog.close() }, "Cancel"), make("button.strong", { type: "submit" }, "Use this key"))));
+  document.body.append(dialog);
   return new Promise(resolve => {
-    const done = new AbortController();
-    form.addEventListener("submit", event => {
-      event.preventDefault();
-      if (!field.value.trim()) return;
-      sessionStorage.setItem(NAME, field.value.trim());
-      dialog.close();
-    }, { signal: done.signal });
-    dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close(), { signal: done.signal });
     dialog.addEventListener("close", () => {
-      done.abort();
+      dialog.remove();
       resolve(Boolean(key()));
-    }, { signal: done.signal });
+    });
     dialog.showModal();
   });
 }

@@ -4,7 +4,7 @@ from contextlib import closing
 from threading import Lock
 from typing import Any
 
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import FastAPI, Request, Response
 from pydantic import BaseModel
 
 from rag.core.errors import UserError
@@ -12,7 +12,7 @@ from rag.datasets.review.review_loop import Review
 from rag.reporting.terminal.output import print_line
 from rag.serve.keys import Keys, hashed, new_key
 from rag.serve.middleware import LoopbackOnly, add_middleware
-from rag.serve.page import FOLDER, file_response, shipped
+from rag.serve.page import routes_of, shipped
 from rag.serve.problems import add_error_handlers, problem, problem_response
 from rag.serve.process import address, bound, signals_end_in_order
 from rag.serve.responses import json_response
@@ -48,7 +48,7 @@ def create_app(review: Review, name: str, settings: Settings) -> FastAPI:
     """The page and its routes. Every route but the page itself needs the key, and every request a local host and origin."""
     app = FastAPI(title="Assay", docs_url=None, redoc_url=None, openapi_url=None)
     add_error_handlers(app)
-    _add_page(app)
+    app.include_router(routes_of({**shipped(), **shipped("rag.serve.review")}, "review.html"))
     _add_routes(app, review, name)
     add_middleware(app, settings)
     app.add_middleware(LoopbackOnly, origins=())
@@ -58,20 +58,6 @@ def create_app(review: Review, name: str, settings: Settings) -> FastAPI:
         return problem_response(request.scope["path"], problem(422, f"{error.where}: {error.what}", error.remedy))
 
     return app
-
-
-def _add_page(app: FastAPI) -> None:
-    files = {**shipped(), **shipped("rag.serve.review")}
-
-    @app.get("/")
-    def page(request: Request) -> Response:
-        return file_response(files["review.html"], request)
-
-    @app.get(FOLDER + "{name}")
-    def part(name: str, request: Request) -> Response:
-        if name not in files:
-            raise HTTPException(404, "the page has no such file")
-        return file_response(files[name], request)
 
 
 def _add_routes(app: FastAPI, review: Review, dataset: str) -> None:

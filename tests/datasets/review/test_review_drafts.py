@@ -117,13 +117,6 @@ def test_a_set_without_splits_gets_none(known: Golden) -> None:
     assert "split" not in draft(opinion(BAD, -1), Golden(known.documents, ())).row
 
 
-def test_a_question_that_is_in_the_set_is_noted(known: Golden) -> None:
-    same = told("when does the FERRY to Holm leave", "At seven [1].", [context(1, "ferry.md")])
-    assert draft(opinion(same), known).notes == ("q1 asks the same", review.GUESSED)
-    follow_up = opinion(same, history=(Turn("user", "Hello"), Turn("assistant", "Hello")))
-    assert draft(follow_up, known).notes == (review.GUESSED,)
-
-
 def test_gold_of_a_model_is_tagged_until_a_person_confirms_it(known: Golden) -> None:
     good, bad, declined = (
         draft(each, known)

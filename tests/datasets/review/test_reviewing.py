@@ -179,6 +179,12 @@ def test_an_interrupted_review_continues_without_repetition(golden: Path) -> Non
     assert len(ids(golden)) == 7
 
 
+def test_a_rated_question_that_is_in_the_set_is_noted(golden: Path) -> None:
+    text = f"{json.loads((golden / 'questions.jsonl').read_text('utf-8').splitlines()[0])['text'].upper()}?"
+    going, _ = review(golden, opinion(told(text, FERRY["answer"], FERRY["contexts"])))
+    assert f"{ids(golden)[0]} has nearly the same words" in going.look(*going.waiting)["notes"]
+
+
 def test_waiting_ratings_are_drafted_again(golden: Path) -> None:
     free = [context(1, "ferry.md", "Dogs travel free of charge.")]
     answers = [told(f"May my dog number {n} come?", "Dogs travel free of charge [1].", free) for n in range(2)]

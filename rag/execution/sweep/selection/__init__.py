@@ -6,21 +6,3 @@ from rag.execution.sweep.selection.choice import Race, choose, race
 from rag.execution.sweep.selection.decision import Decision, decide
 from rag.execution.sweep.selection.records import Entrant, Holdout, Mean, Standing, Winner, read
 from rag.execution.sweep.selection.rule import Rule
-
-__all__ = [
-    "Candidates",
-    "Decision",
-    "Entrant",
-    "Holdout",
-    "Mean",
-    "Race",
-    "Rule",
-    "Standing",
-    "Winner",
-    "choose",
-    "decide",
-    "race",
-    "read",
-    "rule",
-    "scores_of",
-]

@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
+from rag.evaluation.statistics.effects import figure
 from rag.execution.sweep.selection.decision import Decision
 from rag.execution.sweep.selection.records import Entrant, Mean, Unsettled
 
@@ -139,9 +140,3 @@ def _turned(behind: Mean) -> Mean:
 
 def _with_interval(mean: Mean, sign: str = "") -> str:
     return f"{figure(mean.mean, sign)} [{figure(mean.low, sign)}, {figure(mean.high, sign)}]"
-
-
-def figure(value: float, sign: str = "", digits: int = 3) -> str:
-    """A number without its leading zero: `.041`."""
-    text = f"{value:{sign}.{digits}f}"
-    return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
