@@ -10,7 +10,7 @@ from rag.core.text.layout import Row
 from rag.datasets.candidates import Candidate
 from rag.datasets.generation.filters import Passages, short_title
 from rag.datasets.generation.pages import Page, Statement, unnumbered
-from rag.datasets.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
+from rag.datasets.generation.table_rules import NO_NOUN, PERSON, Grid, cell_text, is_noun
 from rag.datasets.generation.wording import Wording
 
 EDITION = re.compile(
@@ -23,7 +23,7 @@ OLD = re.compile(r"\b(?:superseded|expired|archived|withdrawn|obsolete|replaced|
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 NAMES = re.compile(r"(?<=[a-z,;] )(?:the )?[A-Z][\w-]{2,}(?: (?:of |the )?[A-Z][\w-]+){1,3}(?![\w'’]| [A-Z])")
 TERMS = re.compile(r"\b(?!\w+(?:ly|ed|ing)\b)[a-z]{5,} (?!\w+(?:ly|ed|ing)\b)[a-z]{5,}\b")
-NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", re.IGNORECASE)
+NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other|after\w*|before|during|at|in|on|for|to)\b|.*\?$", re.IGNORECASE)
 """Headings that cannot follow `about`."""
 SHORTEST = 60
 """The fewest characters of what is said about a name."""
@@ -94,6 +94,7 @@ def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
                 at = next((n for n in other.columns if other.value(target, n)), None)
                 if at is not None and not NO_NOUN.fullmatch(other.column(at)):
                     text = wording.text("bridge", row=grid.key(row), link=link, column=other.column(at))
+                    text = re.sub(r"\b([Ww])hat is\b", r"\1ho is", text) if PERSON.fullmatch(other.column(at)) else text
                     groups = (grid.span(row),), (other.span(target),)
                     answer = other.value(target, at)
                     yield Candidate(text, "multi_hop", "rule:link", "", groups, (answer,), cluster=grid.cluster)
@@ -115,7 +116,7 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
         (first, one, heading), (second, other, _) = places
         names = [short_title(first.title), short_title(second.title)]
         names = [first.title, second.title] if names[0] == names[1] else names
-        are_alike = not passages.stems(first.title).isdisjoint(passages.stems(second.title))
+        are_alike = not passages.stems(short_title(first.title)).isdisjoint(passages.stems(short_title(second.title)))
         are_editions = is_older(first, second) or is_older(second, first)
         if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike:
             continue
@@ -137,7 +138,8 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
         for number in new.columns if other else ():
             value, past = new.value(row, number), old.value(other, number) if other else ""
             column = new.column(number)
-            if value and past and value != past and is_noun(column, wording) and not NO_NOUN.fullmatch(new.key(row)):
+            is_clear = is_noun(column, wording) and column not in wording.words("bare")
+            if value and past and value != past and is_clear and not NO_NOUN.fullmatch(new.key(row)):
                 text = wording.text("current", row=new.key(row), column=column)
                 yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
                 break
@@ -171,8 +173,8 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
         key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
         stems = passages.stems(key)
         is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})
-        if not is_told and is_noun(column, wording):
-            yield _unanswerable(cell_text(key, column, wording), "rule:missing-column", lacking, row)
+        if not is_told and is_noun(column, wording) and column not in wording.words("bare"):
+            yield _unanswerable(cell_text(key, column, "?", wording), "rule:missing-column", lacking, row)
 
 
 def _unanswerable(text: str, method: str, grid: Grid, row: Row) -> Candidate:

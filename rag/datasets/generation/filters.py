@@ -6,6 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from functools import cached_property
 
 from rag.core.records import Span
@@ -34,7 +35,17 @@ NAMED = ("table", "comparison", "aggregation", "follow_up", "list", "topic")
 """Kinds whose questions, or whose first turns, name their document."""
 TITLE = 0.75
 """The most of its content stems that may be in the title of its document."""
+WORDS, LONG, MOST_WORDS = 5, 7, 0.8
+"""A factoid has the words of its sentence if LONG are in the same order, or WORDS that are MOST_WORDS of it but its answer."""
 LONGEST, SHORTEST = 220, 8
+LIMIT = re.compile(r"\b(?:unless|except\w*|otherwise|provided that|apart from|only (?:if|when))\b", re.IGNORECASE)
+"""Words before an exception in the same sentence."""
+FOLLOWING = re.compile(
+    r"[ \t]*\n?[ \t]*(?:unless|except|however|but|if|otherwise|only|provided|exceptions?|instead|also|then|in (?:that|this|these|such)"
+    r"|(?:this|it) (?:does|is|applies|also|may|must|can)|(?:he|she|they) (?:also|must)) ?\b",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that limits, or completes, the one before."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 DIGITS = {word: str(number) for number, word in enumerate(NUMBERS, 1)}
@@ -42,7 +53,7 @@ CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
 QUESTION = re.compile(
     r"(?:What|Who|When|Where|Why|How|Which|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
 )
-VAGUE = re.compile(r"[A-Z]{2,}|\d{3,}|\B[A-Z]|(?<=[a-z,] )[A-Z]")
+VAGUE = re.compile(r"[A-Z]{2,}|\d{3,}|\B[A-Z]|(?<=[a-z,] )[A-Z][\w.]{2}")
 
 
 class Passages:
@@ -64,6 +75,10 @@ class Passages:
     def stems(self, text: str) -> frozenset[str]:
         """The content stems of a text, numbers as digits."""
         return frozenset(DIGITS.get(stem, stem) for stem in self._stems.of(text.replace("_", " ")))
+
+    def words(self, text: str) -> list[str]:
+        """The stems of all words of a text, in their order."""
+        return self._stems.stems(WORD.findall(text))
 
     def holding(self, stems: Iterable[str]) -> set[int]:
         """The passages that hold all of the stems, of which there is at least one."""
@@ -110,7 +125,7 @@ class Filters:
         if self.gives_away(candidate) and not candidate.expects:
             return "gives its answer away"
         found = () if by_model or not self.must_find else (self._lost,)
-        reasons = (self._overlaps, self._answered_elsewhere, *found, self._twin)
+        reasons = (self._overlaps, self._repeats, self._limited, self._answered_elsewhere, *found, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
     def question_stems(self, candidate: Candidate) -> frozenset[str]:
@@ -190,6 +205,8 @@ class Filters:
         if not title or len(title.split()) > 8 or len(candidate.documents) > 1:
             return None
         question = candidate.history[0].text if candidate.history else candidate.text
+        if self.passages.stems(title) <= self.passages.stems(question):
+            return candidate
         if QUESTION.match(question):
             question = question[:1].lower() + question[1:]
         text = self.wording.text("context", title=title, question=question)
@@ -203,6 +220,26 @@ class Filters:
             return "words of its evidence"
         title = self.passages.stems(self.pages[candidate.documents[0]].title)
         return "words of the title" if asked and len(asked & title) / len(asked) > TITLE else ""
+
+    def _repeats(self, candidate: Candidate) -> str:
+        """A factoid of a rule with the words of its sentence in the same order."""
+        if candidate.kind != "factoid" or not candidate.method.startswith("rule:"):
+            return ""
+        text = self.passages.text(candidate.evidence[0][0]).replace(candidate.answers[0], " ")
+        told, asked = self.passages.words(text), self.passages.words(candidate.text)
+        same = sum(block.size for block in SequenceMatcher(None, asked, told, autojunk=False).get_matching_blocks())
+        return "words of its evidence" if same >= LONG or same >= max(WORDS, MOST_WORDS * len(told)) else ""
+
+    def _limited(self, candidate: Candidate) -> str:
+        """A factoid of a rule whose sentence or the next one holds an exception, and a list of needs that goes on."""
+        if candidate.kind != "factoid" or not candidate.method.startswith("rule:"):
+            return ""
+        span = candidate.evidence[0][0]
+        said = f"{candidate.text} {candidate.answers[0]}".casefold()
+        is_told = all(word.casefold() in said for word in LIMIT.findall(self.passages.text(span)))
+        text = self.passages.texts[span.doc_id]
+        goes_on = FOLLOWING.match(text, span.end) or (said.find(" need?") > 0 and re.compile(r"[ \t]*\n?[^\n]").match(text, span.end))
+        return "limited by its context" if goes_on or not is_told else ""
 
     def _answered_elsewhere(self, candidate: Candidate) -> str:
         return "answered elsewhere" if self.elsewhere(candidate) or self.perhaps_elsewhere(candidate) else ""
@@ -228,8 +265,8 @@ class Filters:
 
 
 def head_title(title: str) -> str:
-    """A title without codes, up to its first colon, comma or dash."""
-    return re.split(r"[:,]\s|\s[–—-]\s", short_title(title))[0]
+    """A title without codes, up to its first colon or dash."""
+    return re.split(r":\s|\s[–—-]\s", short_title(title))[0]
 
 
 def short_title(title: str) -> str:
