@@ -23,10 +23,8 @@ OLD = re.compile(r"\b(?:superseded|expired|archived|withdrawn|obsolete|replaced|
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 NAMES = re.compile(r"(?<=[a-z,;] )(?:the )?[A-Z][\w-]{2,}(?: (?:of |the )?[A-Z][\w-]+){1,3}(?![\w'’]| [A-Z])")
 TERMS = re.compile(r"\b(?!\w+(?:ly|ed|ing)\b)[a-z]{5,} (?!\w+(?:ly|ed|ing)\b)[a-z]{5,}\b")
-NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other|after\w*|before|during|at|in|on|for|to)\b|.*\?$", re.IGNORECASE)
-"""Headings that cannot follow `about`."""
-SHORTEST = 60
-"""The fewest characters of what is said about a name."""
+NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", re.IGNORECASE)
+"""Headings that are no topic."""
 LONGEST = 900
 """The most characters of a section that is evidence as a whole."""
 MOST_SHARED = 6
@@ -121,7 +119,7 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
         if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike:
             continue
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
-        heading = heading.lower() if heading[1:].islower() or heading.isupper() else heading
+        heading = heading.capitalize() if heading.isupper() else heading
         text = wording.text("differ", first=names[0], second=names[1], heading=heading)
         where = first.cluster(one.start)
         yield Candidate(text, "multi_hop", "rule:sections", "", ((one,), (other,)), (" / ".join(answers),), cluster=where)
@@ -174,9 +172,5 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
         stems = passages.stems(key)
         is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})
         if not is_told and is_noun(column, wording) and column not in wording.words("bare"):
-            yield _unanswerable(cell_text(key, column, "?", wording), "rule:missing-column", lacking, row)
-
-
-def _unanswerable(text: str, method: str, grid: Grid, row: Row) -> Candidate:
-    near = grid.span(row)
-    return Candidate(text, "unanswerable", method, near=(near,), unanswerable=True, cluster=grid.cluster)
+            text, near = cell_text(key, column, "?", wording), (lacking.span(row),)
+            yield Candidate(text, "unanswerable", "rule:missing-column", near=near, unanswerable=True, cluster=lacking.cluster)

@@ -27,8 +27,6 @@ FEW = 4
 """A question of so few content words copies no sentence."""
 MOST_SHARED = 0.85
 """People share up to this much in three of four questions of SQuAD 2.0 (.88) and mtRAG (.86)."""
-COPIED = 0.75
-"""From this share of its content stems on, found in its evidence, a question counts as a copy of it."""
 COMPLETE = ("adversarial", "multi_hop", "unanswerable")
 """Kinds whose questions name what they need, or must not."""
 NAMED = ("table", "comparison", "aggregation", "follow_up", "list", "topic")
@@ -38,14 +36,6 @@ TITLE = 0.75
 WORDS, LONG, MOST_WORDS = 5, 7, 0.8
 """A factoid has the words of its sentence if LONG are in the same order, or WORDS that are MOST_WORDS of it but its answer."""
 LONGEST, SHORTEST = 220, 8
-LIMIT = re.compile(r"\b(?:unless|except\w*|otherwise|provided that|apart from|only (?:if|when))\b", re.IGNORECASE)
-"""Words before an exception in the same sentence."""
-FOLLOWING = re.compile(
-    r"[ \t]*\n?[ \t]*(?:unless|except|however|but|if|otherwise|only|provided|exceptions?|instead|also|then|in (?:that|this|these|such)"
-    r"|(?:this|it) (?:does|is|applies|also|may|must|can)|(?:he|she|they) (?:also|must)) ?\b",
-    re.IGNORECASE,
-)
-"""The beginning of a sentence that limits, or completes, the one before."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 DIGITS = {word: str(number) for number, word in enumerate(NUMBERS, 1)}
@@ -107,6 +97,8 @@ class Filters:
         self.must_find = must_find
         self.pages = {page.document.doc_id: page for page in pages}
         self.passages, self.wording = passages, wording
+        patterns = (str(wording.texts.get(name, "(?!)")) for name in ("exception", "goes_on", "further"))
+        self._exception, self._goes_on, self._further = (re.compile(pattern, re.IGNORECASE) for pattern in patterns)
         titles = ({page.title, short_title(page.title), head_title(page.title)} for page in pages)
         self.titles = Counter(title for each in titles for title in each)
         self._first: dict[str, list[frozenset[str]]] = defaultdict(list)
@@ -125,7 +117,7 @@ class Filters:
         if self.gives_away(candidate) and not candidate.expects:
             return "gives its answer away"
         found = () if by_model or not self.must_find else (self._lost,)
-        reasons = (self._overlaps, self._repeats, self._limited, self._answered_elsewhere, *found, self._twin)
+        reasons = (self._overlaps, self._in_its_place, self._answered_elsewhere, *found, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
     def question_stems(self, candidate: Candidate) -> frozenset[str]:
@@ -141,14 +133,6 @@ class Filters:
         """True if the question holds its answer."""
         answer = self.passages.stems(candidate.answers[0]) if candidate.answers else frozenset()
         return bool(answer) and answer <= self.question_stems(candidate)
-
-    def copies(self, candidate: Candidate) -> bool:
-        """True if a question of a rule repeats its evidence: COPIED of its content stems without those of the title."""
-        own = self.question_stems(candidate) - self.passages.stems(self.pages[candidate.documents[0]].title)
-        shared = own & self._evidence(candidate)
-        return (
-            candidate.method.startswith("rule:") and candidate.kind == "factoid" and len(shared) >= max(FEW, COPIED * len(own))
-        )
 
     def elsewhere(self, candidate: Candidate) -> list[Span]:
         """Passages outside of the evidence with the answer and the words that question and evidence share."""
@@ -209,7 +193,8 @@ class Filters:
             return candidate
         if QUESTION.match(question):
             question = question[:1].lower() + question[1:]
-        text = self.wording.text("context", title=title, question=question)
+        is_last = ": " in title + question and self.wording.has("context_after")
+        text = self.wording.text("context_after" if is_last else "context", title=title, question=question)
         if candidate.history:
             return replace(candidate, history=(replace(candidate.history[0], text=text), *candidate.history[1:]))
         return replace(candidate, text=text)
@@ -221,24 +206,19 @@ class Filters:
         title = self.passages.stems(self.pages[candidate.documents[0]].title)
         return "words of the title" if asked and len(asked & title) / len(asked) > TITLE else ""
 
-    def _repeats(self, candidate: Candidate) -> str:
-        """A factoid of a rule with the words of its sentence in the same order."""
-        if candidate.kind != "factoid" or not candidate.method.startswith("rule:"):
-            return ""
-        text = self.passages.text(candidate.evidence[0][0]).replace(candidate.answers[0], " ")
-        told, asked = self.passages.words(text), self.passages.words(candidate.text)
-        same = sum(block.size for block in SequenceMatcher(None, asked, told, autojunk=False).get_matching_blocks())
-        return "words of its evidence" if same >= LONG or same >= max(WORDS, MOST_WORDS * len(told)) else ""
-
-    def _limited(self, candidate: Candidate) -> str:
-        """A factoid of a rule whose sentence or the next one holds an exception, and a list of needs that goes on."""
-        if candidate.kind != "factoid" or not candidate.method.startswith("rule:"):
+    def _in_its_place(self, candidate: Candidate) -> str:
+        """A factoid of a rule that copies its sentence, or whose sentence or the next one holds an exception."""
+        if candidate.kind != "factoid" or candidate.method.startswith(MODEL):
             return ""
         span = candidate.evidence[0][0]
+        text, whole = self.passages.text(span), self.passages.texts[span.doc_id]
+        told, asked = (self.passages.words(each) for each in (text.replace(candidate.answers[0], " "), candidate.text))
+        same = sum(block.size for block in SequenceMatcher(None, asked, told, autojunk=False).get_matching_blocks())
+        if same >= LONG or same >= max(WORDS, MOST_WORDS * len(told)):
+            return "words of its evidence"
         said = f"{candidate.text} {candidate.answers[0]}".casefold()
-        is_told = all(word.casefold() in said for word in LIMIT.findall(self.passages.text(span)))
-        text = self.passages.texts[span.doc_id]
-        goes_on = FOLLOWING.match(text, span.end) or (said.find(" need?") > 0 and re.compile(r"[ \t]*\n?[^\n]").match(text, span.end))
+        is_told = all(word.casefold() in said for word in self._exception.findall(text))
+        goes_on = self._goes_on.match(whole, span.end) or (" need?" in said and self._further.match(whole, span.end))
         return "limited by its context" if goes_on or not is_told else ""
 
     def _answered_elsewhere(self, candidate: Candidate) -> str:

@@ -86,21 +86,13 @@ def generate(
     if vectors:
         rated = _rated(pool, unique, language, vectors)
         left_out[LOST] = sum(map(len, pool.values())) - sum(map(len, rated.values()))
-        kept = selected(rated, shares, total, filters.copies)
+        kept = selected(rated, shares, total)
     else:
         kept = [candidate for group in pool.values() for candidate in group]
     unread = sum(map(len, queues.values())) - left_out.total() - len(kept)
     questions = {f"q-{order(candidate)[:12]}": candidate for candidate in kept}
-    figures = _figures(kept, filters)
-    return Generated(
-        questions,
-        by_id,
-        dict(proposed),
-        dict(refused + left_out),
-        unread,
-        figures,
-        _notes(wording, twins, kept, vectors is not None),
-    )
+    figures, notes = _figures(kept, filters), _notes(wording, twins, kept, vectors is not None)
+    return Generated(questions, by_id, dict(proposed), dict(refused + left_out), unread, figures, notes)
 
 
 def _bounded(

@@ -27,13 +27,15 @@ NO_NOUN = re.compile(
     re.IGNORECASE,
 )
 """Headers that make no noun phrase behind an article."""
+NOUN = re.compile(r"\w{2,}(?:tion|sion|ment|ness|ity|ance|ence|ship|ature)")
+"""Words that are nouns by their ends."""
 NO_KEY = re.compile(
     r"(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|[-–]) ).*"
     r"|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|fourth|fifth",
     re.IGNORECASE,
 )
 """Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals."""
-LASTS = re.compile(r"\d+ (?:minute|hour|day|week|month|season|year)s?", re.ASCII)
+LASTS = re.compile(r"\d+ (?:minute|hour|day|week|month|season|year)s?")
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
 
@@ -91,8 +93,8 @@ def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
     """One question for each row, about another column each time, with its follow-up; and those about columns of numbers."""
     for place, row in enumerate(grid.rows):
         at = turn(grid.key(row), len(grid.columns))
-        turned = (*grid.columns[at:], *grid.columns[:at])
-        filled = [each for each in turned if asks(grid.column(each), grid.value(row, each), wording)]
+        columns = (*grid.columns[at:], *grid.columns[:at])
+        filled = [number for number in columns if asks(grid.column(number), grid.value(row, number), wording)]
         if not filled:
             continue
         column, answer = grid.column(filled[0]), grid.value(row, filled[0])
@@ -112,8 +114,9 @@ def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
 def asks(column: str, value: str, wording: Wording) -> str:
     """The templates that ask for a value of a column; empty for no value, and if the column's name makes no question."""
     if not value or is_noun(column, wording):
-        return value and ("cell_who" if PERSON.fullmatch(column) and wording.has("cell_who") else "cell")
-    if value.isdecimal() and re.fullmatch(r"[a-z ]+[^s]s", column):
+        is_person = PERSON.fullmatch(column) and wording.has("cell_who")
+        return value and ("cell_who" if is_person else f"cell{_of(column, wording)}")
+    if value.isdecimal() and value not in "01" and re.fullmatch(r"[a-z ]+[^s]s", column):
         return "cell_many"
     if re.fullmatch(r"[a-z]+ (?:for|after|within)", column) and LASTS.fullmatch(value):
         return "cell_long"
@@ -130,8 +133,14 @@ def is_noun(column: str, wording: Wording) -> bool:
     """True if the name of a column may follow an article: its last word is a measure or a role; in other languages always."""
     if not wording.has("cell_who"):
         return True
-    is_measure = column.split()[-1].lower() in wording.words("measures")
-    return not NO_NOUN.fullmatch(column) and (is_measure or bool(PERSON.fullmatch(column)))
+    last = column.split()[-1].lower()
+    is_measure = last in wording.words("measures") or bool(NOUN.fullmatch(last))
+    return not NO_NOUN.fullmatch(column) and " and " not in column and (is_measure or bool(PERSON.fullmatch(column)))
+
+
+def _of(column: str, wording: Wording) -> str:
+    """The ending of the names of templates for what a thing has, such as its length."""
+    return "_of" if column.split()[-1].lower() in wording.words("owned") else ""
 
 
 def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
@@ -145,7 +154,7 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
     if key and len(values) == len(grid.table.rows) <= TOGETHER and key not in wording.words("vague"):
         for name, best, next_ in (("highest", values[-1], values[-2]), ("lowest", values[0], values[1])):
             if best[0][0] != next_[0][0]:
-                text, answer = wording.text(name, key=key, column=column), grid.key(best[1])
+                text, answer = wording.text(f"{name}{_of(column, wording)}", key=key, column=column), grid.key(best[1])
                 yield _candidate(grid, text, "aggregation", name, grid.rows, answer, expects=answer)
     plain = [each for each in values if not re.search(r",| and | or |(?: \S+){3}", grid.key(each[1]))]
     (low, first), (high, second) = (plain[0], plain[len(plain) // 2]) if plain else (values[0], values[0])
@@ -170,19 +179,12 @@ def _with_unit(value: float, unit: str) -> str:
 
 
 def _candidate(
-    grid: Grid,
-    text: str,
-    kind: str,
-    rule: str,
-    rows: Sequence[Row],
-    answer: str,
-    turns: tuple[Turn, ...] = (),
-    expects: str = "",
+    grid: Grid, text: str, kind: str, rule: str, rows: Sequence[Row], answer: str, turns: Sequence[Turn] = (), expects: str = ""
 ) -> Candidate:
     """A question with a group for each row."""
     groups = tuple((grid.span(row),) for row in rows)
     value = {"value": expects} if expects else {}
-    return Candidate(text, kind, f"rule:{rule}", "", groups, (answer,), value, turns, cluster=grid.cluster)
+    return Candidate(text, kind, f"rule:{rule}", "", groups, (answer,), value, tuple(turns), cluster=grid.cluster)
 
 
 def shown(cell: str) -> str:
