@@ -159,13 +159,9 @@ class Filters:
         return frozenset().union(*(self.passages.stems(self.passages.text(span)) for span in spans))
 
     def _worded(self, candidate: Candidate) -> str:
-        if (
-            CONTROL.search(candidate.text)
-            or not SHORTEST <= len(candidate.text) <= LONGEST
-            or not self.question_stems(candidate)
-        ):
-            return "wording"
-        if any(CONTROL.search(answer) for answer in candidate.answers) and candidate.kind in ("definition", "factoid"):
+        shown = (candidate.text, *(candidate.answers if candidate.kind in ("definition", "factoid") else ()))
+        is_long = not SHORTEST <= len(candidate.text) <= LONGEST
+        if any(map(CONTROL.search, shown)) or is_long or not self.question_stems(candidate):
             return "wording"
         for span in (span for group in candidate.evidence for span in group):
             text = self.passages.text(span)

@@ -163,7 +163,7 @@ def _rated(
     rated = iter(zip(asked, gains(asked, documents, language, vectors).tolist(), easy, strict=True))
     return {
         kind: [
-            (one, *pair, is_easy)
+            (one, *pair, is_easy and bool(one.evidence))
             for one, pair, is_easy in islice(rated, len(group))
             if any(pair) or not one.evidence or one.method.startswith(MODEL)
         ]

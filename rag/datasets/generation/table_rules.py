@@ -120,7 +120,7 @@ def asks(column: str, value: str, wording: Wording) -> str:
         return "cell_many"
     if re.fullmatch(r"[a-z]+ (?:for|after|within)", column) and LASTS.fullmatch(value):
         return "cell_long"
-    return "cell_any" if re.match(r"(?:what|when|which|who|how) \w", column) else ""
+    return "cell_any" if re.match(r"(?:what|when|where|how) to \w|who \w+s ", column) else ""
 
 
 def cell_text(key: str, column: str, value: str, wording: Wording) -> str:
