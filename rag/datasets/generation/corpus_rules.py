@@ -7,7 +7,7 @@ from itertools import combinations
 
 from rag.core.records import Span
 from rag.core.text.layout import Row
-from rag.datasets.candidates import Candidate
+from rag.datasets.candidates import Candidate, touches
 from rag.datasets.generation.filters import Passages, short_title
 from rag.datasets.generation.pages import Page, Statement, unnumbered
 from rag.datasets.generation.table_rules import NO_NOUN, PERSON, Grid, cell_text, is_noun
@@ -116,7 +116,10 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
         names = [first.title, second.title] if names[0] == names[1] else names
         are_alike = not passages.stems(short_title(first.title)).isdisjoint(passages.stems(short_title(second.title)))
         are_editions = is_older(first, second) or is_older(second, first)
-        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike:
+        spoken = (passages.spans[number] for number in passages.holding(passages.stems(heading)))
+        outside = {span.doc_id for span in spoken if not touches(span, one) and not touches(span, other)}
+        is_whole = outside.isdisjoint((one.doc_id, other.doc_id))
+        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike or not is_whole:
             continue
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
         heading = heading.capitalize() if heading.isupper() else heading
@@ -137,7 +140,13 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
             value, past = new.value(row, number), old.value(other, number) if other else ""
             column = new.column(number)
             is_clear = is_noun(column, wording) and column not in wording.words("bare")
-            if value and past and value != past and is_clear and not NO_NOUN.fullmatch(new.key(row)):
+            if (
+                value
+                and past
+                and value != past
+                and is_clear
+                and not re.search(f",|^(?:{NO_NOUN.pattern})$", new.key(row), re.I)
+            ):
                 text = wording.text("current", row=new.key(row), column=column)
                 yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
                 break

@@ -33,7 +33,7 @@ NAMED = ("table", "comparison", "aggregation", "follow_up", "list", "topic")
 """Kinds whose questions, or whose first turns, name their document."""
 TITLE = 0.75
 """The most of its content stems that may be in the title of its document."""
-WORDS, LONG, MOST_WORDS = 5, 7, 0.8
+WORDS, LONG, MOST_WORDS = 5, 7, 0.75
 """A factoid has the words of its sentence if LONG are in the same order, or WORDS that are MOST_WORDS of it but its answer."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
