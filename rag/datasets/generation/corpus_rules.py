@@ -139,14 +139,8 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
         for number in new.columns if other else ():
             value, past = new.value(row, number), old.value(other, number) if other else ""
             column = new.column(number)
-            is_clear = is_noun(column, wording) and column not in wording.words("bare")
-            if (
-                value
-                and past
-                and value != past
-                and is_clear
-                and not re.search(f",|^(?:{NO_NOUN.pattern})$", new.key(row), re.I)
-            ):
+            is_clear = is_noun(column, wording) and column not in wording.words("bare") and "," not in new.key(row)
+            if value and past and value != past and is_clear and not NO_NOUN.fullmatch(new.key(row)):
                 text = wording.text("current", row=new.key(row), column=column)
                 yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
                 break

@@ -120,25 +120,21 @@ class Filters:
         reasons = (self._overlaps, self._in_its_place, self._answered_elsewhere, *found, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
-    def question_stems(self, candidate: Candidate) -> frozenset[str]:
-        """The content stems of a question."""
-        return self.passages.stems(candidate.text)
-
     def overlap(self, candidate: Candidate) -> float:
         """The share of its content stems that are in its evidence."""
-        asked = self.question_stems(candidate)
+        asked = self.passages.stems(candidate.text)
         return len(asked & self._evidence(candidate)) / len(asked) if asked else 0.0
 
     def gives_away(self, candidate: Candidate) -> bool:
         """True if the question holds its answer."""
         answer = self.passages.stems(candidate.answers[0]) if candidate.answers else frozenset()
-        return bool(answer) and answer <= self.question_stems(candidate)
+        return bool(answer) and answer <= self.passages.stems(candidate.text)
 
     def elsewhere(self, candidate: Candidate) -> list[Span]:
         """Passages outside of the evidence with the answer and the words that question and evidence share."""
         if not candidate.answers or not candidate.evidence or candidate.expects:
             return []
-        asked = self.question_stems(candidate) & self._evidence(candidate)
+        asked = self.passages.stems(candidate.text) & self._evidence(candidate)
         answer = self.passages.stems(candidate.answers[0])
         spans = [span for group in candidate.evidence for span in group]
         found = (self.passages.spans[number] for number in self.passages.holding(asked | answer)) if asked and answer else ()
@@ -148,7 +144,7 @@ class Filters:
         """True if one of the first passages of a search has the answer and a share of the question's words: a looser check."""
         if not candidate.answers or not candidate.evidence or candidate.expects:
             return False
-        answer, asked = self.passages.stems(candidate.answers[0]), self.question_stems(candidate)
+        answer, asked = self.passages.stems(candidate.answers[0]), self.passages.stems(candidate.text)
         spans = [span for group in candidate.evidence for span in group]
         found = (span for span in self.passages.found(candidate.text) if not any(touches(span, own) for own in spans))
         held = (self.passages.stems(self.passages.text(span)) for span in found)
@@ -161,7 +157,7 @@ class Filters:
     def _worded(self, candidate: Candidate) -> str:
         shown = (candidate.text, *(candidate.answers if candidate.kind in ("definition", "factoid") else ()))
         is_long = not SHORTEST <= len(candidate.text) <= LONGEST
-        if any(map(CONTROL.search, shown)) or is_long or not self.question_stems(candidate):
+        if any(map(CONTROL.search, shown)) or is_long or not self.passages.stems(candidate.text):
             return "wording"
         for span in (span for group in candidate.evidence for span in group):
             text = self.passages.text(span)
@@ -173,7 +169,7 @@ class Filters:
         """True if the words of a question are in passages of other documents or sections, or name nothing in particular."""
         if len(self.pages) < 2 or candidate.kind in NAMED or not VAGUE.search(candidate.text):
             return len(self.pages) > 1 or (candidate.kind == "factoid" and not VAGUE.search(candidate.text))
-        asked, own = self.question_stems(candidate), set(candidate.documents)
+        asked, own = self.passages.stems(candidate.text), set(candidate.documents)
         terms = asked & self._evidence(candidate)
         return not terms or any(self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms))
 
@@ -196,7 +192,7 @@ class Filters:
         return replace(candidate, text=text)
 
     def _overlaps(self, candidate: Candidate) -> str:
-        asked = self.question_stems(candidate)
+        asked = self.passages.stems(candidate.text)
         if len(asked) > FEW and self.overlap(candidate) > OVERLAP.get(candidate.kind, MOST_SHARED):
             return "words of its evidence"
         title = self.passages.stems(self.pages[candidate.documents[0]].title)

@@ -35,7 +35,6 @@ NO_KEY = re.compile(
     re.IGNORECASE,
 )
 """Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals."""
-LASTS = re.compile(r"\d+ (?:minute|hour|day|week|month|season|year)s?")
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
 
@@ -118,7 +117,7 @@ def asks(column: str, value: str, wording: Wording) -> str:
         return value and ("cell_who" if is_person else f"cell{_of(column, wording)}")
     if value.isdecimal() and value not in "01" and re.fullmatch(r"[a-z ]+[^s]s", column):
         return "cell_many"
-    if re.fullmatch(r"[a-z]+ (?:for|after|within)", column) and LASTS.fullmatch(value):
+    if re.fullmatch(r"[a-z]+ (?:for|after|within): \d+ (?:minute|hour|day|week|month|season|year)s?", f"{column}: {value}"):
         return "cell_long"
     return "cell_any" if re.match(r"(?:what|when|where|how) to \w|who \w+s ", column) else ""
 
