@@ -142,6 +142,8 @@ def test_sections_of_two_documents() -> None:
     (both,) = of("multi_hop", **texts)
     assert quote(both, **texts) == [text.split("\n\n")[2] for text in (each.strip() for each in texts.values())]
     assert of("multi_hop", **texts, sea=texts["lake"].replace("lake", "sea")) == []
+    more = texts["lake"] + "\n## Holidays\n\nA late return is free at Easter.\n"
+    assert of("multi_hop", lake=more, river=texts["river"]) == []  # its evidence would not be whole
 
 
 def test_lists_and_abbreviations() -> None:
