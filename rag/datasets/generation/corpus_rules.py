@@ -7,10 +7,10 @@ from itertools import combinations
 
 from rag.core.records import Span
 from rag.core.text.layout import Row
-from rag.datasets.candidates import Candidate
+from rag.datasets.candidates import Candidate, touches
 from rag.datasets.generation.filters import Passages, short_title
 from rag.datasets.generation.pages import Page, Statement, unnumbered
-from rag.datasets.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
+from rag.datasets.generation.table_rules import NO_NOUN, PERSON, Grid, cell_text, is_noun
 from rag.datasets.generation.wording import Wording
 
 EDITION = re.compile(
@@ -24,9 +24,7 @@ YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 NAMES = re.compile(r"(?<=[a-z,;] )(?:the )?[A-Z][\w-]{2,}(?: (?:of |the )?[A-Z][\w-]+){1,3}(?![\w'’]| [A-Z])")
 TERMS = re.compile(r"\b(?!\w+(?:ly|ed|ing)\b)[a-z]{5,} (?!\w+(?:ly|ed|ing)\b)[a-z]{5,}\b")
 NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", re.IGNORECASE)
-"""Headings that cannot follow `about`."""
-SHORTEST = 60
-"""The fewest characters of what is said about a name."""
+"""Headings that are no topic."""
 LONGEST = 900
 """The most characters of a section that is evidence as a whole."""
 MOST_SHARED = 6
@@ -94,6 +92,7 @@ def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
                 at = next((n for n in other.columns if other.value(target, n)), None)
                 if at is not None and not NO_NOUN.fullmatch(other.column(at)):
                     text = wording.text("bridge", row=grid.key(row), link=link, column=other.column(at))
+                    text = re.sub(r"\b([Ww])hat is\b", r"\1ho is", text) if PERSON.fullmatch(other.column(at)) else text
                     groups = (grid.span(row),), (other.span(target),)
                     answer = other.value(target, at)
                     yield Candidate(text, "multi_hop", "rule:link", "", groups, (answer,), cluster=grid.cluster)
@@ -115,12 +114,15 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
         (first, one, heading), (second, other, _) = places
         names = [short_title(first.title), short_title(second.title)]
         names = [first.title, second.title] if names[0] == names[1] else names
-        are_alike = not passages.stems(first.title).isdisjoint(passages.stems(second.title))
+        are_alike = not passages.stems(short_title(first.title)).isdisjoint(passages.stems(short_title(second.title)))
         are_editions = is_older(first, second) or is_older(second, first)
-        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike:
+        spoken = (passages.spans[number] for number in passages.holding(passages.stems(heading)))
+        outside = {span.doc_id for span in spoken if not touches(span, one) and not touches(span, other)}
+        is_whole = outside.isdisjoint((one.doc_id, other.doc_id))
+        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike or not is_whole:
             continue
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
-        heading = heading.lower() if heading[1:].islower() or heading.isupper() else heading
+        heading = heading.capitalize() if heading.isupper() else heading
         text = wording.text("differ", first=names[0], second=names[1], heading=heading)
         where = first.cluster(one.start)
         yield Candidate(text, "multi_hop", "rule:sections", "", ((one,), (other,)), (" / ".join(answers),), cluster=where)
@@ -137,7 +139,8 @@ def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate
         for number in new.columns if other else ():
             value, past = new.value(row, number), old.value(other, number) if other else ""
             column = new.column(number)
-            if value and past and value != past and is_noun(column, wording) and not NO_NOUN.fullmatch(new.key(row)):
+            is_clear = is_noun(column, wording) and column not in wording.words("bare") and "," not in new.key(row)
+            if value and past and value != past and is_clear and not NO_NOUN.fullmatch(new.key(row)):
                 text = wording.text("current", row=new.key(row), column=column)
                 yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
                 break
@@ -171,10 +174,6 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
         key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
         stems = passages.stems(key)
         is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})
-        if not is_told and is_noun(column, wording):
-            yield _unanswerable(cell_text(key, column, wording), "rule:missing-column", lacking, row)
-
-
-def _unanswerable(text: str, method: str, grid: Grid, row: Row) -> Candidate:
-    near = grid.span(row)
-    return Candidate(text, "unanswerable", method, near=(near,), unanswerable=True, cluster=grid.cluster)
+        if not is_told and is_noun(column, wording) and column not in wording.words("bare"):
+            text, near = cell_text(key, column, "?", wording), (lacking.span(row),)
+            yield Candidate(text, "unanswerable", "rule:missing-column", near=near, unanswerable=True, cluster=lacking.cluster)

@@ -6,6 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from functools import cached_property
 
 from rag.core.records import Span
@@ -26,14 +27,14 @@ FEW = 4
 """A question of so few content words copies no sentence."""
 MOST_SHARED = 0.85
 """People share up to this much in three of four questions of SQuAD 2.0 (.88) and mtRAG (.86)."""
-COPIED = 0.75
-"""From this share of its content stems on, found in its evidence, a question counts as a copy of it."""
 COMPLETE = ("adversarial", "multi_hop", "unanswerable")
 """Kinds whose questions name what they need, or must not."""
 NAMED = ("table", "comparison", "aggregation", "follow_up", "list", "topic")
 """Kinds whose questions, or whose first turns, name their document."""
 TITLE = 0.75
 """The most of its content stems that may be in the title of its document."""
+WORDS, LONG, MOST_WORDS = 5, 7, 0.75
+"""A factoid has the words of its sentence if LONG are in the same order, or WORDS that are MOST_WORDS of it but its answer."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -42,7 +43,7 @@ CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
 QUESTION = re.compile(
     r"(?:What|Who|When|Where|Why|How|Which|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
 )
-VAGUE = re.compile(r"[A-Z]{2,}|\d{3,}|\B[A-Z]|(?<=[a-z,] )[A-Z]")
+VAGUE = re.compile(r"[A-Z]{2,}|\d{3,}|\B[A-Z]|(?<=[a-z,] )[A-Z][\w.]{2}")
 
 
 class Passages:
@@ -64,6 +65,10 @@ class Passages:
     def stems(self, text: str) -> frozenset[str]:
         """The content stems of a text, numbers as digits."""
         return frozenset(DIGITS.get(stem, stem) for stem in self._stems.of(text.replace("_", " ")))
+
+    def words(self, text: str) -> list[str]:
+        """The stems of all words of a text, in their order."""
+        return self._stems.stems(WORD.findall(text))
 
     def holding(self, stems: Iterable[str]) -> set[int]:
         """The passages that hold all of the stems, of which there is at least one."""
@@ -92,6 +97,8 @@ class Filters:
         self.must_find = must_find
         self.pages = {page.document.doc_id: page for page in pages}
         self.passages, self.wording = passages, wording
+        patterns = (str(wording.texts.get(name, "(?!)")) for name in ("exception", "goes_on", "further"))
+        self._exception, self._goes_on, self._further = (re.compile(pattern, re.IGNORECASE) for pattern in patterns)
         titles = ({page.title, short_title(page.title), head_title(page.title)} for page in pages)
         self.titles = Counter(title for each in titles for title in each)
         self._first: dict[str, list[frozenset[str]]] = defaultdict(list)
@@ -110,36 +117,24 @@ class Filters:
         if self.gives_away(candidate) and not candidate.expects:
             return "gives its answer away"
         found = () if by_model or not self.must_find else (self._lost,)
-        reasons = (self._overlaps, self._answered_elsewhere, *found, self._twin)
+        reasons = (self._overlaps, self._in_its_place, self._answered_elsewhere, *found, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
-
-    def question_stems(self, candidate: Candidate) -> frozenset[str]:
-        """The content stems of a question."""
-        return self.passages.stems(candidate.text)
 
     def overlap(self, candidate: Candidate) -> float:
         """The share of its content stems that are in its evidence."""
-        asked = self.question_stems(candidate)
+        asked = self.passages.stems(candidate.text)
         return len(asked & self._evidence(candidate)) / len(asked) if asked else 0.0
 
     def gives_away(self, candidate: Candidate) -> bool:
         """True if the question holds its answer."""
         answer = self.passages.stems(candidate.answers[0]) if candidate.answers else frozenset()
-        return bool(answer) and answer <= self.question_stems(candidate)
-
-    def copies(self, candidate: Candidate) -> bool:
-        """True if a question of a rule repeats its evidence: COPIED of its content stems without those of the title."""
-        own = self.question_stems(candidate) - self.passages.stems(self.pages[candidate.documents[0]].title)
-        shared = own & self._evidence(candidate)
-        return (
-            candidate.method.startswith("rule:") and candidate.kind == "factoid" and len(shared) >= max(FEW, COPIED * len(own))
-        )
+        return bool(answer) and answer <= self.passages.stems(candidate.text)
 
     def elsewhere(self, candidate: Candidate) -> list[Span]:
         """Passages outside of the evidence with the answer and the words that question and evidence share."""
         if not candidate.answers or not candidate.evidence or candidate.expects:
             return []
-        asked = self.question_stems(candidate) & self._evidence(candidate)
+        asked = self.passages.stems(candidate.text) & self._evidence(candidate)
         answer = self.passages.stems(candidate.answers[0])
         spans = [span for group in candidate.evidence for span in group]
         found = (self.passages.spans[number] for number in self.passages.holding(asked | answer)) if asked and answer else ()
@@ -149,7 +144,7 @@ class Filters:
         """True if one of the first passages of a search has the answer and a share of the question's words: a looser check."""
         if not candidate.answers or not candidate.evidence or candidate.expects:
             return False
-        answer, asked = self.passages.stems(candidate.answers[0]), self.question_stems(candidate)
+        answer, asked = self.passages.stems(candidate.answers[0]), self.passages.stems(candidate.text)
         spans = [span for group in candidate.evidence for span in group]
         found = (span for span in self.passages.found(candidate.text) if not any(touches(span, own) for own in spans))
         held = (self.passages.stems(self.passages.text(span)) for span in found)
@@ -160,13 +155,9 @@ class Filters:
         return frozenset().union(*(self.passages.stems(self.passages.text(span)) for span in spans))
 
     def _worded(self, candidate: Candidate) -> str:
-        if (
-            CONTROL.search(candidate.text)
-            or not SHORTEST <= len(candidate.text) <= LONGEST
-            or not self.question_stems(candidate)
-        ):
-            return "wording"
-        if any(CONTROL.search(answer) for answer in candidate.answers) and candidate.kind in ("definition", "factoid"):
+        shown = (candidate.text, *(candidate.answers if candidate.kind in ("definition", "factoid") else ()))
+        is_long = not SHORTEST <= len(candidate.text) <= LONGEST
+        if any(map(CONTROL.search, shown)) or is_long or not self.passages.stems(candidate.text):
             return "wording"
         for span in (span for group in candidate.evidence for span in group):
             text = self.passages.text(span)
@@ -178,7 +169,7 @@ class Filters:
         """True if the words of a question are in passages of other documents or sections, or name nothing in particular."""
         if len(self.pages) < 2 or candidate.kind in NAMED or not VAGUE.search(candidate.text):
             return len(self.pages) > 1 or (candidate.kind == "factoid" and not VAGUE.search(candidate.text))
-        asked, own = self.question_stems(candidate), set(candidate.documents)
+        asked, own = self.passages.stems(candidate.text), set(candidate.documents)
         terms = asked & self._evidence(candidate)
         return not terms or any(self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms))
 
@@ -190,19 +181,37 @@ class Filters:
         if not title or len(title.split()) > 8 or len(candidate.documents) > 1:
             return None
         question = candidate.history[0].text if candidate.history else candidate.text
+        if self.passages.stems(title) <= self.passages.stems(question):
+            return candidate
         if QUESTION.match(question):
             question = question[:1].lower() + question[1:]
-        text = self.wording.text("context", title=title, question=question)
+        is_last = ": " in title + question and self.wording.has("context_after")
+        text = self.wording.text("context_after" if is_last else "context", title=title, question=question)
         if candidate.history:
             return replace(candidate, history=(replace(candidate.history[0], text=text), *candidate.history[1:]))
         return replace(candidate, text=text)
 
     def _overlaps(self, candidate: Candidate) -> str:
-        asked = self.question_stems(candidate)
+        asked = self.passages.stems(candidate.text)
         if len(asked) > FEW and self.overlap(candidate) > OVERLAP.get(candidate.kind, MOST_SHARED):
             return "words of its evidence"
         title = self.passages.stems(self.pages[candidate.documents[0]].title)
         return "words of the title" if asked and len(asked & title) / len(asked) > TITLE else ""
+
+    def _in_its_place(self, candidate: Candidate) -> str:
+        """A factoid of a rule that copies its sentence, or whose sentence or the next one holds an exception."""
+        if candidate.kind != "factoid" or candidate.method.startswith(MODEL):
+            return ""
+        span = candidate.evidence[0][0]
+        text, whole = self.passages.text(span), self.passages.texts[span.doc_id]
+        told, asked = (self.passages.words(each) for each in (text.replace(candidate.answers[0], " "), candidate.text))
+        same = sum(block.size for block in SequenceMatcher(None, asked, told, autojunk=False).get_matching_blocks())
+        if same >= LONG or same >= max(WORDS, MOST_WORDS * len(told)):
+            return "words of its evidence"
+        said = f"{candidate.text} {candidate.answers[0]}".casefold()
+        is_told = all(word.casefold() in said for word in self._exception.findall(text))
+        goes_on = self._goes_on.match(whole, span.end) or (" need?" in said and self._further.match(whole, span.end))
+        return "limited by its context" if goes_on or not is_told else ""
 
     def _answered_elsewhere(self, candidate: Candidate) -> str:
         return "answered elsewhere" if self.elsewhere(candidate) or self.perhaps_elsewhere(candidate) else ""
@@ -228,8 +237,8 @@ class Filters:
 
 
 def head_title(title: str) -> str:
-    """A title without codes, up to its first colon, comma or dash."""
-    return re.split(r"[:,]\s|\s[–—-]\s", short_title(title))[0]
+    """A title without codes, up to its first colon or dash."""
+    return re.split(r":\s|\s[–—-]\s", short_title(title))[0]
 
 
 def short_title(title: str) -> str:

@@ -14,7 +14,7 @@ from rag.datasets.generation import corpus_rules, rules, table_rules
 from rag.datasets.generation.english import English
 from rag.datasets.generation.filters import Filters, Passages
 from rag.datasets.generation.pages import Page
-from rag.datasets.generation.probe import TextVectors, gains
+from rag.datasets.generation.probe import TextVectors, gains, solved_by
 from rag.datasets.generation.proposals import MODEL, Proposal, Refusal, wanted
 from rag.datasets.generation.selection import ENOUGH, TOPIC, Rated, selected
 from rag.datasets.generation.wording import Wording
@@ -86,21 +86,13 @@ def generate(
     if vectors:
         rated = _rated(pool, unique, language, vectors)
         left_out[LOST] = sum(map(len, pool.values())) - sum(map(len, rated.values()))
-        kept = selected(rated, shares, total, filters.copies)
+        kept = selected(rated, shares, total)
     else:
         kept = [candidate for group in pool.values() for candidate in group]
     unread = sum(map(len, queues.values())) - left_out.total() - len(kept)
     questions = {f"q-{order(candidate)[:12]}": candidate for candidate in kept}
-    figures = _figures(kept, filters)
-    return Generated(
-        questions,
-        by_id,
-        dict(proposed),
-        dict(refused + left_out),
-        unread,
-        figures,
-        _notes(wording, twins, kept, vectors is not None),
-    )
+    figures, notes = _figures(kept, filters), _notes(wording, twins, kept, vectors is not None)
+    return Generated(questions, by_id, dict(proposed), dict(refused + left_out), unread, figures, notes)
 
 
 def _bounded(
@@ -165,13 +157,14 @@ def _passing(
 def _rated(
     pool: Mapping[str, Sequence[Candidate]], documents: Sequence[Document], language: str, vectors: TextVectors
 ) -> dict[str, list[Rated]]:
-    """The questions of a pool with their gains, without those whose evidence neither search finds."""
+    """The questions of a pool with their gains, and if all trials solve them; without those that neither search finds."""
     asked = [candidate for group in pool.values() for candidate in group]
-    rated = iter(zip(asked, gains(asked, documents, language, vectors).tolist(), strict=True))
+    easy = map(all, zip(*solved_by(documents, asked, language, vectors).values(), strict=True))
+    rated = iter(zip(asked, gains(asked, documents, language, vectors).tolist(), easy, strict=True))
     return {
         kind: [
-            (one, *pair)
-            for one, pair in islice(rated, len(group))
+            (one, *pair, is_easy and bool(one.evidence))
+            for one, pair, is_easy in islice(rated, len(group))
             if any(pair) or not one.evidence or one.method.startswith(MODEL)
         ]
         for kind, group in pool.items()

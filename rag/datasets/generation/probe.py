@@ -87,16 +87,24 @@ def discrimination(
     A question is solved if the first 5 chunks cover half of a span of each of its groups.
     """
     asked = [candidate for candidate in questions.values() if candidate.evidence]
+    solved = solved_by(documents, asked, language, vectors)
+    table = np.array(list(solved.values()), dtype=bool).reshape(len(solved), len(asked))
+    size = max(len(asked), 1)
+    every, none = (float(part.sum()) / size for part in (table.all(axis=0), ~table.any(axis=0)))
+    return {"solved_by_all": every, "solved_by_none": none, "solved": {name: sum(row) / size for name, row in solved.items()}}
+
+
+def solved_by(
+    documents: Sequence[Document], asked: Sequence[Candidate], language: str, vectors: TextVectors | None
+) -> dict[str, list[bool]]:
+    """The questions that each trial of the probe solves."""
     solved: dict[str, list[bool]] = {}
     for size in (*WORDS, SIZE):
         spans, chunks = _chunks(documents, size)
         for name, ranked in _searches(chunks, size, [each.conversation for each in asked], language, vectors):
             rows = ([spans[at] for at in row] for row in ranked)
             solved[f"{name} {size}"] = [_is_solved(each, row) for each, row in zip(asked, rows, strict=True)]
-    table = np.array(list(solved.values()), dtype=bool).reshape(len(solved), len(asked))
-    size = max(len(asked), 1)
-    every, none = (float(part.sum()) / size for part in (table.all(axis=0), ~table.any(axis=0)))
-    return {"solved_by_all": every, "solved_by_none": none, "solved": {name: sum(row) / size for name, row in solved.items()}}
+    return solved
 
 
 def _chunks(documents: Sequence[Document], size: int) -> tuple[list[Span], list[str]]:

@@ -60,12 +60,13 @@ def _acronyms(page: Page, statement: Statement, wording: Wording) -> Iterator[Ca
 
 
 def _lists(page: Page, wording: Wording) -> Iterator[Candidate]:
-    """The only list of a section."""
+    """The only list of a section, if nothing stands above it."""
     in_section = Counter(each.section.start for each in page.lists)
     for each in page.lists:
         heading = unnumbered(page.heading(each.section))
         items = tuple(item.rstrip(".;, ") for item in each.items)
-        is_short = each.span.end - each.span.start <= LIST and max(map(len, items)) <= ITEM and len(heading) <= 60
+        is_first = not page.document.text[each.section.body : each.span.start].strip()
+        is_short = is_first and each.span.end - each.span.start <= LIST and max(map(len, items)) <= ITEM and len(heading) <= 60
         if heading and is_short and in_section[each.section.start] == 1 and len(items) in ITEMS and not heading.endswith("?"):
             text, where = wording.text("list", heading=heading), page.cluster(each.span.start)
             expects = {"values": list(items)}

@@ -1,12 +1,10 @@
 """The choice among questions that pass all filters: balanced over kinds, difficulty, and searches by words and by vectors."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
-from math import log2
 
 from rag.datasets.candidates import Candidate
-from rag.datasets.generation.probe import K
 from rag.datasets.generation.proposals import MODEL
 
 TOPIC, ENOUGH = "topic", 100
@@ -14,28 +12,23 @@ TOPIC, ENOUGH = "topic", 100
 
 On squad2-a the order of 12 trials by such questions has tau-b .52 with people's, by the others .64.
 """
-MOST_EASY = 0.35
-"""The most questions that both searches solve with K chunks, in parts of a set that has ENOUGH without more."""
+MOST_EASY, FEWEST = 0.33, 60
+"""The most questions that every trial of the probe solves, in parts of a set that has FEWEST without more."""
 MOST_OF_ONE = 0.12
 """The most questions about one document, in parts of a set that has ENOUGH without more; or twice an equal share."""
 HARD, EASY, SPARE = range(3)
-"""Questions that a search does not solve with K chunks; that both solve; copies, and those of a document with MOST_OF_ONE."""
+"""Questions that a trial of the probe does not solve; that all solve; those of a document with MOST_OF_ONE."""
 Grade = tuple[int, int]
 """One of HARD, EASY, SPARE; 1 if words find its evidence earlier, -1 if vectors do, else 0."""
-Rated = tuple[Candidate, float, float]
-"""A question with its gains by words and by vectors."""
+Rated = tuple[Candidate, float, float, bool]
+"""A question with its gains by words and by vectors; True if every trial of the probe solves it."""
 
 
-def selected(
-    pool: Mapping[str, Sequence[Rated]],
-    shares: Mapping[str, int],
-    total: int,
-    is_copy: Callable[[Candidate], bool] = lambda candidate: False,
-) -> list[Candidate]:
+def selected(pool: Mapping[str, Sequence[Rated]], shares: Mapping[str, int], total: int) -> list[Candidate]:
     """Up to `total` questions of a pool by kind, so that the sums of their gains by words and by vectors differ by at most 1.
 
-    At most MOST_EASY of them are EASY, but a set below ENOUGH is filled up with EASY and SPARE ones. All questions of a model
-    are taken.
+    At most MOST_EASY of them are EASY, but a set below FEWEST is filled up with EASY, and one below ENOUGH with SPARE ones.
+    All questions of a model are taken.
     """
     queues = {kind: _graded(rated) for kind, rated in pool.items()}
     kept: dict[str, list[Candidate]] = {kind: [] for kind in pool}
@@ -49,15 +42,15 @@ def selected(
         if size >= ENOUGH:
             waiting.pop(TOPIC, None)
         for level in (EASY, SPARE):
-            if size < ENOUGH and not any(waiting.values()):
+            if size < (FEWEST if level == EASY else ENOUGH) and not any(waiting.values()):
                 waiting = {kind: _first(grades, [level], signs) for kind, grades in queues.items()}
         found = [(kind == TOPIC, len(kept[kind]) / shares[kind], kind, grade) for kind, grade in waiting.items() if grade]
         if not found:
             break
         *_, kind, grade = min(found)
-        rated = candidate, by_words, by_vectors = queues[kind][grade].popleft()
+        rated = candidate, by_words, by_vectors, _ = queues[kind][grade].popleft()
         document = candidate.documents[0]
-        if grade[0] != SPARE and (is_copy(candidate) or seen[document] >= most):
+        if grade[0] != SPARE and seen[document] >= most:
             queues[kind].setdefault((SPARE, grade[1]), deque()).append(rated)
             continue
         seen[document] += 1
@@ -70,11 +63,10 @@ def selected(
 
 def _graded(rated: Sequence[Rated]) -> dict[Grade, deque[Rated]]:
     grades: dict[Grade, deque[Rated]] = {}
-    for candidate, by_words, by_vectors in rated:
-        is_easy = min(by_words, by_vectors) > 1 / log2(2 + K)
-        grade = (EASY if is_easy else HARD, (by_words > by_vectors) - (by_words < by_vectors))
+    for candidate, by_words, by_vectors, is_solved in rated:
+        grade = (EASY if is_solved else HARD, (by_words > by_vectors) - (by_words < by_vectors))
         grade = (HARD, 0) if candidate.method.startswith(MODEL) else grade
-        grades.setdefault(grade, deque()).append((candidate, by_words, by_vectors))
+        grades.setdefault(grade, deque()).append((candidate, by_words, by_vectors, is_solved))
     return grades
 
 

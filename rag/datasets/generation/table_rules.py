@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rag.core.records import Span, Turn
@@ -23,10 +23,18 @@ NUMBER = re.compile(
 EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*", re.IGNORECASE)
 NO_NOUN = re.compile(
     r"day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|what.*|when.*|how.*|where.*|if.*|total|number|no\.?|id|code"
-    r"|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over|beyond)|.*ed|#|x|y",
+    r"|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over|beyond)|.*[^e]ed|#|x|y",
     re.IGNORECASE,
 )
 """Headers that make no noun phrase behind an article."""
+NOUN = re.compile(r"\w{2,}(?:tion|sion|ment|ness|ity|ance|ence|ship|ature)")
+"""Words that are nouns by their ends."""
+NO_KEY = re.compile(
+    r"(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|[-–]) ).*"
+    r"|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|fourth|fifth",
+    re.IGNORECASE,
+)
+"""Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals."""
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
 
@@ -76,36 +84,47 @@ def grids(page: Page) -> Iterator[Grid]:
         names = Counter(map(str.casefold, table.names))
         columns = [n for n, name in enumerate(table.names) if n and _is_name(shown(name)) and names[name.casefold()] == 1]
         if len(rows) >= FEWEST and columns and (table.names[0] or len(columns) > 1):
-            yield Grid(page, table, rows, columns)
+            grid = Grid(page, table, rows, columns)
+            yield replace(grid, rows=[row for row in rows if not NO_KEY.fullmatch(grid.key(row))])
 
 
 def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
     """One question for each row, about another column each time, with its follow-up; and those about columns of numbers."""
     for place, row in enumerate(grid.rows):
         at = turn(grid.key(row), len(grid.columns))
-        filled = [number for number in (*grid.columns[at:], *grid.columns[:at]) if grid.value(row, number)]
+        columns = (*grid.columns[at:], *grid.columns[:at])
+        filled = [number for number in columns if asks(grid.column(number), grid.value(row, number), wording)]
         if not filled:
             continue
-        first, answer = cell_text(grid.key(row), grid.column(filled[0]), wording), grid.value(row, filled[0])
+        column, answer = grid.column(filled[0]), grid.value(row, filled[0])
+        first = cell_text(grid.key(row), column, answer, wording)
         yield _candidate(grid, first, "table", "cell", [row], answer)
         turns, following = (Turn("user", first), Turn("assistant", answer)), grid.rows[(place + 1) % len(grid.rows)]
-        if len(filled) > 1 and place % 2:
-            column = grid.column(filled[1])
-            name = "another_column" if not wording.has("another_any") or is_noun(column, wording) else "another_any"
-            text = wording.text(name, column=column)
+        if len(filled) > 1 and place % 2 and is_noun(grid.column(filled[1]), wording):
+            text = wording.text("another_column", column=grid.column(filled[1]))
             yield _candidate(grid, text, "follow_up", "follow-up", [row], grid.value(row, filled[1]), turns)
-        elif answer := grid.value(following, filled[0]):
+        elif following is not row and asks(column, answer := grid.value(following, filled[0]), wording):
             text = wording.text("another_row", row=grid.key(following))
             yield _candidate(grid, text, "follow_up", "follow-up", [following], answer, turns)
     for number in grid.columns if wording.has("difference") else ():
         yield from _numbers(grid, number, wording)
 
 
-def cell_text(key: str, column: str, wording: Wording) -> str:
+def asks(column: str, value: str, wording: Wording) -> str:
+    """The templates that ask for a value of a column; empty for no value, and if the column's name makes no question."""
+    if not value or is_noun(column, wording):
+        is_person = PERSON.fullmatch(column) and wording.has("cell_who")
+        return value and ("cell_who" if is_person else f"cell{_of(column, wording)}")
+    if value.isdecimal() and value not in "01" and re.fullmatch(r"[a-z ]+[^s]s", column):
+        return "cell_many"
+    if re.fullmatch(r"[a-z]+ (?:for|after|within): \d+ (?:minute|hour|day|week|month|season|year)s?", f"{column}: {value}"):
+        return "cell_long"
+    return "cell_any" if re.match(r"(?:what|when|where|how) to \w|who \w+s ", column) else ""
+
+
+def cell_text(key: str, column: str, value: str, wording: Wording) -> str:
     """The question about the value of a row in a column."""
-    if not is_noun(column, wording):
-        return wording.text("cell_any", row=key, column=column)
-    text = wording.text("cell_who" if PERSON.fullmatch(column) and wording.has("cell_who") else "cell", row=key, column=column)
+    text = wording.text(asks(column, value, wording), row=key, column=column)
     return re.sub(r"(?i)(what)(?: is|'s) the", r"\1 are the", text) if re.search(r"[^s]s\Z", column) else text
 
 
@@ -113,8 +132,14 @@ def is_noun(column: str, wording: Wording) -> bool:
     """True if the name of a column may follow an article: its last word is a measure or a role; in other languages always."""
     if not wording.has("cell_who"):
         return True
-    is_measure = column.split()[-1].lower() in wording.words("measures")
-    return not NO_NOUN.fullmatch(column) and (is_measure or bool(PERSON.fullmatch(column)))
+    last = column.split()[-1].lower()
+    is_measure = last in wording.words("measures") or bool(NOUN.fullmatch(last))
+    return not NO_NOUN.fullmatch(column) and " and " not in column and (is_measure or bool(PERSON.fullmatch(column)))
+
+
+def _of(column: str, wording: Wording) -> str:
+    """The ending of the names of templates for what a thing has, such as its length."""
+    return "_of" if column.split()[-1].lower() in wording.words("owned") else ""
 
 
 def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
@@ -125,12 +150,12 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
     if len(values) < max(FEWEST, 0.8 * len(grid.rows)) or len(units) != 1 or not is_noun(grid.column(number), wording):
         return
     column, key = grid.column(number), grid.column(0)
-    if key and len(values) == len(grid.table.rows) <= TOGETHER:
+    if key and len(values) == len(grid.table.rows) <= TOGETHER and key not in wording.words("vague"):
         for name, best, next_ in (("highest", values[-1], values[-2]), ("lowest", values[0], values[1])):
             if best[0][0] != next_[0][0]:
-                text, answer = wording.text(name, key=key, column=column), grid.key(best[1])
+                text, answer = wording.text(f"{name}{_of(column, wording)}", key=key, column=column), grid.key(best[1])
                 yield _candidate(grid, text, "aggregation", name, grid.rows, answer, expects=answer)
-    plain = [(value, row) for value, row in values if len(grid.key(row).split()) < 4 and "," not in grid.key(row)]
+    plain = [each for each in values if not re.search(r",| and | or |(?: \S+){3}", grid.key(each[1]))]
     (low, first), (high, second) = (plain[0], plain[len(plain) // 2]) if plain else (values[0], values[0])
     if high[0] > low[0]:
         text = wording.text("difference", first=grid.key(first), second=grid.key(second), column=column)
@@ -153,19 +178,12 @@ def _with_unit(value: float, unit: str) -> str:
 
 
 def _candidate(
-    grid: Grid,
-    text: str,
-    kind: str,
-    rule: str,
-    rows: Sequence[Row],
-    answer: str,
-    turns: tuple[Turn, ...] = (),
-    expects: str = "",
+    grid: Grid, text: str, kind: str, rule: str, rows: Sequence[Row], answer: str, turns: Sequence[Turn] = (), expects: str = ""
 ) -> Candidate:
     """A question with a group for each row."""
     groups = tuple((grid.span(row),) for row in rows)
     value = {"value": expects} if expects else {}
-    return Candidate(text, kind, f"rule:{rule}", "", groups, (answer,), value, turns, cluster=grid.cluster)
+    return Candidate(text, kind, f"rule:{rule}", "", groups, (answer,), value, tuple(turns), cluster=grid.cluster)
 
 
 def shown(cell: str) -> str:

@@ -87,13 +87,53 @@ def test_editions() -> None:
 
 def test_a_missing_column_is_unanswerable() -> None:
     hire = "# Hire\n\n| Device | Deposit |\n|---|---|\n| Heron | £5 |\n| Coot | £6 |\n| Tern | £7 |\n"
-    checks = "# Checks\n\n| Device | Interval |\n|---|---|\n| Heron | 2 years |\n| Coot | 3 years |\n| Mink | 1 year |\n"
-    interval, deposit = sorted(of("unanswerable", hire=hire, checks=checks), key=lambda each: each.documents, reverse=True)
-    assert ("Tern" in interval.text, "interval" in interval.text, interval.documents) == (True, True, ("hire.md",))
+    checks = "# Checks\n\n| Device | Voltage |\n|---|---|\n| Heron | 2 V |\n| Coot | 3 V |\n| Mink | 1 V |\n"
+    voltage, deposit = sorted(of("unanswerable", hire=hire, checks=checks), key=lambda each: each.documents, reverse=True)
+    assert ("Tern" in voltage.text, "voltage" in voltage.text, voltage.documents) == (True, True, ("hire.md",))
     assert ("Mink" in deposit.text, "deposit" in deposit.text, deposit.documents) == (True, True, ("checks.md",))
     assert (deposit.evidence, deposit.answers) == ((), ())
     # A passage with the row and the column may answer.
-    assert of("unanswerable", hire=hire, checks=f"{checks}\nThe deposit of a Mink is £9, the interval of a Tern a year.") == []
+    assert of("unanswerable", hire=hire, checks=f"{checks}\nThe deposit of a Mink is £9, the voltage of a Tern 2 V.") == []
+    # An interval of what?
+    assert len(of("unanswerable", hire=hire, checks=checks.replace("Voltage", "Interval"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "question"),
+    [
+        ("price", "£5", "cell"),
+        ("weight", "5 kg", "cell_of"),
+        ("owner", "Ruth", "cell_who"),
+        ("copies", "3", "cell_many"),
+        ("copies", "one for each", ""),
+        ("kept for", "5 years", "cell_long"),
+        ("kept for", "ever", ""),
+        ("what to do", "ring Ruth", "cell_any"),
+        ("registration", "A 12", "cell"),
+        ("day", "195", ""),
+        ("amber", "2.05 m", ""),
+        ("price", "", ""),
+    ],
+)
+def test_a_column_is_asked_about_in_a_sentence(column: str, value: str, question: str) -> None:
+    assert table_rules.asks(column, value, Wording("english")) == question
+
+
+@pytest.mark.parametrize(
+    ("name", "is_asked"),
+    [
+        ("Heron", True),
+        ("Dip tape, 50 m", True),
+        ("above £60", False),
+        ("1 to 3 years", False),
+        ("D7", False),
+        ("Second", False),
+    ],
+)
+def test_a_row_needs_the_name_of_a_thing(name: str, is_asked: bool) -> None:
+    text = f"# Hire\n\n| Boat | Price |\n|---|---|\n| Tern | £5 |\n| Coot | £6 |\n| Mink | £8 |\n| {name} | £7 |\n"
+    text = text.replace("Boat", "Code") if name == "D7" else text
+    assert any(each.answers == ("£7",) for each in of("table", hire=text)) == is_asked
 
 
 def test_sections_of_two_documents() -> None:
@@ -102,6 +142,8 @@ def test_sections_of_two_documents() -> None:
     (both,) = of("multi_hop", **texts)
     assert quote(both, **texts) == [text.split("\n\n")[2] for text in (each.strip() for each in texts.values())]
     assert of("multi_hop", **texts, sea=texts["lake"].replace("lake", "sea")) == []
+    more = texts["lake"] + "\n## Holidays\n\nA late return is free at Easter.\n"
+    assert of("multi_hop", lake=more, river=texts["river"]) == []  # its evidence would not be whole
 
 
 def test_lists_and_abbreviations() -> None:
@@ -111,6 +153,7 @@ def test_lists_and_abbreviations() -> None:
     (short,) = of("definition", depot=text)
     assert ("LAN" in short.text, short.answers) == (True, ("local area network",))
     assert of("definition", depot=text.replace("(LAN)", "(LAX)")) == []
+    assert of("list", depot=text.replace("- lights", "Never:\n\n- lights")) == []  # the line above belongs to it
 
 
 def reasons(texts: Mapping[str, str], *proposed: tuple[str, str, str]) -> list[str]:
@@ -143,6 +186,38 @@ def test_filters() -> None:
     again = "In 1931 the mill of Pellham was sold again."
     assert reasons({"a": MILL, "b": again}, (sold, mill, "in 1931")) == ["no context"]
     assert reasons({"a": f"# Mills\n\n{MILL}", "b": again}, (sold, mill, "in 1931")) == ["answered elsewhere"]
+
+
+FORGE = "The forge at Hallow opens at 07:15. {next}\n\nThe Pellham mill has a wheel."
+
+
+@pytest.mark.parametrize(
+    ("following", "is_kept"),
+    [
+        ("The mill has no door.", True),
+        ("However, it is shut in June.", False),
+        ("\nExcept in June.", False),
+        ("This does not hold in June.", False),
+        ("\n\nExcept in June.", True),  # another paragraph
+        ("Butter is sold there.", True),
+    ],
+)
+def test_a_condition_in_the_next_sentence(following: str, is_kept: bool) -> None:
+    text, asked = FORGE.format(next=following), "At what time is Hallow's forge open?"
+    (found,) = reasons({"a": text}, (asked, "The forge at Hallow opens at 07:15.", "at 07:15"))
+    assert found == (asked if is_kept else "limited by its context")
+
+
+def test_an_exception_in_the_sentence_belongs_to_the_answer() -> None:
+    told, asked = "The forge at Hallow opens at 07:15 unless it snows.", "At what time is Hallow's forge open?"
+    assert reasons({"a": told}, (asked, told, "at 07:15")) == ["limited by its context"]
+    assert reasons({"a": told}, (asked, told, "at 07:15 unless it snows")) == [asked]
+
+
+def test_the_order_of_a_sentence_is_not_copied() -> None:
+    told = "The forge of the Pellham mill burned down in May 1931."
+    same, other = "When did the forge of the Pellham mill burn down?", "What year saw Pellham lose the forge?"
+    assert reasons({"a": told}, (same, told, "in May 1931"), (other, told, "in May 1931")) == ["words of its evidence", other]
 
 
 def test_a_document_is_named_where_a_question_needs_it() -> None:
