@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from itertools import chain, islice
 from typing import Any
@@ -83,6 +83,7 @@ def generate(
     left_out: Counter[str] = Counter()
     scale = POOL if vectors else 1
     pool = _passing(queues, shares, scale * total, scale * ENOUGH, filters, left_out)
+    pool = {kind: [_in_paragraph(one, filters.pages) for one in group] for kind, group in pool.items()}
     if vectors:
         rated = _rated(pool, unique, language, vectors)
         left_out[LOST] = sum(map(len, pool.values())) - sum(map(len, rated.values()))
@@ -160,6 +161,14 @@ def _passing(
         else:
             kept[kind].append(fitted)
     return kept
+
+
+def _in_paragraph(candidate: Candidate, pages: Mapping[str, Page]) -> Candidate:
+    """A question of a rule about a sentence, with the sentences around it as its evidence, which often hold a condition."""
+    if candidate.kind != "factoid" or candidate.method.startswith(MODEL):
+        return candidate
+    groups = tuple(tuple(pages[span.doc_id].around(span) for span in group) for group in candidate.evidence)
+    return replace(candidate, evidence=groups)
 
 
 def _rated(
