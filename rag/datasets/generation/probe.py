@@ -26,7 +26,7 @@ WORDS, SIZE = (400, 1600), 800
 K, COVERED, DEPTH = 5, 0.5, 50
 """Chunks that the probe looks at, the part of a span that is enough, and the places of a search that count."""
 MOST_VECTORS = 1500
-"""The most chunks that are searched for gains: of a larger corpus those with evidence, and a sample, the same for both searches."""
+"""The most chunks that are searched for gains: those with evidence and a sample of the others, the same for both searches."""
 
 
 class TextVectors:
