@@ -83,7 +83,6 @@ def generate(
     left_out: Counter[str] = Counter()
     scale = POOL if vectors else 1
     pool = _passing(queues, shares, scale * total, scale * ENOUGH, filters, left_out)
-    pool = {kind: [_in_paragraph(one, filters.pages) for one in group] for kind, group in pool.items()}
     if vectors:
         rated = _rated(pool, unique, language, vectors)
         left_out[LOST] = sum(map(len, pool.values())) - sum(map(len, rated.values()))
@@ -159,7 +158,7 @@ def _passing(
         if isinstance(fitted, str):
             dropped[fitted] += 1
         else:
-            kept[kind].append(fitted)
+            kept[kind].append(_in_paragraph(fitted, filters.pages))
     return kept
 
 
