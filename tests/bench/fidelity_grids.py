@@ -97,6 +97,7 @@ STANDALONE = ("dataset.queries=queries.rewrite.jsonl", "dataset.conversations=''
 DEVELOPED = {
     "squad2-a": grid("squad", "squad2-a", (LONG, FOUR)),
     "mtrag-human-179": grid("beir", "beir/mtrag-human-179", (("whole", "recursive-400"), SIX), people=STANDALONE),
+    "hotpotqa-200": grid("beir", "beir/hotpotqa-200", (("whole", "recursive-400"), SIX)),
 }
 """Rules, prompts and filters of the generator are chosen by these."""
 GRIDS = REPORTED | DEVELOPED

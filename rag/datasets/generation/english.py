@@ -20,12 +20,16 @@ ENDING = re.compile(r"(?:ing|ed|tion|ment|ness|ity|ive|ous|ical|ful|less|able|ib
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A main clause: `aux` may be do, does or did, `rest` then begins with the base form; `tail` is what follows the clause."""
+    """A main clause: `aux` may be do, does or did, `rest` then begins with the base form; `tail` is what follows the clause.
+
+    `where` is a phrase before the clause, which every question about it repeats at its end.
+    """
 
     subject: str
     aux: str
     rest: str
     tail: str = ""
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,9 @@ class English:
         parts["verb"] = rf"(?:\w+ly )?(?:{parts['aux']}|{listed})\b"
         parts["regular"] = (
             r"(?P<subject>[^,]{2,60}?)\s(?P<aux>(?!))?(?P<verb>[a-z]{3,}ed)\s(?P<rest>(?!(?:by|to|with|in|from|on|as)\b)\S.*)"
+        )
+        parts["present"] = (
+            r"(?P<subject>[^,]{2,60}?)\s(?P<aux>(?!))?(?P<verb>[a-z]{3,}s)\s(?P<rest>(?:the|an?|its|their|his|her)\s.*)"
         )
         self._parts = {name: re.compile(part) for name, part in parts.items()}
         self._rules = [_Rule.of(rule, parts) for rule in wording.texts["rules"]]
@@ -94,20 +101,23 @@ class English:
             return None
         clause = self._with_do(found)
         cut = parts["cut"].search(clause.rest) if clause else None
-        when = f" {dated['when'][:1].lower()}{dated['when'][1:]}" if dated else ""
+        when, where = (
+            (f" {each[:1].lower()}{each[1:]}" if each else "" for each in dated.group("when", "where")) if dated else ("", "")
+        )
         if not clause or not cut:
-            return clause and replace(clause, rest=clause.rest + when)
+            return clause and replace(clause, rest=clause.rest + when, where=where)
         is_list = cut[0].strip() == "," and parts["list_after"].match(clause.rest[cut.end() :])
         if is_list or parts["relative"].match(cut[0]) or not cut.start():
             return None
-        return replace(clause, rest=clause.rest[: cut.start()] + when, tail=clause.rest[cut.start() :])
+        return replace(clause, rest=clause.rest[: cut.start()] + when, tail=clause.rest[cut.start() :], where=where)
 
     def _with_do(self, found: re.Match[str]) -> Clause | None:
         """The clause of a finite verb, with do, does or did for a verb that is no auxiliary; None if it may be a noun."""
         clause = Clause(found["subject"], (found["aux"] or "").lower(), found["rest"])
         if not found["verb"]:
             return clause
-        base, aux = self.forms.get(found["verb"]) or (self._base(found["verb"]), "did")
+        aux = "does" if found["verb"].endswith("s") else "did"
+        base, aux = self.forms.get(found["verb"]) or (self._base(found["verb"]), aux)
         if base == "have" and self._parts["participle"].match(found["rest"]):
             return replace(clause, aux=found["verb"])
         if self._parts["verb"].match(found["rest"]) or (aux != "did" and self._is_plural(clause.subject) != (aux == "do")):
@@ -115,13 +125,18 @@ class English:
         return replace(clause, aux=aux, rest=f"{base} {found['rest']}")
 
     def _regular(self, text: str) -> re.Match[str] | None:
-        """A sentence with a regular past form as its verb, of which the documents have the base form."""
-        found = self._parts["regular"].fullmatch(text)
-        return found if found and self._base(found["verb"]) and not self._parts["verb"].search(found["subject"]) else None
+        """A sentence with a regular form as its verb, of which the documents have the base form."""
+        for name in ("regular", "present"):
+            found = self._parts[name].fullmatch(text)
+            if found and self._base(found["verb"]) and not self._parts["verb"].search(found["subject"]):
+                return found
+        return None
 
-    def _base(self, past: str) -> str:
-        """The base form of a regular past form; empty if it is not certain."""
-        stem = past[:-2]
+    def _base(self, form: str) -> str:
+        """The base form of a regular past form, or of one that ends in s; empty if it is not certain."""
+        if form.endswith("s"):
+            return next((base for base in (form[:-1], form[:-2], f"{form[:-3]}y") if base in self.common), "")
+        stem = form[:-2]
         forms = [
             stem,
             f"{stem}e",
@@ -203,9 +218,10 @@ class _Rule:
                 return None
             values |= {name: value or "" for name, value in found.groupdict().items()}
         values["third"] = third.get(values.get("verb", ""), "")
+        values["do"] = {"is": "does", "are": "do"}.get(clause.aux, "did")
         ask = self.asks[turn(clause.rest, len(self.asks))]
         answer = fill(self.answer, values) + (clause.tail if self.whole and clause.tail.startswith(",") else "")
-        return Asked(fill(ask, values), answer.strip(" ,"), self.name, subject)
+        return Asked(fill(ask, values) + clause.where, answer.strip(" ,"), self.name, subject)
 
 
 def _forms(verb: str) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -23,6 +23,8 @@ from rag.evaluation.data.validation import ALIKE
 
 OVERLAP = {"definition": 1.0, "comparison": 1.0, "aggregation": 1.0, "list": 1.0, "topic": 0.85, "paraphrase": 0.34}
 """The most that a question may share with its evidence: the share of its content stems. Others: MOST_SHARED."""
+PARTICULAR = 4
+"""A question without a name needs so many content stems that only its document holds together."""
 FEW = 4
 """A question of so few content words copies no sentence."""
 MOST_SHARED = 0.85
@@ -167,11 +169,14 @@ class Filters:
 
     def _needs_name(self, candidate: Candidate) -> bool:
         """True if the words of a question are in passages of other documents or sections, or name nothing in particular."""
-        if len(self.pages) < 2 or candidate.kind in NAMED or not VAGUE.search(candidate.text):
-            return len(self.pages) > 1 or (candidate.kind == "factoid" and not VAGUE.search(candidate.text))
+        has_name = bool(VAGUE.search(candidate.text))
+        if len(self.pages) < 2 or candidate.kind in NAMED:
+            return len(self.pages) > 1 or (candidate.kind == "factoid" and not has_name)
         asked, own = self.passages.stems(candidate.text), set(candidate.documents)
         terms = asked & self._evidence(candidate)
-        return not terms or any(self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms))
+        return len(terms) < (1 if has_name else PARTICULAR) or any(
+            self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms)
+        )
 
     def _named(self, candidate: Candidate) -> Candidate | None:
         """The question with the title of its document, None without a short title that no other document has."""

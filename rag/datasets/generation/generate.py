@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from itertools import chain, islice
 from typing import Any
@@ -150,8 +150,16 @@ def _passing(
         if isinstance(fitted, str):
             dropped[fitted] += 1
         else:
-            kept[kind].append(fitted)
+            kept[kind].append(_in_paragraph(fitted, filters.pages))
     return kept
+
+
+def _in_paragraph(candidate: Candidate, pages: Mapping[str, Page]) -> Candidate:
+    """A question of a rule about a sentence, with the sentences around it as its evidence, which often hold a condition."""
+    if candidate.kind != "factoid" or candidate.method.startswith(MODEL):
+        return candidate
+    groups = tuple(tuple(pages[span.doc_id].around(span) for span in group) for group in candidate.evidence)
+    return replace(candidate, evidence=groups)
 
 
 def _rated(

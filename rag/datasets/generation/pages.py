@@ -17,6 +17,8 @@ from rag.documents.rendered import rendered
 
 LONGEST = 1000
 """The most characters of a passage; a longer block is cut at sentences."""
+AROUND = 400
+"""The most characters of the sentences that are evidence together."""
 ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)]|\([a-z\d]\))[ \t]+(?=\S)", re.MULTILINE)
 SPACED = re.compile(r"\s+(?=[,.;:!?)%]|'s\b)|(?<=[(])\s+")
 """White space that tokenised texts have before punctuation."""
@@ -96,10 +98,26 @@ class Page:
     def statements(self) -> tuple[Statement, ...]:
         """The sentences of paragraphs and quotations, in reading order."""
         title = str(self.document.metadata.get("title") or "")
-        begin = len(title) if title and self.document.text.startswith(title) else 0
+        text, begin = self.document.text, 0
+        while title and text.startswith(title, begin):
+            begin = trimmed(text, begin + len(title), len(text))[0]
         pieces = (piece for part in self._parts("text", "quote") for piece in self.sentences_of(part))
         found = (trimmed(self.document.text, max(start, begin), end) for start, end in pieces if end > begin)
         return tuple(Statement(self.span(piece), self.shown(piece), self.section(piece[0])) for piece in found)
+
+    def around(self, span: Span) -> Span:
+        """A sentence of a paragraph with those before and behind it, as many as a reader's AROUND characters hold."""
+        for part in self._parts("text", "quote"):
+            pieces = list(self.sentences_of(part)) if part.start <= span.start < part.end else []
+            own = [at for at, (start, end) in enumerate(pieces) if start < span.end and span.start < end]
+            first, last = (own[0], own[-1]) if own else (0, -1)
+            while own:
+                wider = [(first - 1, last)] * (first > 0) + [(first, last + 1)] * (last + 1 < len(pieces))
+                fits = [each for each in wider if pieces[each[1]][1] - pieces[each[0]][0] <= AROUND]
+                if not fits:
+                    return self.span((min(span.start, pieces[first][0]), max(span.end, pieces[last][1])))
+                first, last = min(fits, key=lambda each: abs(own[0] - each[0] - each[1] + own[-1]))
+        return span
 
     @cached_property
     def lists(self) -> tuple[ItemList, ...]:

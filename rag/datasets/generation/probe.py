@@ -19,13 +19,14 @@ from rag.core.records import Document, Span
 from rag.core.roles import Embedder, Searcher
 from rag.core.text.languages import STOP_WORDS, WITHOUT_STEMMER
 from rag.datasets.candidates import Candidate, touches
+from rag.datasets.generation.wording import turn
 
 WORDS, SIZE = (400, 1600), 800
 """The characters of chunks that the probe searches by words; of chunks that have vectors."""
 K, COVERED, DEPTH = 5, 0.5, 50
 """Chunks that the probe looks at, the part of a span that is enough, and the places of a search that count."""
-MOST_VECTORS, NEAR = 1500, 10
-"""The most chunks that have vectors; in a larger corpus those with evidence come first, then the first NEAR by words."""
+MOST_VECTORS = 1500
+"""The most chunks that are searched for gains: those with evidence and a sample of the others, the same for both searches."""
 
 
 class TextVectors:
@@ -63,17 +64,20 @@ def gains(asked: Sequence[Candidate], documents: Sequence[Document], language: s
     0 behind DEPTH places.
     """
     spans, chunks = _chunks(documents, SIZE)
-    numbers: dict[str, list[int]] = defaultdict(list)
-    for number, span in enumerate(spans):
-        numbers[span.doc_id].append(number)
-    hits = search_by_words(chunks, language).search([each.conversation for each in asked], None, DEPTH)
-    rows = [[number for number, _ in hits.row(at)] for at in range(len(asked))]
-    evidence = (span for each in asked for group in each.evidence for span in group)
-    own = (at for span in evidence for at in numbers[span.doc_id] if touches(spans[at], span))
-    near = list(dict.fromkeys(chain(own, *(row[:NEAR] for row in rows), range(len(spans)))))[:MOST_VECTORS]
-    embedded = vectors.of([chunks[number] for number in near])
-    best = (np.argsort(-(embedded @ one), kind="stable")[:DEPTH] for one in vectors.of([each.conversation for each in asked]))
-    pairs = ((row, [near[place] for place in places]) for row, places in zip(rows, best, strict=True))
+    if len(spans) > MOST_VECTORS:
+        numbers: dict[str, list[int]] = defaultdict(list)
+        for number, span in enumerate(spans):
+            numbers[span.doc_id].append(number)
+        evidence = (span for each in asked for group in each.evidence for span in group)
+        own = (at for span in evidence for at in numbers[span.doc_id] if touches(spans[at], span))
+        others = sorted(range(len(spans)), key=lambda at: turn(chunks[at], len(spans)))
+        near = list(dict.fromkeys(chain(own, others)))[:MOST_VECTORS]
+        spans, chunks = [spans[at] for at in near], [chunks[at] for at in near]
+    texts = [each.conversation for each in asked]
+    hits = search_by_words(chunks, language).search(texts, None, DEPTH)
+    embedded = vectors.of(chunks)
+    best = (np.argsort(-(embedded @ one), kind="stable")[:DEPTH] for one in vectors.of(texts))
+    pairs = (([number for number, _ in hits.row(at)], places.tolist()) for at, places in enumerate(best))
     found = [[_gain(each, [spans[at] for at in row]) for row in pair] for each, pair in zip(asked, pairs, strict=True)]
     return np.array(found, np.float64).reshape(len(asked), 2)
 

@@ -29,7 +29,7 @@ class Wording:
                 check_template(f"conf/{FILE}.yaml: {language}.{name}", str(template), (), FIELDS)
         plain = {str(word): str(plainer) for word, plainer in self.texts.get("plain", {}).items()}
         self._plain = plain
-        self._replaced = re.compile(rf"\b(?:{'|'.join(map(re.escape, plain))})\b") if plain else None
+        self._replaced = re.compile(rf"\b(an? )?({'|'.join(map(re.escape, plain))})\b") if plain else None
 
     def words(self, name: str) -> frozenset[str]:
         """A list of words."""
@@ -46,7 +46,12 @@ class Wording:
 
     def plain(self, text: str) -> str:
         """A question in plainer words; proper names and words in capitals stay."""
-        return self._replaced.sub(lambda word: self._plain[word[0]], text) if self._replaced else text
+        return self._replaced.sub(self._plainer, text) if self._replaced else text
+
+    def _plainer(self, found: re.Match[str]) -> str:
+        """The plainer word with its article, which depends on its first letter."""
+        word = self._plain[found[2]]
+        return f"{'an' if word[0] in 'aeiou' else 'a'} {word}" if found[1] else word
 
     def typed(self, text: str) -> str:
         """A question as typed: one in six is in lower case, unless it holds a name, and some lose the question mark."""

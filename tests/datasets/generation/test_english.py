@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rag.datasets.generation.english import English
 from rag.datasets.generation.wording import Wording
 
-COMMON = frozenset(["staff", "salaried", "ticket", "siren", "annex", "line", "managers", "visit", "parcels"])
+COMMON = frozenset(["park", "staff", "salaried", "ticket", "siren", "annex", "line", "managers", "visit", "parcels"])
 ENGLISH = English(Wording("english"), COMMON)
 
 
@@ -36,6 +36,15 @@ def asked(sentence: str) -> dict[str, tuple[str, str]]:
         ("The Vistula is the longest river in Poland.", "superlative", "what is the longest river in poland", "the Vistula"),
         ("Ana de Luna was a famous artist from Warsaw.", "definition", "who was ana de luna", "a famous artist from Warsaw"),
         ("We show that IL-17 inhibits bone growth.", "cause", "what blocks bone growth", "IL-17"),
+        ("At low speeds, wear is influenced by the load.", "influence", "what affects wear at low speeds", "the load"),
+        ("The annex is lower than the hall.", "compared", "how does the annex compare with the hall", "lower than the hall"),
+        ("The flow was measured by means of floats.", "method", "how was the flow measured", "by means of floats"),
+        ("The crew parks the van.", "object", "what does the crew park", "the van"),
+        ("Drag increases with the angle.", "trend", "how does drag change with the angle", "increase with the angle"),
+        ("The mast is based on a crane.", "basis", "what is the mast based on", "a crane"),
+        ("The alarm was caused by a spark in a lift.", "origin", "what caused the alarm", "a spark in a lift"),
+        ("The lamps are suitable for wet rooms.", "fit", "what are the lamps right for", "wet rooms"),
+        ("An annual permit lasts for two years.", "duration", "for how long does a yearly permit last", "for two years"),
         ("There are 131 seats in the chamber.", "number", "how many seats are there in the chamber", "131"),
     ],
 )  # fmt: skip
