@@ -76,10 +76,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The value of a right answer: one `value`, or the set of `values`, as a person would write them."""
+    """The value of a right answer: one `value`, the set of `values`, or the rows of a `table`, as a person would write them."""
 
     value: str = ""
     values: tuple[str, ...] = ()
+    table: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ class Example:
     answer is not known, and only metrics that compare answers with references apply.
 
     `cluster` is the unit of resampling when trials are compared; `judged` names the documents with a judgement for this
-    question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1).
+    question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1). `route` is the
+    right one of `rag.core.record_queries.ROUTES`, empty if unknown: metrics of retrieval do not apply to `records`.
     """
 
     query: Query
@@ -105,6 +107,7 @@ class Example:
     turn: int = 0
     unanswerable: bool = False
     expects: Expected | None = None
+    route: str = ""
 
     @property
     def places(self) -> tuple[Place, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.documents import BLOCKS, Block, Box, Chunk, Document, Parsed, Redaction, Span, Value
+from rag.core.looks import Look
 from rag.core.questions import (
     FATES,
     SPLITS,
@@ -188,7 +189,7 @@ class Answer:
     """The reply to a question, and its contexts, numbered from 1.
 
     `abstained`: the reply declines to answer; `sought` is the search, `left_out` are retrieved passages that the model was not
-    shown, each by its first chunk.
+    shown, each by its first chunk; `look` is None for one search of passages.
     """
 
     query: Query
@@ -198,3 +199,4 @@ class Answer:
     abstained: bool = False
     sought: Sought | None = None
     left_out: Ranking = ()
+    look: Look | None = None

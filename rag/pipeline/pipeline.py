@@ -5,26 +5,44 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from rag.core.corpus import Corpus
+from rag.core.looks import Look
 from rag.core.rankings import Rankings
+from rag.core.record_queries import RecordQuery, Result
+from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Allowed, Answer, Hit, Query, Ranking, Reply, Sought, Vectors
-from rag.core.roles import Embedder, Fusion, Generator, Inspection, Reranker, Rewriter, Searcher, Selector, changes_nothing
+from rag.core.roles import (
+    Embedder,
+    Fusion,
+    Generator,
+    Inspection,
+    Policy,
+    Reranker,
+    RetrievalMemory,
+    Rewriter,
+    Router,
+    Searcher,
+    Selector,
+    changes_nothing,
+)
 from rag.core.text.final_answer import Announced, awaited
 from rag.pipeline import postprocess
 from rag.pipeline.context_packing import hits, passages
+from rag.pipeline.looks import PipelineTools
 from rag.pipeline.prompt_assembly import Prepared, Reading
-from rag.pipeline.steps import embed_queries, fuse, gathered, rerank, rewrite, select
+from rag.pipeline.steps import embed_queries, fuse, gathered, reciprocal, rerank, rewrite, select
 from rag.pipeline.timing import Clock, Step
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The search texts of one question, and its rankings after every step."""
+    """The search texts of one question, and its rankings after every step; `look` is None for one look at passages."""
 
     sought: Sought
     indexes: Mapping[str, Rankings]
     fused: Rankings
     reranked: Rankings
     selected: Rankings
+    look: Look | None = None
 
 
 def _trace(
@@ -50,6 +68,10 @@ class Pipeline:
     selectors: Mapping[str, Selector]
     reading: Reading
     generator: Generator
+    router: Router
+    policy: Policy
+    reuse: RetrievalMemory
+    records: RecordSet = NO_RECORDS
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
     depth: int = 100
     rerank_depth: int = 20
@@ -67,6 +89,8 @@ class Pipeline:
 
     def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
         """As `trace`, for several questions at once; they do not affect each other."""
+        if not (changes_nothing(self.router) and changes_nothing(self.policy)):
+            return [self._looked(query) for query in queries]
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("rewrite"):
             sought = rewrite(self.queries, queries)
@@ -82,6 +106,33 @@ class Pipeline:
         with step("select"):
             selected = self._selected(reranked)
         return [_trace(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
+
+    def _looked(self, query: Query) -> Trace:
+        """The trace of a question that a policy looks for."""
+        tools = PipelineTools(self.corpus, self.records, self.k, self._once, self._joined, self._shown, self._asked)
+        looked = self.policy.look(query, tools)
+        look = Look(results=looked.results, steps=looked.steps)
+        return Trace(looked.sought, {}, looked.ranking, looked.ranking, self._selected(looked.ranking), look)
+
+    def _once(self, texts: Sequence[str]) -> Rankings:
+        """One ranking of all texts, fused as in a single look."""
+        vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
+        sought = [Sought(texts[0], tuple(texts))]
+        rankings = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
+        return fuse(self.fusion, rankings, self.depth)
+
+    def _joined(self, question: str, found: Sequence[Rankings]) -> Rankings:
+        """One ranking of several, reranked against the question."""
+        one = found[0] if len(found) == 1 else reciprocal(found, self.depth)
+        return rerank(self.reranker, [question], one, self.corpus, self.rerank_depth)
+
+    def _shown(self, ranking: Rankings) -> tuple[str, ...]:
+        """The first k passages as a model may read them."""
+        raise NotImplementedError
+
+    def _asked(self, query: RecordQuery) -> Result:
+        """The result of a query of records."""
+        raise NotImplementedError
 
     def _search(self, name: str, texts: Sequence[str], vectors: Vectors | None) -> Rankings:
         return self.searchers[name].search(texts, vectors if self.uses_vectors[name] else None, self.depth, self.allowed)

@@ -80,6 +80,9 @@ USUAL = {
     "embedder": "hashing",
     "fusion": "rrf",
     "memory": "none",
+    "route": "semantic",
+    "policy": "single",
+    "reuse": "none",
     "generator": "extractive",
 }
 """The choices of pipelines that name no other."""

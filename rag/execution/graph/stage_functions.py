@@ -13,7 +13,7 @@ import numpy as np
 
 from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
-from rag.core.rankings import NOTHING
+from rag.core.rankings import NOTHING, stacked
 from rag.core.records import Answer, Sought
 from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
@@ -59,10 +59,29 @@ def run_rewrite(job: Job) -> Entry:
 
 def run_converse(job: Job) -> Entry:
     """Questions in conversations → their histories with the answers that the pipeline itself gives."""
-    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components)
+    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
     pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
     histories = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
     return Entry(meta={"histories": [json_values(history) for history in histories]})
+
+
+def run_enrich(job: Job) -> Entry:
+    """Documents → records."""
+    return Entry(meta=job.build("enrich").enrich(job.golden.documents).to_json())
+
+
+def run_roster(job: Job) -> Entry:
+    """Records → records with the fields of an authoritative table."""
+    return Entry(meta=job.build("roster").join(job.records).to_json())
+
+
+def run_look(job: Job) -> Entry:
+    """Questions → rankings by a router and a policy, with routes, results and steps."""
+    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
+    pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
+    traces = pipeline.traces(job.queries)
+    looks = json_values(trace.look for trace in traces)
+    return Entry(entry_of_rankings(stacked([trace.selected for trace in traces])).arrays, {"looks": looks})
 
 
 def run_embed_queries(job: Job) -> Entry:
@@ -204,7 +223,7 @@ def run_latency(job: Job) -> Entry:
     The pipeline works without the store, as a server does, so models are paid for it. Questions whose requests are refused for
     good are not timed.
     """
-    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner)
+    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner, job.records)
     sample = job.golden.examples[:: max(1, len(job.golden.examples) // job.values["latency"])][: job.values["latency"]]
     seconds, spent, refused = [], Spent(), ""
     for example in sample:

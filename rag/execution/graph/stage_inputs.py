@@ -11,6 +11,7 @@ from rag.config.build import Components
 from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
+from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Answer, Arrays, Query, Reply, Sought, Turn, Vectors
 from rag.core.roles import Embedder, Generator, Judge, Reranker
 from rag.evaluation.data.golden import Golden
@@ -50,6 +51,11 @@ class Job:
     def corpus(self) -> Corpus:
         """The chunks that this stage reads."""
         return corpus_of(self.inputs["corpus"], self.golden)
+
+    @property
+    def records(self) -> RecordSet:
+        """The records that this stage reads; none without the stage `enrich`."""
+        return records_of(self.inputs)
 
     @property
     def ranking(self) -> Rankings:
@@ -119,6 +125,11 @@ def lived_of(entry: Entry, queries: Sequence[Query]) -> list[Query]:
     """Questions with the histories of live conversations."""
     lived = [tuple(Turn(**turn) for turn in history) for history in entry.meta["histories"]]
     return [replace(query, history=history) for query, history in zip(queries, lived, strict=True)]
+
+
+def records_of(inputs: Mapping[str, Entry]) -> RecordSet:
+    """The stored records among the inputs of a stage; none without the stage `enrich`."""
+    return RecordSet.from_json(inputs["records"].meta) if "records" in inputs else NO_RECORDS
 
 
 def corpus_of(entry: Entry, golden: Golden) -> Corpus:

@@ -1,0 +1,38 @@
+"""More than one look: what a policy does between a question and its passages."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rag.core.record_queries import Result, Routed
+
+Act = Literal["search", "query_records", "decompose", "gap", "think", "stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class LookStep:
+    """One step of a policy: the act, what it was given, what came back in a few words, and what it took.
+
+    `found` are the chunk_ids of the passages that it found first; `failure` is why it did nothing, such as invalid JSON.
+    """
+
+    act: Act
+    given: str
+    observed: str = ""
+    found: tuple[str, ...] = ()
+    failure: str = ""
+    tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a question was answered, apart from one search: its route, the result of records, and the steps of a policy.
+
+    `results` are texts of records for the prompt.
+    """
+
+    routed: Routed = field(default_factory=Routed)
+    result: Result | None = None
+    results: tuple[str, ...] = ()
+    steps: tuple[LookStep, ...] = ()
