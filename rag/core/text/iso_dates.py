@@ -1,4 +1,4 @@
-"""Dates in a text as ISO 8601: `1 April 2025`, `April 1, 2025`, `1.4.2025` and `2025-04-01` are 2025-04-01, `April 2025` is 2025-04.
+"""Dates in a text as ISO 8601: `1 April 2025`, `April 1, 2025` and `1.4.2025` are 2025-04-01, `April 2025` is 2025-04.
 
 Names of months are English. Days come before months where a full stop divides them; `3/4/2025` may be either, and is no date
 unless one of both is above 12.
