@@ -93,10 +93,8 @@ def _object(reply: str) -> dict[str, Any]:
 
 
 def _value(each: Field, value: Any, text: str) -> tuple[Cell, Place | None]:
-    if not isinstance(value, TYPES[each.type]) or (isinstance(value, bool) and each.type != "boolean"):
-        raise UnfitError(f"is {shown(value)}, which is no {each.type}")
-    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-        raise UnfitError(f"is {shown(value)}, which is no list of texts")
+    if not _is_typed(each, value):
+        raise UnfitError(f"is {shown(value)}, which is no {'list of texts' if each.type == 'list' else each.type}")
     cell = fitted(each, value)
     if each.allowed or each.type == "boolean":
         return cell, None
@@ -104,6 +102,14 @@ def _value(each: Field, value: Any, text: str) -> tuple[Cell, Place | None]:
     if any(place is None for place in places):
         raise UnfitError(f"is {shown(value)}, which does not stand in the document")
     return cell, places[0]
+
+
+def _is_typed(each: Field, value: Any) -> bool:
+    if isinstance(value, bool):
+        return each.type == "boolean"
+    return isinstance(value, TYPES[each.type]) and not (
+        isinstance(value, list) and any(type(item) is not str for item in value)
+    )
 
 
 def _place(each: Field, cell: Cell, text: str) -> Place | None:
