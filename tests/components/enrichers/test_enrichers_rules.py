@@ -31,7 +31,10 @@ def test_laws(choice: str) -> None:
     check_enrich(build("enrich", choice))
 
 
-TEXT = "# Leave (2024 edition)\n\nOwner: People Office. From 1 April 2024.\n\n## Days of band B\n\nOwner: none. 28 days, then 30 days.\n"
+TEXT = (
+    "# Leave (2024 edition)\n\nOwner: People Office. From 1 April 2024.\n\n"
+    "## Days of band B\n\nOwner: none. 28 days, then 30 days.\n"
+)
 
 
 @pytest.mark.parametrize(
