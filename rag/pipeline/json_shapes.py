@@ -10,6 +10,19 @@ from typing_extensions import TypedDict
 Metadata = dict[str, str | int | float | bool]
 
 
+RecordCell = str | int | float | bool | list[str] | None
+
+
+class DocumentRecord(TypedDict):
+    """A record: its table, its values by field (null where not known), and the characters [start, end) that state them."""
+
+    table: str
+    record: str
+    start: int
+    end: int
+    values: dict[str, RecordCell]
+
+
 class Step(TypedDict):
     """The rank of a passage after a step, from 1, and the score that ranked it."""
 
