@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
@@ -89,11 +89,15 @@ class Pipeline:
 
     def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
         """As `trace`, for several questions at once; they do not affect each other."""
-        if not (changes_nothing(self.router) and changes_nothing(self.policy)):
-            return [self._looked(query) for query in queries]
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("rewrite"):
             sought = rewrite(self.queries, queries)
+        if changes_nothing(self.router) and changes_nothing(self.policy):
+            return self._searched(sought, step)
+        return self._routed(queries, sought, step)
+
+    def _searched(self, sought: Sequence[Sought], step: Step) -> list[Trace]:
+        """One search for each question, all of them in one batch."""
         texts = [text for each in sought for text in each.texts]
         with step("embed"):
             vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
@@ -107,12 +111,27 @@ class Pipeline:
             selected = self._selected(reranked)
         return [_trace(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
 
-    def _looked(self, query: Query) -> Trace:
-        """The trace of a question that a policy looks for."""
+    def _routed(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
+        """The traces by route and policy; questions that passages answer in one look are searched for in one batch."""
+        alone = [replace(query, text=each.question) for query, each in zip(queries, sought, strict=True)]
+        with step("route"):
+            looks = [Look(routed) for routed in self.router.route(alone, self.records)]
+        rows = range(len(looks)) if changes_nothing(self.policy) else ()
+        found = dict(zip(rows, self._searched([sought[row] for row in rows], step), strict=True)) if rows else {}
+        with step("look"):
+            each = zip(alone, sought, looks, strict=True)
+            return [
+                replace(found[row], look=look) if row in found else self._looked(query, seeking, look)
+                for row, (query, seeking, look) in enumerate(each)
+            ]
+
+    def _looked(self, query: Query, sought: Sought, look: Look) -> Trace:
+        """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
         tools = PipelineTools(self.corpus, self.records, self.k, self._once, self._joined, self._shown, self._asked)
         looked = self.policy.look(query, tools)
-        look = Look(results=looked.results, steps=looked.steps)
-        return Trace(looked.sought, {}, looked.ranking, looked.ranking, self._selected(looked.ranking), look)
+        texts = replace(looked.sought, tokens=looked.sought.tokens + sought.tokens, cost=looked.sought.cost + sought.cost)
+        look = replace(look, results=looked.results, steps=looked.steps)
+        return Trace(texts, {}, looked.ranking, looked.ranking, self._selected(looked.ranking), look)
 
     def _once(self, texts: Sequence[str]) -> Rankings:
         """One ranking of all texts, fused as in a single look."""
@@ -145,7 +164,7 @@ class Pipeline:
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """The request for the generator, and its passages."""
         screened = self.reading.screen([query], trace.selected, self.corpus)
-        (prepared,) = self.reading.prepare([query], screened, self.corpus, [references])
+        (prepared,) = self.reading.prepare([query], screened, self.corpus, [references], [trace.look])
         return prepared
 
     def contexts(self, trace: Trace) -> Ranking:
@@ -176,7 +195,7 @@ class Pipeline:
         `read` gets the passages of the prompt before the model answers.
         """
         if changes_nothing(self.generator):
-            return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
+            return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought, look=trace.look)
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("prompt"):
             prepared = self.prepare(query, trace, references)
@@ -224,7 +243,7 @@ def answered(query: Query, prepared: Prepared, checked: postprocess.Checked, sou
     """The final answer with all findings."""
     findings = (*prepared.screened.findings, *checked.findings)
     left_out = hits(corpus, prepared.left_out)
-    return Answer(query, _read(prepared, corpus), checked.reply, findings, checked.abstained, sought, left_out)
+    return Answer(query, _read(prepared, corpus), checked.reply, findings, checked.abstained, sought, left_out, prepared.look)
 
 
 def _read(prepared: Prepared, corpus: Corpus) -> Ranking:
