@@ -12,9 +12,9 @@ from typing import Any
 
 from rag.core.errors import DataError
 from rag.core.record_checks import MEASURED, check_query
+from rag.core.record_display import amount, decimals, whole, written
 from rag.core.record_queries import RecordQuery, Result
 from rag.core.record_sets import Cell, Record, RecordSet
-from rag.core.record_display import amount, decimals, whole, written
 from rag.core.record_sql import Opened, Sql, folded, has_words, tested
 
 MOST_ROWS, MOST_SOURCES = 1000, 100
