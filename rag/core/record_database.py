@@ -201,6 +201,8 @@ class RecordDatabase:
         fields = opened.table.fields
         shown = (" ".join(filter(None, (written(record, place, fields[place]) for place in places))) for record in records)
         values = tuple(shown)
+        if len(records) == 1:  # Several fields of one record are several values.
+            values = tuple(written(records[0], place, fields[place]) for place in places)
         return Result(tuple(names), rows, _cited(records), _single(values), values, left_out)
 
     def _bounded(self, sql: str, parameters: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:

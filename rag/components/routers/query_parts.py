@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from rag.components.routers.record_words import Lexicon
 from rag.core.documents import Value
@@ -27,6 +28,12 @@ class Part:
     rows: frozenset[int] = frozenset()
     number: float = 0.0
     fields: tuple[int, ...] = ()
+    is_part: bool = False
+
+    @property
+    def year(self) -> int:
+        """The year of a field or value that is one, else 0."""
+        return int(self.number) if 1000 <= self.number <= 2100 else 0
 
 
 class Misfit(Exception):  # noqa: N818
@@ -42,6 +49,7 @@ class Reading:
     years: dict[str, Operator]
     left: set[int] = field(default_factory=set)
     claims: tuple[float, ...] = ()
+    is_absolute: bool = False
 
     def query(self) -> RecordQuery:
         """The query; Misfit if the parts make none, or if one is left over."""
@@ -76,8 +84,9 @@ class Reading:
         where += self._values()
         if orders:
             return self._ordered(orders, where)
-        group = self._take("operation", ("group",))
+        group = next((part for part in self._all("operation") if part.meaning == "group"), None)
         if group and (by := self._next(group, "field")):
+            self._use(group)
             counted = self._take("operation", ("count",))
             sums = () if counted and not self._take("operation", ("sum",)) else self._numbers()
             self._head()
@@ -86,15 +95,10 @@ class Reading:
             return self._count(counted, where)
         for intent in ("sum", "average"):
             if self._take("operation", (intent,)):
-                self._drop(("ask", "sum", "between", "from", "to"))
                 return RecordQuery(intent, table, self._numbers(required=True), where)  # type: ignore[arg-type]
         if self._take("operation", ("exists",)):
             return RecordQuery("exists", table, where=self._needed(where))
-        target = self._head()
-        fields = tuple(self._name(part.place) for part in self._fields())
-        fields = fields or ((self._name(target),) if target >= 0 else ())
-        if not fields:
-            raise Misfit("nothing is asked for")
+        fields = self._targets()
         if {test.field for test in where} & set(fields) and not any(test.operator != "in" for test in where):
             raise Misfit("what is asked for is given")
         return RecordQuery("list", table, fields, self._needed(where))
@@ -102,19 +106,21 @@ class Reading:
     def _count(self, counted: Part, where: tuple[Condition, ...]) -> RecordQuery:
         """How many: records, different values of a field, or a number in a field."""
         table, head = self.lexicon.table, self._follower(counted)
-        self._drop(("ask",))
+        self._drop(("ask", "what"))
         if head is None or head.kind not in ("rows", "title", "field", "value"):
             raise Misfit("it is not clear what is counted")
-        if head.kind == "field":
-            self._use(head)
-            name, kind = self._name(head.place), table.fields[head.place].type
-            summed = self._take("operation", ("sum",))
-            if kind == "number" and head.place not in self.lexicon.years:
-                return RecordQuery("sum" if summed else "lookup", table.name, (name,), where if summed else self._needed(where))
-            is_key = head.place == self.lexicon.key or any(test.field == name for test in where)
-            return RecordQuery("count", table.name, () if is_key else (name,), where)
-        self._take("operation", ("sum",))
-        return RecordQuery("count", table.name, where=where if head.kind != "title" else self._needed(where))
+        summed, different = self._take("operation", ("sum",)), self._take("operation", ("different",))
+        if head.kind != "field":
+            if head.kind == "value" and head.is_part:
+                raise Misfit("it is not clear what is counted")
+            return RecordQuery("count", table.name, where=where if head.kind != "title" else self._needed(where))
+        self._use(head)
+        name = self._name(head.place)
+        if table.fields[head.place].type == "number" and head.place not in self.lexicon.years:
+            return RecordQuery("sum" if summed else "lookup", table.name, (name,), where if summed else self._needed(where))
+        if not (different or self.lexicon.is_key(head.place) or any(test.field == name for test in where)):
+            raise Misfit("a field with equal values")
+        return RecordQuery("count", table.name, (name,) if different else (), where)
 
     def _ordered(self, orders: Sequence[Part], where: tuple[Condition, ...]) -> RecordQuery:
         """The first records by a field, or the groups with the most records."""
@@ -122,63 +128,72 @@ class Reading:
             raise Misfit("two orders")
         order, table = orders[0], self.lexicon.table
         self._use(order)
-        self._drop(("or",))
-        n = self._take_next(order, "number")
+        asked = self._before(order)
+        is_what = asked is not None and asked.meaning == "what"
+        n = self._next(order, "number")
         sign, *hints = order.meaning.split()
-        place, by_row = self._order_field(order, hints)
-        counted = self._take("operation", ("count",))
-        target = self._head()
-        fields = [self._name(part.place) for part in self._fields()]
-        if counted:
-            raise Misfit("a count of an order")
-        if not fields:
-            fields = [self._name(target)] if target >= 0 else [self._name(place)] if not by_row else []
-        if not fields:
-            raise Misfit("nothing is asked for")
-        number = int(n.number) if n else 1
-        descending = sign == "+"
-        if not by_row and table.fields[place].type not in ("number", "date"):
-            if len(fields) > 1 or fields[0] != self._name(place) or n:
-                raise Misfit("texts have no order")
-            return RecordQuery("group_by", table.name, (), where, fields[0], descending=descending, n=1)
-        by = "" if by_row else self._name(place)
-        return RecordQuery("top_n", table.name, tuple(fields), where, order=by, descending=descending, n=number)
+        place = self._order_field(order, hints)
+        named = next((self._name(test) for test in self._either()), "")
+        fields = (named,) if named else self._targets(self._name(place) if is_what and place >= 0 else "")
+        query = RecordQuery("top_n", table.name, fields, where, descending=sign == "+", n=int(n.number) if n else 1)
+        if place < 0:
+            return query
+        return replace(query, order=self._name(place))
 
-    def _order_field(self, order: Part, hints: Sequence[str]) -> tuple[int, bool]:
-        """The field of an order, and if it is the order of the table instead."""
-        found = self._next(order, "field")
-        if found and self.lexicon.table.fields[found.place].type in ("number", "date"):
+    def _either(self) -> list[int]:
+        """The field of which two values are compared by `or`."""
+        values = self._all("value")
+        places = {part.place for part in values}
+        return list(places) if len(values) > 1 and len(places) == 1 and self._take("operation", ("or",)) else []
+
+    def _order_field(self, order: Part, hints: Sequence[str]) -> int:
+        """The field of an order, -1 for the order of the table."""
+        found = self._follower(order)
+        if found and found.kind == "number":
+            found = self._follower(found)
+        if found and found.kind == "field" and self.lexicon.table.fields[found.place].type == "number" and not hints:
             self._use(found)
-            return found.place, False
-        if hints == ["row"] or hints == ["time"]:
-            if len(self.lexicon.years) == 1:
-                return self.lexicon.years[0], False
+            return found.place
+        if hints in (["row"], ["time"]):
             if hints == ["row"] and not self.lexicon.years:
-                return self.lexicon.key, True
-            raise Misfit("no single field of time")
-        if order.fields and len(order.fields) == 1:
-            return order.fields[0], False
+                return -1
+            if len(self.lexicon.years) == 1 and (hints == ["time"] or self.lexicon.is_sorted(self.lexicon.years[0])):
+                return self.lexicon.years[0]
+        elif len(order.fields) == 1:
+            return order.fields[0]
         raise Misfit("it is not clear what the order is by")
+
+    def _targets(self, default: str = "") -> tuple[str, ...]:
+        """The names of the fields that are asked for."""
+        target, parts = self._head(), self._fields()
+        if any(second.start - first.end != 1 for first, second in pairwise(parts) if not (first.year and second.year)):
+            raise Misfit("fields in several places")
+        names = tuple(dict.fromkeys(self._name(part.place) for part in parts))
+        names = names or ((self._name(target),) if target >= 0 else (default,) if default else ())
+        if not names:
+            raise Misfit("nothing is asked for")
+        return names
 
     def _difference(self, intent: str) -> RecordQuery:
         """Two numbers: of two fields of one record, or of one field of two records."""
-        table, begin = self.lexicon.table, self._take("operation", ("from",))
-        self._drop(("ask", "to", "between", "or", "sum", "from"))
+        name, begin = self.lexicon.table.name, self._take("operation", ("from",))
+        self._drop(("ask", "what", "to", "between", "or"))
         values, fields = self._all("value"), self._fields()
         for part in values:
             self._use(part)
-        if len(fields) == 2 and len({part.place for part in values}) == 1:
+        if len(fields) == 2 and len({part.place for part in values}) == len(values) > 0:
             first, second = ((part, self.where(values)) for part in fields)
         elif len(fields) == 1 and len(values) == 2 and values[0].place == values[1].place:
             first, second = ((fields[0], self.where([part])) for part in values)
         else:
             raise Misfit("it is not clear which two numbers are meant")
-        operands = [RecordQuery("lookup", table.name, (self._name(part.place),), where) for part, where in (first, second)]
-        after = bool(begin and self.parts.index(begin) < self.parts.index(first[0])) and len(fields) == 2
-        years = [part for part in fields if table.fields[part.place].name[-4:].isdigit()]
-        later = len(years) == 2 and table.fields[years[1].place].name > table.fields[years[0].place].name
-        if (len(years) < 2 and after) or later:
+        operands = [RecordQuery("lookup", name, (self._name(part.place),), where) for part, where in (first, second)]
+        years = [part.year for part in fields if part.year]
+        if len(years) == 2 and years[0] < years[1]:
             operands.reverse()
+        elif (len(years) == 2 and begin) or (len(years) < 2 and intent == "change"):
+            raise Misfit("the direction is not clear")
+        self.is_absolute = intent == "difference"
         return replace(operands[0], intent=intent, other=operands[1])  # type: ignore[arg-type]
 
     def _moved(self) -> RecordQuery | None:
@@ -191,10 +206,7 @@ class Reading:
             raise Misfit("the record after which one?")
         self._use(shifts[0])
         self._use(values[0])
-        target = self._head()
-        fields = tuple(self._name(part.place) for part in self._fields()) or (
-            self._name(target if target >= 0 else values[0].place),
-        )
+        fields = self._targets()
         shift = 1 if shifts[0].meaning == "next" else -1
         return RecordQuery("lookup", self.lexicon.table.name, fields, self.where(values), shift=shift)
 
@@ -219,12 +231,14 @@ class Reading:
     def _compared_field(self, comparison: Part, number: Part) -> int:
         near = [self._before(comparison), self._follower(number)]
         types = self.lexicon.table.fields
+        if 1000 <= number.number <= 2100 and len(self.lexicon.years) == 1:
+            return self.lexicon.years[0]
+        if comparison.meaning in ("next", "previous"):
+            raise Misfit("no single field of time")
         for part in near:
             if part and part.kind == "field" and types[part.place].type == "number" and self._is_left(part):
                 self._use(part)
                 return part.place
-        if 1000 <= number.number <= 2100 and len(self.lexicon.years) == 1:
-            return self.lexicon.years[0]
         if number.fields and len(number.fields) == 1:
             return number.fields[0]
         raise Misfit("it is not clear what is compared")
@@ -233,9 +247,20 @@ class Reading:
         parts = [part for part in self._all("value") if self._is_left(part)]
         for part in parts:
             self._use(part)
+            near = [each for each in (self._before(part), self._follower(part)) if each and each.place == part.place]
+            named = [each for each in near if each.kind == "field" and self._is_left(each)]
+            if part.number and not part.year and not named:
+                raise Misfit("a number of no field")
+            if named and (part.number or self._is_filter(named[0])):
+                self._use(named[0])
         negated = [part for part in parts if (before := self._before(part)) and before.meaning == "not" and self._use(before)]
         kept = self.where([part for part in parts if part not in negated])
         return kept + tuple(replace(test, operator="!=", value=value) for part in negated for test, value in self._each(part))
+
+    def _is_filter(self, part: Part) -> bool:
+        """True for the name of a field that does not follow a word that asks."""
+        before = self._before(part)
+        return before is None or before.meaning not in ("ask", "what", "count")
 
     def _each(self, part: Part) -> Iterable[tuple[Condition, Value]]:
         for test in self.where([part]):
@@ -247,7 +272,8 @@ class Reading:
         made = []
         for place in dict.fromkeys(part.place for part in parts):
             held = [part.rows for part in parts if part.place == place]
-            rows = sorted(frozenset.intersection(*held) or frozenset.union(*held))
+            closest = [each for each in held if not any(other < each for other in held)]
+            rows = sorted(frozenset.intersection(*held) or frozenset.union(*closest))
             values = dict.fromkeys(self.lexicon.table.records[row].values[place] for row in rows)
             if None in values or len(values) > MOST_VALUES or self.lexicon.table.fields[place].type == "list":
                 raise Misfit("the value cannot be compared")
@@ -256,23 +282,35 @@ class Reading:
 
     def _head(self) -> int:
         """The field that a word like `who` asks for, or the key after `which`; -1 if another part says it."""
-        asks = [part for part in self._all("operation") if part.meaning == "ask" and self._is_left(part)]
+        asks = [part for part in self._all("operation") if part.meaning in ("ask", "what") and self._is_left(part)]
+        if not asks:
+            raise Misfit("nothing is asked")
         for part in asks:
             self._use(part)
         meant = [part.fields[0] for part in asks if len(part.fields) == 1]
         if meant:
             return meant[0]
-        head = self._follower(asks[0]) if asks else None
-        named = head is not None and head.kind in ("title", "rows")
-        return self.lexicon.key if named or any(part.fields or part.end - part.start == 0 for part in asks) else -1
+        head = self._follower(asks[0])
+        if head and head.kind == "value" and len(head.rows) > 1:
+            return head.place
+        return self.lexicon.key if head and head.kind in ("title", "rows") else -1
 
     def _numbers(self, required: bool = False) -> tuple[str, ...]:
         """The fields with numbers that are named, or the only one that a word like `cost` means."""
-        self._drop(("ask",))
-        fields = tuple(self._name(part.place) for part in self._fields())
-        if required and not fields:
+        self._drop(("ask", "what"))
+        begins, parts = self._take("operation", ("between", "from")), self._fields()
+        self._drop(("to",))
+        places = [part.place for part in parts]
+        if len(parts) == 2 and all(part.year for part in parts) and (begins or parts[0].end == parts[1].start):
+            low, high = sorted(part.year for part in parts)
+            places = [place for place, year in self.lexicon.headed.items() if low <= year <= high]
+            if len(places) != high - low + 1:
+                raise Misfit("not one field per year")
+        elif begins:
+            raise Misfit("a range of no years")
+        if required and not places:
             raise Misfit("no field to sum")
-        return fields
+        return tuple(dict.fromkeys(map(self._name, places)))
 
     def _needed(self, where: tuple[Condition, ...]) -> tuple[Condition, ...]:
         if not where:
@@ -322,6 +360,3 @@ class Reading:
     def _next(self, part: Part, kind: str) -> Part | None:
         found = self._follower(part)
         return found if found and found.kind == kind and self._use(found) else None
-
-    def _take_next(self, part: Part, kind: str) -> Part | None:
-        return self._next(part, kind)

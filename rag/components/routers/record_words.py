@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from rag.core.record_display import written
@@ -16,6 +17,9 @@ LONGEST = 6
 """The most words of a value or a field name that are compared."""
 MOST_TOKENS, MOST_ROWS = 40, 5_000
 """The most words of a cell whose parts are linked, and the most rows of such a table; larger ones are linked by whole cells."""
+YEAR = re.compile(r"1\d{3}|20\d\d")
+NOTE = re.compile(r"(?:\s*(?:\(\d{1,2}\)|\[[^\]]{1,8}\]|[*†‡]))+$")
+"""Marks of footnotes at the end of a cell."""
 Stems = tuple[str, ...]
 
 
@@ -68,19 +72,24 @@ class Lexicon:
         self.table = table
         self.title = frozenset(tokens.stems(f"{table.name} {table.title}"))
         self.fields: dict[Stems, list[int]] = {}
+        self.partial: dict[Stems, list[int]] = {}
+        self.headed: dict[int, int] = {}
         self.values: dict[Stems, dict[int, Link]] = {}
         for place, each in enumerate(table.fields):
             stems = tokens.stems(each.name.partition("(")[0]) or tokens.stems(each.name)
-            parts = [part for part in _parts(stems) if any(stem not in stop for stem in part)]
+            parts = [part for part in _parts(stems) if part[0] not in stop and part[-1] not in stop]
             for part in {stems, *parts}:
-                self.fields.setdefault(part, []).append(place)
+                (self.fields if part == stems else self.partial).setdefault(part, []).append(place)
+            years = {int(stem) for stem in stems if YEAR.fullmatch(stem)}
+            if len(years) == 1:
+                self.headed[place] = years.pop()
         for row, record in enumerate(table.records):
             for place, each in enumerate(table.fields):
-                stems = tokens.stems(written(record, place, each))
+                stems = tokens.stems(NOTE.sub("", written(record, place, each)))
                 if stems and each.type != "boolean":
                     self._add(stems, place, row, len(table.records) <= MOST_ROWS and len(stems) <= MOST_TOKENS, stop)
         keys = [place for place, each in enumerate(table.fields) if each.type == "text"]
-        alone = [place for place in keys if self._is_key(place)]
+        alone = [place for place in keys if self.is_key(place)]
         self.key = (alone or keys or [0])[0]
         self.years = [place for place, each in enumerate(table.fields) if each.type == "date" or self._has_years(place)]
 
@@ -93,12 +102,23 @@ class Lexicon:
         if initial and len(stems) > 1:
             self.values.setdefault((f"{stems[0]}.", *stems[1:]), {}).setdefault(place, Link()).whole.add(row)
 
+    def named(self, stems: Stems) -> tuple[list[int], bool]:
+        """The fields with this name, else the only one that has these words in its name; and if it is the whole name."""
+        whole, partial = self.fields.get(stems, []), self.partial.get(stems, [])
+        return (whole, True) if whole else (partial if len(partial) == 1 else [], False)
+
     def links(self, stems: Stems) -> Mapping[int, Link]:
         """The rows with these words by field; a first name finds its initial."""
         found = self.values.get(stems, {})
         return found or (self.values.get((f"{stems[0][0]}.", *stems[1:]), {}) if len(stems) > 1 else {})
 
-    def _is_key(self, place: int) -> bool:
+    def is_sorted(self, place: int) -> bool:
+        """True if the values of a field never fall from row to row."""
+        values = [record.values[place] for record in self.table.records if not record.total]
+        return None not in values and all(first <= second for first, second in pairwise(values))  # type: ignore[operator]
+
+    def is_key(self, place: int) -> bool:
+        """True if no two records have the same value."""
         values = [record.values[place] for record in self.table.records if not record.total]
         return len(set(values)) == len(values)
 

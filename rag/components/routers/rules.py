@@ -18,6 +18,8 @@ from rag.core.text.languages import check_language
 
 MOST_READINGS, MOST_MEANINGS, MOST_WORDS = 48, 4, 60
 """The most readings of a question for a table, meanings of some of its words, and words of a question."""
+FEWEST = 2
+"""The least number of addends of a sum."""
 CONTENT = ("value", "field", "number")
 
 
@@ -71,8 +73,8 @@ class RulesRouter:
         tokens = Tokenizer(self.language)
         stop = frozenset(tokens.stems(self.stop))
         groups = {"operation": self.operations, "order": self.orders, "comparison": self.comparisons}
-        phrases = Phrases.of(groups, tokens)
         once: Once = self._opened  # type: ignore[attr-defined]
+        phrases: Phrases = once(self, lambda: Phrases.of(groups, tokens))
         opened: _Opened = once(records, lambda: self._open(records, tokens, stop))
         labeller = _Labeller(self, tokens, phrases, stop)
         return [self._routed(query.text, opened, labeller) for query in queries]
@@ -101,6 +103,8 @@ class RulesRouter:
             reading = Reading(parts, lexicon, labeller.years)
             try:
                 query = reading.query()
+                if reading.is_absolute and _value(opened, query) < 0 and query.other:
+                    query = replace(query.other, intent=query.intent, other=replace(query, intent="lookup", other=None))
                 result = _checked(query, reading.claims, opened)
             except (Misfit, UserError):
                 continue
@@ -115,7 +119,7 @@ class RulesRouter:
             if phrase and phrase[1] == ("operation", "says"):
                 for parts in labeller.readings(tokens[:start], lexicon):
                     values = [part for part in parts if part.kind == "value"]
-                    others = {part.kind for part in parts if part.meaning != "ask"} - {
+                    others = {part.kind for part in parts if part.meaning not in ("ask", "what")} - {
                         "stop",
                         "title",
                         "rows",
@@ -125,6 +129,10 @@ class RulesRouter:
                     if values and not others:
                         yield RecordQuery("list", lexicon.table.name, where=Reading(parts, lexicon, {}).where(values))
                 return
+
+
+def _value(opened: _Opened, query: RecordQuery) -> float:
+    return float(opened.database.run(query).rows[0][0])  # type: ignore[arg-type]
 
 
 def _checked(query: RecordQuery, claims: Sequence[float], opened: _Opened) -> Result:
@@ -145,6 +153,10 @@ def _checked(query: RecordQuery, claims: Sequence[float], opened: _Opened) -> Re
     is_one = len(result.sources) == 1 and query.intent in ("list", "lookup", "sum", "average", "top_n", "count")
     if is_one and not opened.single:
         raise Misfit("one record")
+    if query.intent in ("sum", "average"):
+        addends = run(RecordQuery("lookup", query.table, query.fields, query.where)).rows
+        if sum(value is not None for row in addends for value in row) < FEWEST:
+            raise Misfit("one number")
     if claims:
         selected = len(run(RecordQuery("lookup", query.table, where=query.where)).rows)
         if any(claim != selected for claim in claims):
@@ -195,27 +207,29 @@ class _Labeller:
         """Fields, values and numbers."""
         if len(stems) == 1 and stems[0] in self._stop and stems not in self._related:
             return
-        places = dict.fromkeys(lexicon.fields.get(stems, ()))
-        for place in [*places] or self._relatives(stems, lexicon):
-            yield Part("field", start, end, place=place)
+        number = tokens[start].number if len(stems) == 1 else None
+        places, is_name = lexicon.named(stems)
+        for place in places or self._relatives(stems, lexicon):
+            yield Part("field", start, end, place=place, number=number or 0)
         links = lexicon.links(stems)
         whole = {place: link.whole for place, link in links.items() if link.whole}
-        for place, rows in (whole or {place: link.part for place, link in links.items()}).items():
+        for place, rows in (whole or {place: link.part for place, link in links.items() if not is_name}).items():
             is_title = lexicon.table.fields[place].name == "source" and len(rows) == len(lexicon.table.records)
-            yield Part("title" if is_title else "value", start, end, place=place, rows=frozenset(rows))
-        if len(stems) == 1 and (number := tokens[start].number) is not None:
+            kind = "title" if is_title else "value"
+            yield Part(kind, start, end, place=place, rows=frozenset(rows), number=number or 0, is_part=not whole)
+        if number is not None:
             yield Part("number", start, end, number=number, fields=self._measured(tokens, start, lexicon))
 
     def _phrase(self, kind: str, meaning: str, stems: Stems, start: int, end: int, lexicon: Lexicon) -> Part:
         hints = [self.tokens.stems(word) for word in meaning.split()[1:]] if kind == "order" else self._related.get(stems, [])
-        fields = tuple(place for hint in hints for place in lexicon.fields.get(hint, ()))
+        fields = tuple(place for hint in hints for place in lexicon.named(hint)[0])
         return Part(kind, start, end, meaning, fields=tuple(dict.fromkeys(fields)))
 
     def _relatives(self, stems: Stems, lexicon: Lexicon) -> list[int]:
         """The fields that a related word names, by their name or unit."""
         related = self._related.get(stems, [])
         units = [place for place, each in enumerate(lexicon.table.fields) if self.tokens.stems(each.unit)[:1] in related]
-        return list(dict.fromkeys([place for each in related for place in lexicon.fields.get(each, ())] + units))
+        return list(dict.fromkeys([place for each in related for place in lexicon.named(each)[0]] + units))
 
     def _measured(self, tokens: Sequence[Token], at: int, lexicon: Lexicon) -> tuple[int, ...]:
         """The fields whose unit stands around a number."""
