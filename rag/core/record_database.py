@@ -149,10 +149,10 @@ class RecordDatabase:
             subtracted, added = self._numbers(query.other, second, self._selected(query.other, True))
             base, sources = sum(subtracted, Decimal(0)), tuple(dict.fromkeys((*sources, *added)))
             total, digits = total - base, max(digits, _digits(query.other, second))
-            if query.intent == "change" and not base:
-                raise DataError(f"records.{query.table}", "the change from 0 has no percentage", "ask for the difference")
+            if query.intent == "change" and base <= 0:
+                raise DataError(f"records.{query.table}", f"a change from {base} has no percentage", "ask for the difference")
             if query.intent == "change":
-                total, digits, unit = total / abs(base) * 100, MORE, "%"
+                total, digits, unit = total / base * 100, MORE, "%"
         number = whole(float(round(total, digits)))
         return Result((query.intent,), ((number,),), sources, amount(number, unit))
 

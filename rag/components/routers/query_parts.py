@@ -36,6 +36,9 @@ class Part:
         return int(self.number) if 1000 <= self.number <= 2100 else 0
 
 
+ASKS = ("ask", "what", "who")
+
+
 class Misfit(Exception):  # noqa: N818
     """The parts make no query; the text says why."""
 
@@ -76,7 +79,7 @@ class Reading:
     def _made(self) -> RecordQuery:
         table = self.lexicon.table.name
         where = self._compared()
-        if found := self._take("operation", ("change", "difference")):
+        if found := self._take("operation", ("change", "difference", "movement")):
             return self._difference(found.meaning)
         orders = [part for part in self._all("order")]
         if not orders and (moved := self._moved()):
@@ -98,15 +101,12 @@ class Reading:
                 return RecordQuery(intent, table, self._numbers(required=True), where)  # type: ignore[arg-type]
         if self._take("operation", ("exists",)):
             return RecordQuery("exists", table, where=self._needed(where))
-        fields = self._targets()
-        if {test.field for test in where} & set(fields) and not any(test.operator != "in" for test in where):
-            raise Misfit("what is asked for is given")
-        return RecordQuery("list", table, fields, self._needed(where))
+        return RecordQuery("list", table, self._targets(where), self._needed(where))
 
     def _count(self, counted: Part, where: tuple[Condition, ...]) -> RecordQuery:
         """How many: records, different values of a field, or a number in a field."""
         table, head = self.lexicon.table, self._follower(counted)
-        self._drop(("ask", "what"))
+        self._drop(ASKS)
         if head is None or head.kind not in ("rows", "title", "field", "value"):
             raise Misfit("it is not clear what is counted")
         summed, different = self._take("operation", ("sum",)), self._take("operation", ("different",))
@@ -118,7 +118,7 @@ class Reading:
         name = self._name(head.place)
         if table.fields[head.place].type == "number" and head.place not in self.lexicon.years:
             return RecordQuery("sum" if summed else "lookup", table.name, (name,), where if summed else self._needed(where))
-        if not (different or self.lexicon.is_key(head.place) or any(test.field == name for test in where)):
+        if any(test.field == name for test in where) or not (different or self.lexicon.is_key(head.place)):
             raise Misfit("a field with equal values")
         return RecordQuery("count", table.name, (name,) if different else (), where)
 
@@ -134,7 +134,7 @@ class Reading:
         sign, *hints = order.meaning.split()
         place = self._order_field(order, hints)
         named = next((self._name(test) for test in self._either()), "")
-        fields = (named,) if named else self._targets(self._name(place) if is_what and place >= 0 else "")
+        fields = (named,) if named else self._targets(where, self._name(place) if is_what and place >= 0 else "")
         query = RecordQuery("top_n", table.name, fields, where, descending=sign == "+", n=int(n.number) if n else 1)
         if place < 0:
             return query
@@ -151,7 +151,7 @@ class Reading:
         found = self._follower(order)
         if found and found.kind == "number":
             found = self._follower(found)
-        if found and found.kind == "field" and self.lexicon.table.fields[found.place].type == "number" and not hints:
+        if found and found.kind == "field" and self._is_ordering(found, order, hints):
             self._use(found)
             return found.place
         if hints in (["row"], ["time"]):
@@ -163,21 +163,29 @@ class Reading:
             return order.fields[0]
         raise Misfit("it is not clear what the order is by")
 
-    def _targets(self, default: str = "") -> tuple[str, ...]:
+    def _is_ordering(self, part: Part, order: Part, hints: Sequence[str]) -> bool:
+        return self.lexicon.table.fields[part.place].type == "number" and (not hints or part.place in order.fields)
+
+    def _targets(self, where: Sequence[Condition] = (), default: str = "") -> tuple[str, ...]:
         """The names of the fields that are asked for."""
         target, parts = self._head(), self._fields()
-        if any(second.start - first.end != 1 for first, second in pairwise(parts) if not (first.year and second.year)):
+        if not all((first.year and second.year) or self._are_joined(first, second) for first, second in pairwise(parts)):
             raise Misfit("fields in several places")
         names = tuple(dict.fromkeys(self._name(part.place) for part in parts))
         names = names or ((self._name(target),) if target >= 0 else (default,) if default else ())
-        if not names:
-            raise Misfit("nothing is asked for")
+        if not names or {test.field for test in where if test.operator == "in"} & {*names}:
+            raise Misfit("nothing is asked for, or what is known")
         return names
+
+    def _are_joined(self, first: Part, second: Part) -> bool:
+        """True if only `and` stands between two parts."""
+        between = [part for part in self.parts if first.end <= part.start and part.end <= second.start]
+        return len(between) == 1 and between[0].meaning == "and"
 
     def _difference(self, intent: str) -> RecordQuery:
         """Two numbers: of two fields of one record, or of one field of two records."""
         name, begin = self.lexicon.table.name, self._take("operation", ("from",))
-        self._drop(("ask", "what", "to", "between", "or"))
+        self._drop((*ASKS, "to", "between", "or"))
         values, fields = self._all("value"), self._fields()
         for part in values:
             self._use(part)
@@ -191,16 +199,17 @@ class Reading:
         years = [part.year for part in fields if part.year]
         if len(years) == 2 and years[0] < years[1]:
             operands.reverse()
-        elif (len(years) == 2 and begin) or (len(years) < 2 and intent == "change"):
+        elif (len(years) == 2 and begin) or (len(years) < 2 and intent != "difference"):
             raise Misfit("the direction is not clear")
         self.is_absolute = intent == "difference"
+        intent = "change" if intent == "change" else "difference"
         return replace(operands[0], intent=intent, other=operands[1])  # type: ignore[arg-type]
 
     def _moved(self) -> RecordQuery | None:
         """The record before or after one that is named."""
         shifts = [part for part in self._all("operation") if part.meaning in ("next", "previous")]
         values = self._all("value")
-        if len(shifts) != 1 or len(values) != 1 or len(values[0].rows) != 1 or self._all("comparison"):
+        if len(shifts) != 1 or len(values) != 1 or len(values[0].rows) != 1 or self._all("comparison") or values[0].is_part:
             return None
         if self.parts.index(values[0]) < self.parts.index(shifts[0]):
             raise Misfit("the record after which one?")
@@ -260,7 +269,7 @@ class Reading:
     def _is_filter(self, part: Part) -> bool:
         """True for the name of a field that does not follow a word that asks."""
         before = self._before(part)
-        return before is None or before.meaning not in ("ask", "what", "count")
+        return before is None or before.meaning not in (*ASKS, "count")
 
     def _each(self, part: Part) -> Iterable[tuple[Condition, Value]]:
         for test in self.where([part]):
@@ -282,14 +291,17 @@ class Reading:
 
     def _head(self) -> int:
         """The field that a word like `who` asks for, or the key after `which`; -1 if another part says it."""
-        asks = [part for part in self._all("operation") if part.meaning in ("ask", "what") and self._is_left(part)]
+        asks = [part for part in self._all("operation") if part.meaning in ASKS and self._is_left(part)]
         if not asks:
             raise Misfit("nothing is asked")
         for part in asks:
             self._use(part)
-        meant = [part.fields[0] for part in asks if len(part.fields) == 1]
-        if meant:
-            return meant[0]
+        meant = [part for part in asks if part.meaning == "who"]
+        named = {part.place for part in self._all("field") if self._is_left(part)}
+        if meant and named and not named <= {*meant[0].fields}:
+            raise Misfit("another field than what is asked for")
+        if meant and not named:
+            return meant[0].fields[0] if len(meant[0].fields) == 1 else -1
         head = self._follower(asks[0])
         if head and head.kind == "value" and len(head.rows) > 1:
             return head.place
@@ -297,7 +309,7 @@ class Reading:
 
     def _numbers(self, required: bool = False) -> tuple[str, ...]:
         """The fields with numbers that are named, or the only one that a word like `cost` means."""
-        self._drop(("ask", "what"))
+        self._drop(ASKS)
         begins, parts = self._take("operation", ("between", "from")), self._fields()
         self._drop(("to",))
         places = [part.place for part in parts]

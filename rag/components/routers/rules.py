@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Any
 
-from rag.components.routers.query_parts import Misfit, Part, Reading
+from rag.components.routers.query_parts import ASKS, Misfit, Part, Reading
 from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer
 from rag.core.errors import UserError
 from rag.core.memo import Once
@@ -56,6 +56,7 @@ class RulesRouter:
     orders: Mapping[str, Sequence[str]]
     comparisons: Mapping[str, Sequence[str]]
     times: Mapping[str, str]
+    joints: Sequence[str]
     rows: Sequence[str]
     related: Mapping[str, Sequence[str]]
     stop: str
@@ -119,7 +120,7 @@ class RulesRouter:
             if phrase and phrase[1] == ("operation", "says"):
                 for parts in labeller.readings(tokens[:start], lexicon):
                     values = [part for part in parts if part.kind == "value"]
-                    others = {part.kind for part in parts if part.meaning not in ("ask", "what")} - {
+                    others = {part.kind for part in parts if part.meaning not in ASKS} - {
                         "stop",
                         "title",
                         "rows",
@@ -170,6 +171,7 @@ class _Labeller:
     def __init__(self, router: RulesRouter, tokens: Tokenizer, phrases: Phrases, stop: frozenset[str]) -> None:
         self.tokens, self.phrases, self._stop = tokens, phrases, stop
         self.years: Any = {"next": router.times["after"], "previous": router.times["before"]}
+        self._joints = frozenset(router.joints)
         self._rows = frozenset(tokens.stems(" ".join(router.rows)))
         self._related = {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in router.related.items()}
 
@@ -192,6 +194,7 @@ class _Labeller:
             stems = tuple(token.stem for token in tokens[start:end])
             found = list(self._schema(stems, start, end, tokens, lexicon))
             if phrase and phrase[0] == end:
+                found = [part for part in found if not part.is_part]
                 kind, meaning = phrase[1]
                 found.append(self._phrase(kind, meaning, stems, start, end, lexicon))
             if found:
@@ -200,7 +203,7 @@ class _Labeller:
         if token.stem in self._rows:
             return [Part("rows", start, start + 1)]
         if token.stem in self._stop or self._is_unit(tokens, start, lexicon):
-            return [Part("stop", start, start + 1)]
+            return [Part("stop", start, start + 1, "and" if token.word in self._joints else "")]
         return [Part("title", start, start + 1)] if token.stem in lexicon.title else []
 
     def _schema(self, stems: Stems, start: int, end: int, tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[Part]:
@@ -213,7 +216,13 @@ class _Labeller:
             yield Part("field", start, end, place=place, number=number or 0)
         links = lexicon.links(stems)
         whole = {place: link.whole for place, link in links.items() if link.whole}
-        for place, rows in (whole or {place: link.part for place, link in links.items() if not is_name}).items():
+        held = [*(whole or {place: link.part for place, link in links.items() if not is_name}).items()]
+        held += [
+            (place, rows | links[place].part)
+            for place, rows in whole.items()
+            if links[place].part - rows and place != lexicon.key
+        ]
+        for place, rows in held:
             is_title = lexicon.table.fields[place].name == "source" and len(rows) == len(lexicon.table.records)
             kind = "title" if is_title else "value"
             yield Part(kind, start, end, place=place, rows=frozenset(rows), number=number or 0, is_part=not whole)
