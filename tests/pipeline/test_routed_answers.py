@@ -2,9 +2,11 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -25,7 +27,7 @@ from rag.pipeline.record_answers import SHOWN, answer_of
 from rag.pipeline.search_filter import Scope, narrowed
 from rag.pipeline.session import Session
 
-GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "enrich=tables", "route=scripted")
+GIVEN = ("dataset=native", "dataset.path=golden", "embedder=hashing", "latency=0", "enrich=tables", "route=scripted")
 GIVEN += ("chunker=table_rows", "k=2", "check=[retrieval_floor]", "check.retrieval_floor.floor=.99")
 GIVEN += ("generator=extractive", "guard=[scan,output]")
 ROUTER = '''
@@ -65,42 +67,38 @@ QUESTIONS = [
 ]
 
 
-@pytest.fixture
-def pipeline(here: Path, conf: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipeline]:
-    folder = here.parent / "golden"
-    (folder / "documents").mkdir(parents=True)
-    for name, text in TEXTS.items():
-        (folder / "documents" / name).write_text(text, "utf-8")
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A working folder with documents, questions and `route=scripted`."""
+    folder = tmp_path_factory.mktemp("routed")
+    written = {f"golden/documents/{name}": text for name, text in TEXTS.items()}
+    written |= {"conf/route/scripted.yaml": "_target_: routing_plugin.routers.ScriptedRouter\n"}
+    written |= {"routing_plugin/__init__.py": "", "routing_plugin/routers.py": ROUTER, "golden/questions.jsonl": _questions()}
+    for name, text in written.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    trusted = patch("rag.execution.store.cached_replies.plugins", lambda: ("routing_plugin",))
+    with chdir(folder), patch.object(sys, "path", [str(folder), *sys.path]), trusted:
+        yield folder
+    for name in ("routing_plugin", "routing_plugin.routers"):
+        sys.modules.pop(name, None)
+
+
+def _questions() -> str:
     quotes = {"count": ("register.md", "| Otter | £120 |"), "list": ("register.md", "| Mink | £480 |")}
+    turns = [{"role": "user", "text": "Count the assets below 500"}, {"role": "assistant", "text": "Two."}]
     rows = []
     for name, text, expects, route in QUESTIONS:
         doc, quote = quotes.get(name, ("rules.md", "nine crowns"))
-        evidence = [{"any": [{"doc": doc, "quote": quote}]}]
-        history = [{"role": "user", "text": "Count the assets below 500"}, {"role": "assistant", "text": "Two."}] * (
-            name == "list"
-        )
-        rows.append(
-            {
-                "id": name,
-                "history": history,
-                "text": text,
-                "expects": expects,
-                "route": route,
-                "evidence": evidence,
-                "split": "tune",
-            }
-        )
-    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", "utf-8")
-    conf("route/scripted.yaml", "_target_: routing_plugin.routers.ScriptedRouter\n")
-    (here / "routing_plugin").mkdir()
-    (here / "routing_plugin" / "__init__.py").touch()
-    (here / "routing_plugin" / "routers.py").write_text(ROUTER, "utf-8")
-    monkeypatch.syspath_prepend(str(here))
-    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("routing_plugin",))
-    ready = sweep.prepare(ad_hoc([*GIVEN, "metrics=[recall@k,value_match,set_f1,route_accuracy]"]))
-    yield open_config(ready.plan.trials[0].trial.config)
-    for name in ("routing_plugin", "routing_plugin.routers"):
-        sys.modules.pop(name, None)
+        row = {"id": name, "text": text, "expects": expects, "route": route, "split": "tune"}
+        rows.append(row | {"history": turns * (name == "list"), "evidence": [{"any": [{"doc": doc, "quote": quote}]}]})
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+@pytest.fixture(scope="module")
+def pipeline(folder: Path) -> Pipeline:
+    """A pipeline over the folder."""
+    return open_config(sweep.prepare(ad_hoc(GIVEN)).plan.trials[0].trial.config)
 
 
 def ask(pipeline: Pipeline, text: str) -> Answer:
