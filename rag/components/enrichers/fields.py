@@ -58,13 +58,16 @@ class Draft:
         """The texts of one of PARTS with their places, None for a name."""
         if name in ("text", "name"):
             return [(0, self._text)] if name == "text" else [(None, self.document.doc_id)]
-        starts = [*((each.start, each.body) for each in sections(self._text)[1:]), (len(self._text),) * 2]
         if name == "beginning":
             front = FRONT.match(self._text)
             start = front.end() if front else 0
-            return [(start, self._text[start : starts[min(1, len(starts) - 1)][0]][:SHORT])]
-        lines: list[tuple[int | None, str]] = [(start, self._text[start:end].strip()) for start, end in starts[:-1]]
+            return [(start, self._text[start : self._headings[1][0] if len(self._headings) > 1 else None][:SHORT])]
+        lines: list[tuple[int | None, str]] = [(start, self._text[start:end].strip()) for start, end in self._headings]
         return lines if name == "headings" else lines[:1] or [(None, self.document.doc_id.rpartition("/")[2])]
+
+    @cached_property
+    def _headings(self) -> list[tuple[int, int]]:
+        return [(each.start, each.body) for each in sections(self._text)[1:]]
 
     @cached_property
     def _text(self) -> str:
