@@ -76,7 +76,8 @@ def check_together(components: Components, config: Mapping[str, Any]) -> None:
     fusion = components.role("fusion", config["fusion"])
     if isinstance(fusion, ChecksIndexes):
         fusion.check(list(config["index"]))
-    without = changes_nothing(components.role("enrich", config["enrich"]))
+    # The config of a bundle has neither: a bundle holds the records.
+    without = "enrich" in config and changes_nothing(components.role("enrich", config["enrich"]))
     if without and not changes_nothing(components.role("roster", config["roster"])):
         raise ConfigError("roster", "joins records, and enrich=none makes none", "choose, for example, enrich=rules")
     widens = ""
