@@ -36,6 +36,10 @@ class Part:
         return int(self.number) if 1000 <= self.number <= 2100 else 0
 
 
+FREE = ("stop", "title", "rows", "unit")
+"""Kinds of parts that need no place in a query."""
+OPTIONAL = ("all", "aside", "from", "to", "between")
+"""Operations that need none."""
 ASKS = ("ask", "what", "who")
 
 
@@ -56,10 +60,9 @@ class Reading:
 
     def query(self) -> RecordQuery:
         """The query; Misfit if the parts make none, or if one is left over."""
-        self.left = {number for number, part in enumerate(self.parts) if part.kind not in ("stop", "title", "rows")}
-        across = self._take("operation", ("all",))
+        self.left = {number for number, part in enumerate(self.parts) if part.kind not in FREE and part.meaning not in OPTIONAL}
+        across = any(part.meaning == "all" for part in self._all("operation"))
         made = self._made()
-        self._drop(("all",))
         claimed = [part for part in self._all("number") if self._is_left(part) and self._use(part)]
         self.claims = tuple(part.number for part in claimed)
         if self.left:
@@ -94,14 +97,21 @@ class Reading:
             sums = () if counted and not self._take("operation", ("sum",)) else self._numbers()
             self._head()
             return RecordQuery("group_by", table, sums, where, self._name(by.place))
-        if counted := self._take("operation", ("count",)):
+        counted = self._take("operation", ("count",))
+        if counted and not self._is_of_sum(counted):
             return self._count(counted, where)
         for intent in ("sum", "average"):
             if self._take("operation", (intent,)):
                 return RecordQuery(intent, table, self._numbers(required=True), where)  # type: ignore[arg-type]
         if self._take("operation", ("exists",)):
             return RecordQuery("exists", table, where=self._needed(where))
-        return RecordQuery("list", table, self._targets(where), self._needed(where))
+        is_all = any(part.meaning == "all" for part in self._all("operation"))
+        return RecordQuery("list", table, self._targets(where), where if is_all else self._needed(where))
+
+    def _is_of_sum(self, counted: Part) -> bool:
+        """True for the unit of a sum that is asked for: how many days, how many kg."""
+        head = self._follower(counted)
+        return head is not None and head.kind == "unit" and any(part.meaning == "sum" for part in self._all("operation"))
 
     def _count(self, counted: Part, where: tuple[Condition, ...]) -> RecordQuery:
         """How many: records, different values of a field, or a number in a field."""
@@ -184,8 +194,8 @@ class Reading:
 
     def _difference(self, intent: str) -> RecordQuery:
         """Two numbers: of two fields of one record, or of one field of two records."""
-        name, begin = self.lexicon.table.name, self._take("operation", ("from",))
-        self._drop((*ASKS, "to", "between", "or"))
+        name, begin = self.lexicon.table.name, any(part.meaning == "from" for part in self._all("operation"))
+        self._drop((*ASKS, "or"))
         values, fields = self._all("value"), self._fields()
         for part in values:
             self._use(part)
@@ -310,16 +320,18 @@ class Reading:
     def _numbers(self, required: bool = False) -> tuple[str, ...]:
         """The fields with numbers that are named, or the only one that a word like `cost` means."""
         self._drop(ASKS)
-        begins, parts = self._take("operation", ("between", "from")), self._fields()
-        self._drop(("to",))
+        begins, parts = any(part.meaning in ("between", "from") for part in self._all("operation")), self._fields()
         places = [part.place for part in parts]
         if len(parts) == 2 and all(part.year for part in parts) and (begins or parts[0].end == parts[1].start):
             low, high = sorted(part.year for part in parts)
             places = [place for place, year in self.lexicon.headed.items() if low <= year <= high]
             if len(places) != high - low + 1:
                 raise Misfit("not one field per year")
-        elif begins:
+        elif begins and any(part.year for part in parts):
             raise Misfit("a range of no years")
+        units = [part.fields for part in self._all("unit")]
+        if not places and len(units) == 1 and len(units[0]) == 1:
+            places = [*units[0]]
         if required and not places:
             raise Misfit("no field to sum")
         return tuple(dict.fromkeys(map(self._name, places)))

@@ -198,7 +198,8 @@ class _Labeller:
                 kind, meaning = phrase[1]
                 found.append(self._phrase(kind, meaning, stems, start, end, lexicon))
             if found:
-                return found[:MOST_MEANINGS]
+                is_loose = len(stems) == 1 and stems[0] in lexicon.title and stems not in lexicon.fields
+                return [*found, *([Part("title", start, end)] if is_loose else [])][:MOST_MEANINGS]
         token = tokens[start]
         if token.stem in self._rows:
             return [Part("rows", start, start + 1)]
@@ -214,6 +215,8 @@ class _Labeller:
         places, is_name = lexicon.named(stems)
         for place in places or self._relatives(stems, lexicon):
             yield Part("field", start, end, place=place, number=number or 0)
+        if units := self._units(stems, lexicon):
+            yield Part("unit", start, end, fields=units)
         links = lexicon.links(stems)
         whole = {place: link.whole for place, link in links.items() if link.whole}
         held = [*(whole or {place: link.part for place, link in links.items() if not is_name}).items()]
@@ -235,10 +238,14 @@ class _Labeller:
         return Part(kind, start, end, meaning, fields=tuple(dict.fromkeys(fields)))
 
     def _relatives(self, stems: Stems, lexicon: Lexicon) -> list[int]:
-        """The fields that a related word names, by their name or unit."""
-        related = self._related.get(stems, [])
-        units = [place for place, each in enumerate(lexicon.table.fields) if self.tokens.stems(each.unit)[:1] in related]
-        return list(dict.fromkeys([place for each in related for place in lexicon.named(each)[0]] + units))
+        """The fields that a related word names."""
+        return list(dict.fromkeys(place for each in self._related.get(stems, []) for place in lexicon.named(each)[0]))
+
+    def _units(self, stems: Stems, lexicon: Lexicon) -> tuple[int, ...]:
+        """The fields with a unit that words name, themselves or a related one."""
+        words = [stems, *self._related.get(stems, [])]
+        units = enumerate(self.tokens.stems(each.unit) for each in lexicon.table.fields)
+        return tuple(place for place, unit in units if unit and unit in words)
 
     def _measured(self, tokens: Sequence[Token], at: int, lexicon: Lexicon) -> tuple[int, ...]:
         """The fields whose unit stands around a number."""
