@@ -102,6 +102,9 @@ class Reading:
             return self._count(counted, where)
         for intent in ("sum", "average"):
             if self._take("operation", (intent,)):
+                claimed = any(part.meaning == "all" or part.kind == "number" for part in self.parts)
+                if any(part.is_part for part in self._all("value")) and not claimed:
+                    raise Misfit("a sum over parts of values")
                 return RecordQuery(intent, table, self._numbers(required=True), where)  # type: ignore[arg-type]
         if self._take("operation", ("exists",)):
             return RecordQuery("exists", table, where=self._needed(where))
@@ -188,9 +191,10 @@ class Reading:
         return names
 
     def _are_joined(self, first: Part, second: Part) -> bool:
-        """True if only `and` stands between two parts."""
+        """True if `and` or `or` stands between two parts, and nothing else with a meaning."""
         between = [part for part in self.parts if first.end <= part.start and part.end <= second.start]
-        return len(between) == 1 and between[0].meaning == "and"
+        free = all(part.kind == "stop" or part.meaning in ("or", "to", "between") for part in between)
+        return free and any(part.meaning in ("and", "or", "to") for part in between)
 
     def _difference(self, intent: str) -> RecordQuery:
         """Two numbers: of two fields of one record, or of one field of two records."""
@@ -293,6 +297,9 @@ class Reading:
             held = [part.rows for part in parts if part.place == place]
             closest = [each for each in held if not any(other < each for other in held)]
             rows = sorted(frozenset.intersection(*held) or frozenset.union(*closest))
+            named = [part for part in parts if part.place == place]
+            if len(named) > 1 and not frozenset.intersection(*held) and not self._are_joined(*named[-2:]):
+                raise Misfit("values that are not joined")
             values = dict.fromkeys(self.lexicon.table.records[row].values[place] for row in rows)
             if None in values or len(values) > MOST_VALUES or self.lexicon.table.fields[place].type == "list":
                 raise Misfit("the value cannot be compared")
@@ -332,6 +339,8 @@ class Reading:
         units = [part.fields for part in self._all("unit")]
         if not places and len(units) == 1 and len(units[0]) == 1:
             places = [*units[0]]
+        elif not all(self._are_joined(*pair) or all(part.year for part in pair) for pair in pairwise(parts)):
+            raise Misfit("fields in several places")
         if required and not places:
             raise Misfit("no field to sum")
         return tuple(dict.fromkeys(map(self._name, places)))

@@ -151,6 +151,8 @@ def _checked(query: RecordQuery, claims: Sequence[float], opened: _Opened) -> Re
             raise Misfit("not two numbers")
     if (query.intent == "count" and result.value == "0") or not (result.value or result.values):
         raise Misfit("no records")
+    if query.intent in ("list", "top_n", "lookup") and any(value is None for row in result.rows for value in row):
+        raise Misfit("a missing value")
     is_one = len(result.sources) == 1 and query.intent in ("list", "lookup", "sum", "average", "top_n", "count")
     if is_one and not opened.single:
         raise Misfit("one record")
