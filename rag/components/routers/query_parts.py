@@ -94,11 +94,13 @@ class Reading:
         if group and (by := self._next(group, "field")):
             self._use(group)
             counted = self._take("operation", ("count",))
-            sums = () if counted and not self._take("operation", ("sum",)) else self._numbers()
-            self._head()
+            self._drop(("exists", *ASKS))
+            sums = () if counted and not self._take("operation", ("sum",)) else self._numbers(required=True)
+            self._nouns()
             return RecordQuery("group_by", table, sums, where, self._name(by.place))
         counted = self._take("operation", ("count",))
         if counted and not self._is_of_sum(counted):
+            self._drop(("exists",))
             return self._count(counted, where)
         for intent in ("sum", "average"):
             if self._take("operation", (intent,)):
@@ -107,6 +109,7 @@ class Reading:
                     raise Misfit("a sum over parts of values")
                 return RecordQuery(intent, table, self._numbers(required=True), where)  # type: ignore[arg-type]
         if self._take("operation", ("exists",)):
+            self._nouns()
             return RecordQuery("exists", table, where=self._needed(where))
         is_all = any(part.meaning == "all" for part in self._all("operation"))
         return RecordQuery("list", table, self._targets(where), where if is_all else self._needed(where))
@@ -143,7 +146,7 @@ class Reading:
         self._use(order)
         asked = self._before(order)
         is_what = asked is not None and asked.meaning == "what"
-        n = self._next(order, "number")
+        n = asked if asked and asked.kind == "number" and self._use(asked) else self._next(order, "number")
         sign, *hints = order.meaning.split()
         place = self._order_field(order, hints)
         named = next((self._name(test) for test in self._either()), "")
@@ -254,7 +257,10 @@ class Reading:
     def _compared_field(self, comparison: Part, number: Part) -> int:
         near = [self._before(comparison), self._follower(number)]
         types = self.lexicon.table.fields
-        if 1000 <= number.number <= 2100 and len(self.lexicon.years) == 1:
+        if 1000 <= number.number <= 2100 and len(self.lexicon.years) == 1 and not number.fields:
+            for part in near:
+                if part and part.place == self.lexicon.years[0] and part.kind == "field":
+                    self._use(part)
             return self.lexicon.years[0]
         if comparison.meaning in ("next", "previous"):
             raise Misfit("no single field of time")
@@ -327,6 +333,7 @@ class Reading:
     def _numbers(self, required: bool = False) -> tuple[str, ...]:
         """The fields with numbers that are named, or the only one that a word like `cost` means."""
         self._drop(ASKS)
+        self._nouns()
         begins, parts = any(part.meaning in ("between", "from") for part in self._all("operation")), self._fields()
         places = [part.place for part in parts]
         if len(parts) == 2 and all(part.year for part in parts) and (begins or parts[0].end == parts[1].start):
@@ -344,6 +351,12 @@ class Reading:
         if required and not places:
             raise Misfit("no field to sum")
         return tuple(dict.fromkeys(map(self._name, places)))
+
+    def _nouns(self) -> None:
+        """Use the name of the key, which stands for the records."""
+        for part in self._all("field"):
+            if part.place == self.lexicon.key:
+                self._use(part)
 
     def _needed(self, where: tuple[Condition, ...]) -> tuple[Condition, ...]:
         if not where:

@@ -183,6 +183,10 @@ class _Labeller:
         start = 0
         while start < len(tokens):
             meanings = self._longest(tokens, start, lexicon)
+            before = next((each[0].kind for each in reversed(spans) if each[0].kind != "stop"), "")
+            if before == "comparison" and (number := tokens[start].number) is not None:
+                fields = self._measured(tokens, start, lexicon)
+                meanings = [Part("number", start, start + 1, number=number, fields=fields)]
             if not meanings:
                 return
             spans.append(meanings)
@@ -192,6 +196,8 @@ class _Labeller:
 
     def _longest(self, tokens: Sequence[Token], start: int, lexicon: Lexicon) -> list[Part]:
         phrase = self.phrases.at(tokens, start)
+        if self._is_unit(tokens, start, lexicon):
+            return [Part("stop", start, start + 1)]
         for end in range(min(len(tokens), start + 6), start, -1):
             stems = tuple(token.stem for token in tokens[start:end])
             found = list(self._schema(stems, start, end, tokens, lexicon))
@@ -205,7 +211,7 @@ class _Labeller:
         token = tokens[start]
         if token.stem in self._rows:
             return [Part("rows", start, start + 1)]
-        if token.stem in self._stop or self._is_unit(tokens, start, lexicon):
+        if token.stem in self._stop:
             return [Part("stop", start, start + 1, "and" if token.word in self._joints else "")]
         return [Part("title", start, start + 1)] if token.stem in lexicon.title else []
 
