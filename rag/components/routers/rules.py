@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from typing import Any
 
-from rag.components.routers.query_parts import ASKS, Misfit, Part, Reading
+from rag.components.routers.question_parts import ASKS, Misfit, Part
+from rag.components.routers.question_reading import Reading
 from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer
 from rag.core.errors import UserError
 from rag.core.memo import Once
@@ -20,6 +20,7 @@ MOST_READINGS, MOST_MEANINGS, MOST_WORDS = 48, 4, 60
 """The most readings of a question for a table, meanings of some of its words, and words of a question."""
 FEWEST = 2
 """The least number of addends of a sum."""
+LISTED = ("list", "top_n", "lookup")
 CONTENT = ("value", "field", "number")
 
 
@@ -101,7 +102,7 @@ class RulesRouter:
         """All readings of a question for one table that give an answer; none if they differ."""
         found = []
         for parts in labeller.readings(tokens, lexicon):
-            reading = Reading(parts, lexicon, labeller.years)
+            reading = Reading(parts, lexicon, labeller.times)
             try:
                 query = reading.query()
                 if reading.is_absolute and _value(opened, query) < 0 and query.other:
@@ -140,30 +141,27 @@ def _checked(query: RecordQuery, claims: Sequence[float], opened: _Opened) -> Re
     """The result of a query that has one clear answer; Misfit for another one."""
     run = opened.database.run
     result = run(query)
-    number = {"top_n": query.n, "group_by": query.n}.get(query.intent, 0)
-    if number and len(result.rows) != number:
-        raise Misfit("equal records")
-    if query.intent == "lookup" and (len(set(result.values)) != 1 or not result.value):
-        raise Misfit("not one record")
-    if query.intent in ("difference", "change") and query.other:
-        operands = [run(replace(each, intent="lookup", other=None)) for each in (query, query.other)]
-        if any(len(each.rows) != 1 for each in operands):
-            raise Misfit("not two numbers")
-    if (query.intent == "count" and result.value == "0") or not (result.value or result.values):
-        raise Misfit("no records")
-    if query.intent in ("list", "top_n", "lookup") and any(value is None for row in result.rows for value in row):
-        raise Misfit("a missing value")
-    is_one = len(result.sources) == 1 and query.intent in ("list", "lookup", "sum", "average", "top_n", "count")
-    if is_one and not opened.single:
-        raise Misfit("one record")
-    if query.intent in ("sum", "average"):
-        addends = run(RecordQuery("lookup", query.table, query.fields, query.where)).rows
-        if sum(value is not None for row in addends for value in row) < FEWEST:
-            raise Misfit("one number")
-    if claims:
-        selected = len(run(RecordQuery("lookup", query.table, where=query.where)).rows)
-        if any(claim != selected for claim in claims):
-            raise Misfit("another number of records")
+    ranked = query.n if query.intent in ("top_n", "group_by") else 0
+    is_empty = (query.intent == "count" and result.value == "0") or not (result.value or result.values)
+    is_one = len(result.sources) == 1 and query.intent not in ("exists", "difference", "change", "group_by")
+    unclear = {
+        "equal records": ranked and len(result.rows) != ranked,
+        "not one record": query.intent == "lookup" and (len(set(result.values)) != 1 or not result.value),
+        "no records": is_empty,
+        "a missing value": query.intent in LISTED and any(value is None for row in result.rows for value in row),
+        "one record, as in a passage": is_one and not opened.single,
+    }
+    for why, is_so in unclear.items():
+        if is_so:
+            raise Misfit(why)
+    taken = len(run(RecordQuery("lookup", query.table, query.fields, query.where)).rows) if query.fields or claims else 0
+    if any(claim != taken for claim in claims):
+        raise Misfit("another number of records")
+    if query.intent in ("sum", "average") and taken * len(query.fields) < FEWEST:
+        raise Misfit("one number")
+    operands = (query, query.other) if query.intent in ("difference", "change") and query.other else ()
+    if any(len(run(replace(each, intent="lookup", other=None)).rows) != 1 for each in operands):
+        raise Misfit("not two numbers")
     return result
 
 
@@ -172,7 +170,7 @@ class _Labeller:
 
     def __init__(self, router: RulesRouter, tokens: Tokenizer, phrases: Phrases, stop: frozenset[str]) -> None:
         self.tokens, self.phrases, self._stop = tokens, phrases, stop
-        self.years: Any = {"next": router.times["after"], "previous": router.times["before"]}
+        self.times = router.times
         self._joints = frozenset(router.joints)
         self._rows = frozenset(tokens.stems(" ".join(router.rows)))
         self._related = {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in router.related.items()}
