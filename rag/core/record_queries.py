@@ -56,6 +56,22 @@ class RecordQuery:
     other: Optional["RecordQuery"] = None
 
 
+def described(query: RecordQuery) -> str:
+    """A query in one line, for people: `count of assets where price < 500 and status = open`."""
+    tests = " and ".join(f"{test.field} {test.operator} {_shown(test.value)}".rstrip() for test in query.where)
+    count = str(query.n) if query.n else ""
+    fields = f"({', '.join(query.fields)})" if query.fields else ""
+    order = f"by {query.order} {'descending' if query.descending else 'ascending'}" if query.order else ""
+    group = f"by {query.group}" if query.group else ""
+    parts = (query.intent.replace("_", " "), count, fields, f"of {query.table}", tests and f"where {tests}", group, order)
+    words = " ".join(filter(None, parts))
+    return f"{words}, {query.joint} with: {described(query.other)}" if query.joint and query.other else words
+
+
+def _shown(value: Value | tuple[Value, ...] | None) -> str:
+    return "" if value is None else ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """Rows of a query by column, and the records that they come from, as places in the documents: (doc_id, start, end).

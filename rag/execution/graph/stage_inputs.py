@@ -18,7 +18,7 @@ from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import reading_of, several
 from rag.execution.store.cached_judgements import StoredJudge
 from rag.execution.store.cached_vectors import StoredEmbedder, StoredReranker
-from rag.execution.store.serialisation import AnswerParts, answer_parts, assessment_of, screened_of, sought_of
+from rag.execution.store.serialisation import AnswerParts, answer_parts, assessment_of, looks_of, screened_of, sought_of
 from rag.execution.store.store import Entry, Store
 from rag.pipeline.context_packing import hits
 from rag.pipeline.prompt_assembly import Prepared
@@ -109,8 +109,10 @@ class Job:
         """The request of every question, and the passages in it."""
         reading = reading_of(self.nodes, self.values, self.golden.documents, self.components)
         entry = self.inputs.get("screen")
-        screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus)
-        return reading.prepare(self.queries, screened, self.corpus, [example.answers for example in self.golden.examples])
+        looks = looks_of(self.inputs["ranking"].meta)
+        screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus, looks)
+        gold = [example.answers for example in self.golden.examples]
+        return reading.prepare(self.queries, screened, self.corpus, gold, looks)
 
     def answers(self) -> list[Answer | None] | None:
         """The answers that this stage reads, if any were generated."""
@@ -129,7 +131,7 @@ def lived_of(entry: Entry, queries: Sequence[Query]) -> list[Query]:
 
 def records_of(inputs: Mapping[str, Entry]) -> RecordSet:
     """The stored records among the inputs of a stage; none without the stage `enrich`."""
-    return RecordSet.from_json(inputs["records"].meta) if "records" in inputs else NO_RECORDS
+    return RecordSet.from_json(inputs["records"].meta["records"]) if "records" in inputs else NO_RECORDS
 
 
 def corpus_of(entry: Entry, golden: Golden) -> Corpus:
@@ -165,7 +167,7 @@ def answers_of(entry: Entry, corpus: Corpus, queries: Sequence[Query]) -> list[A
 
 def _answer(query: Query, part: AnswerParts, corpus: Corpus) -> Answer:
     read, left_out = hits(corpus, part.read, part.ends), hits(corpus, part.left_out)
-    return Answer(query, read, part.reply, part.findings, part.abstained, left_out=left_out)
+    return Answer(query, read, part.reply, part.findings, part.abstained, left_out=left_out, look=part.look)
 
 
 def entry_of_rankings(rankings: Rankings) -> Entry:
