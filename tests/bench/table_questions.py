@@ -20,6 +20,7 @@ import yaml
 from rag.core.files import shipped
 from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import RecordQuery
+from rag.core.record_sets import RecordSet
 from rag.core.records import Document, Query
 
 
@@ -70,6 +71,20 @@ def tatqa(folder: Path) -> tuple[dict[str, str], list[Question]]:
             kind = f"{each['answer_type']} {each['answer_from']}"
             questions.append(Question(each["uid"], each["question"], name, tuple(f"{one}{sign}" for one in answers), kind))
     return texts, questions
+
+
+def squad(folder: Path) -> list[str]:
+    """All questions of SQuAD."""
+    data = json.loads((folder / "squad2.json").read_text("utf-8"))["data"]
+    return [qa["question"] for article in data for paragraph in article["paragraphs"] for qa in paragraph["qas"]]
+
+
+def document_records(folder: Path) -> RecordSet:
+    """The tables of a folder of Markdown and text as records."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    documents = [Document(file.relative_to(folder).as_posix(), file.read_text("utf-8")) for file in files]
+    records: RecordSet = built("enrich", "tables").enrich(documents)
+    return records
 
 
 def built(kind: str, name: str) -> Any:
