@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from rag.core.checks import check_choice
 from rag.core.documents import Document
-from rag.core.errors import ConfigError, closest
+from rag.core.errors import ConfigError
 from rag.core.field_values import ITEMS, UnfitError, fitted
 from rag.core.headings import FRONT, sections
 from rag.core.models.pinned import readable
@@ -21,7 +21,7 @@ ROSTER = "roster"
 """The source of fields that a roster fills."""
 PARTS = ("text", "beginning", "title", "headings", "name")
 """What a pattern reads: the text, its part up to the second heading, the line of the first or of every heading, the doc_id."""
-KEYS = {"": ("name", "type", "description", "allowed", "unit", "source"), ".source": ("metadata", "pattern", "in", "value")}
+KEYS, SOURCE_KEYS = ("name", "type", "description", "allowed", "unit", "source"), ("metadata", "pattern", "in", "value")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
@@ -133,7 +133,7 @@ def declared(fields: Sequence[Mapping[str, Any]]) -> tuple[DeclaredField, ...]:
 
 
 def _field(content: Mapping[str, Any], where: str) -> DeclaredField:
-    _check_keys(content, "", where)
+    _check_keys(content, KEYS, where)
     name, kind, allowed, source = (content.get(key) for key in ("name", "type", "allowed", "source"))
     check_choice(f"{where}.type", kind or "text", get_args(FieldType))
     if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -150,7 +150,7 @@ def _field(content: Mapping[str, Any], where: str) -> DeclaredField:
 
 def _source(content: Mapping[str, Any], field: Field, where: str) -> dict[str, Any]:
     """A source with its pattern compiled."""
-    _check_keys(content, ".source", where)
+    _check_keys(content, SOURCE_KEYS, where)
     if not ({*content} in ({"metadata"}, {"value"}) or ("pattern" in content and "metadata" not in content)):
         raise ConfigError(where, f"is {dict(content)!r}", "write {metadata: key}, {pattern: …, in: title} or {value: …}")
     check_choice(f"{where}.in", content.get("in", PARTS[0]), PARTS)
@@ -166,9 +166,8 @@ def _source(content: Mapping[str, Any], field: Field, where: str) -> dict[str, A
     return {"in": PARTS[0], **content, "pattern": pattern}
 
 
-def _check_keys(content: object, kind: str, where: str) -> None:
+def _check_keys(content: object, known: Sequence[str], where: str) -> None:
     if not isinstance(content, Mapping):
-        raise ConfigError(where, f"is {content!r}", f"a mapping with the keys {', '.join(KEYS[kind])}")
+        raise ConfigError(where, f"is {content!r}", f"a mapping with the keys {', '.join(known)}")
     for key in content:
-        if key not in KEYS[kind]:
-            raise ConfigError(f"{where}.{key}", "is not a key here", closest(str(key), KEYS[kind]))
+        check_choice(f"{where}.{key}", key, known)

@@ -109,7 +109,7 @@ def test_sql_in_a_value_is_text() -> None:
         ({"allowed": "current"}, "is 'current'"),
         ({"allowed": ["1"], "type": "number"}, "for a field of the type text or list"),
         ({"name": 'x"; DROP'}, "a letter, then letters"),
-        ({"sources": []}, "is not a key here"),
+        ({"sources": []}, "there is no 'sources'"),
     ],
 )
 def test_a_declaration_that_is_not_valid_is_refused(field: Mapping[str, Any], what: str) -> None:
