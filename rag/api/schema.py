@@ -3,6 +3,7 @@
 from typing import Any
 
 from rag.analysis.gate.spec import EXIT_CODES
+from rag.core.record_queries import ROUTES
 from rag.core.records import SPLITS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -68,7 +69,9 @@ def questions() -> Schema:
         "answers": TEXTS,
         "evidence": {"type": "array", "items": _closed(group, ["any"]), "description": "All groups are needed."},
         "unanswerable": {"type": "boolean"},
-        "expects": _closed({"value": TEXT, "values": TEXTS}) | {"description": "The value of a right answer: one of both."},
+        "expects": _closed({"value": TEXT, "values": TEXTS, "table": {"type": "array", "items": TEXTS}})
+        | {"description": "The value of a right answer: one of these."},
+        "route": {"enum": ["", *ROUTES], "description": "What answers it: passages, records, or both."},
         "provenance": {"type": "object", "description": "How the question was made, and whether a person accepted it."},
     }
     title = {"$schema": DIALECT, "title": "Assay golden question"}

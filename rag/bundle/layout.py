@@ -7,9 +7,11 @@ from rag.bundle.errors import refused
 
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
 CONFIG, DOCUMENTS, CHUNKS = "config.json", "documents.jsonl", "chunks.safetensors"
+RECORDS = "records.json"
 SCORES, GOLDEN = "scores.json", "golden.jsonl"
 MODELS = "models/"
 KEPT = (
+    "route", "policy", "reuse",
     "chunker", "passage", "embedder", "index", "fusion", "reranker", "selector", "queries", "memory", "guard", "prompt",
     "generator", "check", "k", "depth", "rerank_depth", "context_tokens", "pinned",
 )  # fmt: skip
@@ -27,6 +29,7 @@ KINDS: Mapping[str, int] = {
     r"manifest\.sha256": 256,
     r"config\.json": MIB,
     r"documents\.jsonl": 2048 * MIB,
+    r"records\.json": 256 * MIB,
     r"golden\.jsonl": 64 * MIB,
     r"scores\.json": 256 * MIB,
     r"cards/[A-Za-z0-9_-]{1,128}\.json": 16 * MIB,

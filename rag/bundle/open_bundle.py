@@ -12,7 +12,7 @@ from rag.bundle.archive import read_archive
 from rag.bundle.consistency import corpus_of, documents_of, index_of
 from rag.bundle.errors import BundleError, refused
 from rag.bundle.files import Contents, read_folder
-from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN
+from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, RECORDS
 from rag.bundle.manifest import Manifest
 from rag.bundle.strict_parse import json_of, lines_of
 from rag.bundle.trust import check_config, check_roles
@@ -21,6 +21,7 @@ from rag.config.build import Components
 from rag.config.compose import plugins
 from rag.core.corpus import Corpus
 from rag.core.errors import MissingExtraError, UserError
+from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.execution.graph.open_pipeline import TrialParts, open_pipeline
 from rag.execution.store.entry_format import Entry
 from rag.pipeline.pipeline import Pipeline
@@ -75,9 +76,10 @@ def open_bundle(
         check_roles(config, components, f"{where}: config")
         check_fingerprints(config, components, contents.manifest.models, where)
     corpus, indexes = _tables(contents, config, where)
+    records = _records(contents, corpus, where)
     with _refusing(where):
         parts = TrialParts(config, components)
-        pipeline = open_pipeline(parts.nodes, parts.values, corpus, indexes, components)
+        pipeline = open_pipeline(parts.nodes, parts.values, corpus, indexes, components, records)
         check_weights(config, components, contents.manifest.models, where)
     return Bundle(path, contents.digest, contents.manifest, config, pipeline, contents.files, contents.held)
 
@@ -103,6 +105,19 @@ def _check_records(contents: Contents, where: str) -> None:
                 pass
         elif name.endswith(".json"):
             json_of(data, f"{where}: {name}")
+
+
+def _records(contents: Contents, corpus: Corpus, where: str) -> RecordSet:
+    """The records of a bundle; BundleError for other values and for places that its documents do not have."""
+    if RECORDS not in contents.files:
+        return NO_RECORDS
+    with _refusing(f"{where}: {RECORDS}"):
+        records = RecordSet.from_json(json_of(contents.files.pop(RECORDS), f"{where}: {RECORDS}"))
+    sizes = {document.doc_id: len(document.text) for document in corpus.documents}
+    for record in (record for table in records.tables for record in table.records):
+        if not 0 <= record.start <= record.end <= sizes.get(record.doc_id, -1):
+            raise refused(f"{where}: {RECORDS}", f"places {record.record_id!r} outside of the documents")
+    return records
 
 
 def _tables(contents: Contents, config: Mapping[str, Any], where: str) -> tuple[Corpus, dict[str, Entry]]:

@@ -15,7 +15,7 @@ from rag.bundle.block_records import record_of
 from rag.bundle.errors import BundleError
 from rag.bundle.evidence import evidence, metrics_of
 from rag.bundle.files import read_folder
-from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST, SEAL
+from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST, RECORDS, SEAL
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
 from rag.bundle.references import files_of, referenced, versions
 from rag.bundle.source_trial import Measured, measured, resolve_trial
@@ -25,13 +25,11 @@ from rag.config.build import TARGET, Components
 from rag.config.compose import plugins
 from rag.config.identity import without_runtime
 from rag.config.validation import check_typed
-from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256
 from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.stage_inputs import entry_of_corpus
-from rag.execution.store.entry_format import Entry
-from rag.execution.sweep.open_config import materials
+from rag.execution.sweep.open_config import Materials, materials
 
 QUERIES = 32
 """Golden questions of a bundle by default: enough to notice a change, few enough for every start of a server."""
@@ -73,7 +71,7 @@ def seal(config: Mapping[str, Any], target: Path) -> str:
     It holds no golden questions: `rag verify` can check its files only.
     """
     found = materials(config)
-    content = _pipeline(config, found.components, found.corpus, found.indexes, with_models=False)
+    content = _pipeline(config, found, with_models=False)
     known = replace(content.manifest, golden=found.golden.golden_digest, corpus=found.golden.corpus_digest)
     return written(replace(content, manifest=known), target).digest
 
@@ -100,7 +98,7 @@ def content_of(source: Measured, queries: int = QUERIES, with_models: bool = Fal
     """What a bundle of a trial holds; errors as in `export`."""
     config = source.config
     check_typed(source.components, config)
-    content = _pipeline(config, source.components, source.corpus, source.indexes, with_models)
+    content = _pipeline(config, source, with_models)
     cases = golden_cases.measured_cases(source, queries)
     manifest = replace(
         content.manifest,
@@ -123,10 +121,9 @@ def packed(sealed: Sealed) -> Path:
     return target
 
 
-def _pipeline(
-    config: Mapping[str, Any], components: Components, corpus: Corpus, indexes: Mapping[str, Entry], with_models: bool
-) -> Content:
+def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_models: bool) -> Content:
     """The files that answer questions, and a manifest with what they say about themselves."""
+    components, corpus, indexes, records = source.components, source.corpus, source.indexes, source.records
     # Configs of older trials lack keys that are newer.
     known = {name: config.get(name) or {} for name in KEPT} | TrialParts(config, components).values
     found = referenced(known, components, with_models)
@@ -140,6 +137,7 @@ def _pipeline(
         CHUNKS: array_bytes(entry_of_corpus(corpus).arrays),
     }
     files |= {f"indexes/{name}.safetensors": array_bytes(entry.arrays) for name, entry in indexes.items()}
+    files |= {RECORDS: json_bytes(replace(records, tokens=0, cost=0.0).to_json())} if records.tables else {}
     for place, folder in found.folders.items():
         files |= {f"{place}/{name}": path for name, path in files_of(folder, place).items()}
     identities = dict(_identities(known, components))

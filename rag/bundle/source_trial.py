@@ -10,11 +10,12 @@ from rag.config.experiment import locate
 from rag.config.validation import control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
+from rag.core.record_sets import RecordSet
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_graph import Stage
-from rag.execution.graph.stage_inputs import Job, corpus_of
+from rag.execution.graph.stage_inputs import Job, corpus_of, records_of
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
@@ -59,6 +60,12 @@ class Measured:
     def indexes(self) -> dict[str, Entry]:
         """The indexes by name, without their build times."""
         return {name: Entry(self.entry(key).arrays) for name, key in self.trial.ends.indexes.items()}
+
+    @property
+    def records(self) -> RecordSet:
+        """The records of its documents."""
+        stage = self.before("roster") or self.before("enrich")
+        return records_of({"records": self.entry(stage.key)} if stage else {})
 
     def before(self, name: str) -> Stage | None:
         """The stage of that name that the ranking or the answers depend on, None if there is none."""

@@ -22,7 +22,8 @@ from rag.core.errors import UserError
 from rag.core.roles import INDEX_PARTS, LOADER_PARTS, has_methods, protocols
 from rag.execution.graph.open_pipeline import SINGLE
 
-ROOMS = {role: build.ROOMS[role] for role in build.ROOMS if role not in ("loader", *LOADER_PARTS, "dataset", "metric", "judge")}
+OUTSIDE = ("loader", *LOADER_PARTS, "dataset", "enrich", "roster", "metric", "judge")
+ROOMS = {role: build.ROOMS[role] for role in build.ROOMS if role not in OUTSIDE}
 """Role of a bundle → the folder of `rag.components` that holds its components."""
 SEVERAL = ("index", "selector", "guard", "check")
 VALUES = ("k", "depth", "rerank_depth")

@@ -19,9 +19,10 @@ LISTS = ("index", "metric", "selector", "check", "guard")
 
 ROOMS: Mapping[str, str] = {
     "loader": "loaders", "parser": "parsers", "redactor": "redactors", "ingest": "ingest", "noise": "noise",
-    "dataset": "loaders", "chunker": "chunkers", "passage": "passages", "embedder": "embedders", "index": "indexes",
-    "analyser": "analysers", "fusion": "fusion", "reranker": "rerankers", "selector": "selectors", "queries": "queries",
-    "memory": "memories", "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks",
+    "dataset": "loaders", "enrich": "enrichers", "roster": "rosters", "chunker": "chunkers", "passage": "passages",
+    "embedder": "embedders", "index": "indexes", "analyser": "analysers", "fusion": "fusion", "reranker": "rerankers",
+    "selector": "selectors", "route": "routers", "policy": "policies", "queries": "queries", "memory": "memories",
+    "reuse": "reuse", "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks",
     "metric": "metrics", "judge": "judges",
 }  # fmt: skip
 """Role → the folder of `rag.components` that holds its components. Configs can name classes of these and of plug-ins."""

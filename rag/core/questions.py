@@ -76,10 +76,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The value of a right answer: one `value`, or the set of `values`, as a person would write them."""
+    """The value of a right answer: one `value`, the set of `values`, or the rows of a `table`, as a person would write them."""
 
     value: str = ""
     values: tuple[str, ...] = ()
+    table: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def set(self) -> tuple[str, ...]:
+        """The values, or the rows of the table as texts."""
+        return self.values or tuple(" ".join(row) for row in self.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,8 @@ class Example:
     answer is not known, and only metrics that compare answers with references apply.
 
     `cluster` is the unit of resampling when trials are compared; `judged` names the documents with a judgement for this
-    question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1).
+    question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1). `route` is the
+    right one of `rag.core.record_queries.ROUTES`, empty if unknown: metrics of retrieval do not apply to `records`.
     """
 
     query: Query
@@ -105,11 +112,17 @@ class Example:
     turn: int = 0
     unanswerable: bool = False
     expects: Expected | None = None
+    route: str = ""
 
     @property
     def places(self) -> tuple[Place, ...]:
         """The alternatives of all groups, in their order."""
         return tuple(place for group in self.evidence for place in group.alternatives)
+
+    @property
+    def ranked(self) -> tuple[Evidence, ...]:
+        """The groups that rankings are measured by: none for a question that records answer."""
+        return () if self.route == "records" else tuple(group for group in self.evidence if group.grade > 0)
 
     @property
     def has_gold(self) -> bool:

@@ -176,6 +176,30 @@ def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return rounded
 
 
+def _own_ranks(part: Rankings) -> NDArray[Any]:
+    shape = part.positions.shape
+    return np.broadcast_to(np.arange(1, shape[1] + 1), shape) if part.ranks is None else part.ranks
+
+
+def stacked(parts: Sequence[Rankings]) -> Rankings:
+    """The rows of several rankings in one, in their order."""
+    width = max((part.positions.shape[1] for part in parts), default=0)
+
+    def together(arrays: Sequence[NDArray[Any]], fill: float) -> NDArray[Any]:
+        wide = [np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=fill) for rows in arrays]
+        return np.concatenate(wide) if wide else np.empty((0, 0))
+
+    plain = all(part.ranks is None for part in parts)
+    ranks = [_own_ranks(part) for part in parts]
+    joined = [np.zeros(part.positions.shape, np.bool_) if part.joined is None else part.joined for part in parts]
+    return Rankings(
+        together([part.positions for part in parts], NOTHING).astype(np.int32),
+        together([part.scores for part in parts], -np.inf).astype(np.float64),
+        None if plain else together(ranks, 0).astype(np.int32),
+        None if all(part.joined is None for part in parts) else together(joined, 0).astype(np.bool_),
+    )
+
+
 def merged(rankings: Sequence[Rankings], points: Sequence[NDArray[np.float64]], depth: int, base: ArrayLike = 0.0) -> Rankings:
     """Rank positions by the sums of their points in all rankings.
 

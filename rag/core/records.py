@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.documents import BLOCKS, Block, Box, Chunk, Document, Parsed, Redaction, Span, Value
+from rag.core.looks import Look
 from rag.core.questions import (
     FATES,
     SPLITS,
@@ -116,7 +117,8 @@ class Source:
 class Material:
     """The input of a prompt. `contexts` are numbered from 1; `pinned` are whole documents; `before` and `after` as in Framed.
 
-    A context is the text of `Quoting.quoted`, if the prompt has that method, as guards changed it.
+    `results` are texts of records, framed like contexts and without a number. A context is the text of `Quoting.quoted`, if the
+    prompt has that method, as guards changed it.
     """
 
     query: Query
@@ -125,6 +127,7 @@ class Material:
     pinned: tuple[Document, ...] = ()
     before: str = ""
     after: str = ""
+    results: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ class Answer:
     """The reply to a question, and its contexts, numbered from 1.
 
     `abstained`: the reply declines to answer; `sought` is the search, `left_out` are retrieved passages that the model was not
-    shown, each by its first chunk.
+    shown, each by its first chunk; `look` is None for one search of passages.
     """
 
     query: Query
@@ -198,3 +201,4 @@ class Answer:
     abstained: bool = False
     sought: Sought | None = None
     left_out: Ranking = ()
+    look: Look | None = None

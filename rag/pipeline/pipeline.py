@@ -1,39 +1,39 @@
 """Questions → answers: the steps of `rag.pipeline.steps` in a row, then prompt, generation and checks."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rag.core.corpus import Corpus
+from rag.core.looks import Look
 from rag.core.rankings import Rankings
+from rag.core.record_database import RecordDatabase
+from rag.core.record_queries import RecordQuery, Result
+from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Allowed, Answer, Hit, Query, Ranking, Reply, Sought, Vectors
-from rag.core.roles import Embedder, Fusion, Generator, Inspection, Reranker, Rewriter, Searcher, Selector, changes_nothing
+from rag.core.roles import (
+    Embedder,
+    Fusion,
+    Generator,
+    Inspection,
+    Policy,
+    Reranker,
+    RetrievalMemory,
+    Rewriter,
+    Router,
+    Searcher,
+    Selector,
+    changes_nothing,
+)
 from rag.core.text.final_answer import Announced, awaited
-from rag.pipeline import postprocess
+from rag.pipeline import postprocess, record_routes
 from rag.pipeline.context_packing import hits, passages
+from rag.pipeline.looks import PipelineTools
 from rag.pipeline.prompt_assembly import Prepared, Reading
-from rag.pipeline.steps import embed_queries, fuse, gathered, rerank, rewrite, select
+from rag.pipeline.steps import embed_queries, fuse, gathered, reciprocal, rerank, rewrite, select
 from rag.pipeline.timing import Clock, Step
-
-
-@dataclass(frozen=True)
-class Trace:
-    """The search texts of one question, and its rankings after every step."""
-
-    sought: Sought
-    indexes: Mapping[str, Rankings]
-    fused: Rankings
-    reranked: Rankings
-    selected: Rankings
-
-
-def _trace(
-    sought: Sought, row: int, searched: Mapping[str, Rankings], fused: Rankings, reranked: Rankings, selected: Rankings
-) -> Trace:
-    indexes = {name: rankings.only(row) for name, rankings in searched.items()}
-    first = fused.only(row)
-    second = first if reranked is fused else reranked.only(row)
-    return Trace(sought, indexes, first, second, second if selected is reranked else selected.only(row))
+from rag.pipeline.traces import Trace as Trace
+from rag.pipeline.traces import traced
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,19 @@ class Pipeline:
     selectors: Mapping[str, Selector]
     reading: Reading
     generator: Generator
+    router: Router
+    policy: Policy
+    reuse: RetrievalMemory
+    database: RecordDatabase = field(default_factory=lambda: RecordDatabase(NO_RECORDS))
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
     depth: int = 100
     rerank_depth: int = 20
     allowed: Allowed | None = None
+
+    @property
+    def records(self) -> RecordSet:
+        """The records of the documents."""
+        return self.database.records
 
     @property
     def k(self) -> int:
@@ -70,6 +79,12 @@ class Pipeline:
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("rewrite"):
             sought = rewrite(self.queries, queries)
+        if changes_nothing(self.router) and changes_nothing(self.policy):
+            return self._searched(sought, step)
+        return self._routed(queries, sought, step)
+
+    def _searched(self, sought: Sequence[Sought], step: Step) -> list[Trace]:
+        """One search for each question, all of them in one batch."""
         texts = [text for each in sought for text in each.texts]
         with step("embed"):
             vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
@@ -81,7 +96,64 @@ class Pipeline:
             reranked = rerank(self.reranker, [each.question for each in sought], fused, self.corpus, self.rerank_depth)
         with step("select"):
             selected = self._selected(reranked)
-        return [_trace(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
+        return [traced(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
+
+    def _routed(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
+        """The traces by route and policy; questions that passages answer in one look are searched for in one batch."""
+        alone = [replace(query, text=each.question) for query, each in zip(queries, sought, strict=True)]
+        with step("route"):
+            known = replace(self, database=record_routes.seen(self.database, self.corpus, self.allowed))
+            looks = record_routes.looks_of_routes(self.router, known.database, alone)
+        rows = [row for row, look in enumerate(looks) if look.result is None and changes_nothing(self.policy)]
+        found = dict(zip(rows, self._searched([sought[row] for row in rows], step), strict=True)) if rows else {}
+        parts = enumerate(zip(alone, sought, looks, strict=True))
+        return [
+            replace(found[row], look=look) if row in found else known._alone(query, each, look, step)
+            for row, (query, each, look) in parts
+        ]
+
+    def _alone(self, query: Query, sought: Sought, look: Look, step: Step) -> Trace:
+        """The trace of a question that records answer, whose search they narrow, or that a policy looks for."""
+        if look.result and look.answers:
+            ranking = record_routes.passages_of(look.result, self.corpus, self.depth)
+            return Trace(sought, {}, ranking, ranking, ranking, look)
+        narrowed = self
+        if look.result and look.routed.query:
+            documents = self.database.documents(look.routed.query)
+            narrowed = replace(self, allowed=record_routes.within(documents, self.corpus, self.allowed))
+        if changes_nothing(self.policy):
+            (trace,) = narrowed._searched([sought], step)
+            return replace(trace, look=look)
+        with step("look"):
+            return narrowed._looked(query, sought, look)
+
+    def _looked(self, query: Query, sought: Sought, look: Look) -> Trace:
+        """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
+        tools = PipelineTools(self.corpus, self.records, self.k, self._once, self._joined, self._shown, self._asked)
+        looked = self.policy.look(query, tools)
+        texts = replace(looked.sought, tokens=looked.sought.tokens + sought.tokens, cost=looked.sought.cost + sought.cost)
+        look = replace(look, results=looked.results, steps=looked.steps)
+        return Trace(texts, {}, looked.ranking, looked.ranking, self._selected(looked.ranking), look)
+
+    def _once(self, texts: Sequence[str]) -> Rankings:
+        """One ranking of all texts, fused as in a single look."""
+        vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
+        sought = [Sought(texts[0], tuple(texts))]
+        rankings = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
+        return fuse(self.fusion, rankings, self.depth)
+
+    def _joined(self, question: str, found: Sequence[Rankings]) -> Rankings:
+        """One ranking of several, reranked against the question."""
+        one = found[0] if len(found) == 1 else reciprocal(found, self.depth)
+        return rerank(self.reranker, [question], one, self.corpus, self.rerank_depth)
+
+    def _shown(self, ranking: Rankings) -> tuple[str, ...]:
+        """The first k passages as a model may read them."""
+        raise NotImplementedError
+
+    def _asked(self, query: RecordQuery) -> Result:
+        """The result of a query of records."""
+        return self.database.run(query)
 
     def _search(self, name: str, texts: Sequence[str], vectors: Vectors | None) -> Rankings:
         return self.searchers[name].search(texts, vectors if self.uses_vectors[name] else None, self.depth, self.allowed)
@@ -93,8 +165,8 @@ class Pipeline:
 
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """The request for the generator, and its passages."""
-        screened = self.reading.screen([query], trace.selected, self.corpus)
-        (prepared,) = self.reading.prepare([query], screened, self.corpus, [references])
+        screened = self.reading.screen([query], trace.selected, self.corpus, [trace.look])
+        (prepared,) = self.reading.prepare([query], screened, self.corpus, [references], [trace.look])
         return prepared
 
     def contexts(self, trace: Trace) -> Ranking:
@@ -125,7 +197,7 @@ class Pipeline:
         `read` gets the passages of the prompt before the model answers.
         """
         if changes_nothing(self.generator):
-            return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
+            return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought, look=trace.look)
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("prompt"):
             prepared = self.prepare(query, trace, references)
@@ -134,7 +206,7 @@ class Pipeline:
         listener = hear and self._listener(hear, early)
         with step("generate"):
             checked = self._checked(prepared, listener)
-        if hear and (prepared.request is None or (isinstance(listener, Announced) and not listener.end())):
+        if hear and (not prepared.asks or (isinstance(listener, Announced) and not listener.end())):
             hear(checked.reply.text)
         return answered(query, prepared, checked, trace.sought, self.corpus)
 
@@ -148,32 +220,22 @@ class Pipeline:
         refusal = self.reading.prompt.refusal
         if prepared.request is None:
             return postprocess.unasked(refusal, ())
+        if prepared.reply:
+            return postprocess.stated(self.inspections, prepared.request, prepared.reply, refusal)
         if hear is None:
             (reply,) = self.generator.generate([prepared.request])
         else:
-            reply = _streamed(self.generator.stream(prepared.request), hear)
+            reply = postprocess.streamed(self.generator.stream(prepared.request), hear)
         final = awaited(self.reading.prompt, self.generator)
         (checked,) = postprocess.check(self.inspections, [prepared.request], [reply], self.generator, refusal, final)
         return checked
-
-
-def _streamed(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
-    """The reply that a stream ends with, or its pieces where it ends without one."""
-    heard: list[str] = []
-    while True:
-        try:
-            piece = next(pieces)
-        except StopIteration as end:
-            return end.value if isinstance(end.value, Reply) else Reply("".join(heard))
-        hear(piece)
-        heard.append(piece)
 
 
 def answered(query: Query, prepared: Prepared, checked: postprocess.Checked, sought: Sought | None, corpus: Corpus) -> Answer:
     """The final answer with all findings."""
     findings = (*prepared.screened.findings, *checked.findings)
     left_out = hits(corpus, prepared.left_out)
-    return Answer(query, _read(prepared, corpus), checked.reply, findings, checked.abstained, sought, left_out)
+    return Answer(query, _read(prepared, corpus), checked.reply, findings, checked.abstained, sought, left_out, prepared.look)
 
 
 def _read(prepared: Prepared, corpus: Corpus) -> Ranking:

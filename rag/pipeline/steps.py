@@ -101,6 +101,14 @@ def gathered(rankings: Rankings, sought: Sequence[Sought], depth: int) -> Rankin
     return Rankings.ordered(mixed, scores, width)
 
 
+def reciprocal(found: Sequence[Rankings], depth: int) -> Rankings:
+    """One ranking of several of the same questions, by reciprocal rank."""
+    points = [
+        np.broadcast_to(1 / (SUBQUERY_K + np.arange(1, one.positions.shape[1] + 1)), one.positions.shape) for one in found
+    ]
+    return merged(found, points, depth)
+
+
 def _wide(values: NDArray[Any], width: int, fill: float) -> NDArray[Any]:
     return np.pad(values, ((0, 0), (0, width - values.shape[1])), constant_values=fill)
 

@@ -16,6 +16,7 @@ from rag.testing.answering import (
     check_prompt,
     check_queries,
 )
+from rag.testing.looking import check_enrich, check_policy, check_reuse, check_roster, check_route
 from rag.testing.reading import check_ingest, check_noise, check_parsed, check_parser, check_redactor
 from rag.testing.retrieval import (
     check_analyser,
@@ -36,6 +37,8 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
     "redactor": check_redactor,
     "ingest": check_ingest,
     "noise": check_noise,
+    "enrich": check_enrich,
+    "roster": check_roster,
     "chunker": check_chunker,
     "passage": check_passage,
     "embedder": check_embedder,
@@ -44,8 +47,11 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
     "fusion": check_fusion,
     "reranker": check_reranker,
     "selector": check_selector,
+    "route": check_route,
+    "policy": check_policy,
     "queries": check_queries,
     "memory": check_memory,
+    "reuse": check_reuse,
     "prompt": check_prompt,
     "generator": check_generator,
     "check": check_check,
@@ -60,3 +66,4 @@ __all__ = ["CHECKS", "check_analyser", "check_check", "check_chunker", "check_em
 __all__ += ["check_guard", "check_index", "check_ingest", "check_judge", "check_loader", "check_memory", "check_metric"]
 __all__ += ["check_noise", "check_parsed", "check_parser", "check_passage", "check_prompt", "check_queries", "check_redactor"]
 __all__ += ["check_reranker", "check_selector", "check_structure"]
+__all__ += ["check_enrich", "check_policy", "check_reuse", "check_roster", "check_route"]

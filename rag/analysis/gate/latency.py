@@ -18,7 +18,7 @@ from rag.execution.graph.engine import Runner
 from rag.execution.graph.open_pipeline import open_pipeline
 from rag.execution.graph.plan import components_for
 from rag.execution.graph.stage_graph import Graph, Stage
-from rag.execution.graph.stage_inputs import corpus_of
+from rag.execution.graph.stage_inputs import corpus_of, records_of
 from rag.execution.graph.trial_graph import add_trial
 from rag.execution.store.store import Entry
 from rag.execution.sweep.sweep import Prepared
@@ -74,7 +74,8 @@ def _stage(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Stage:
 def _open(stage: Stage, runner: Runner, golden: Golden) -> Pipeline:
     entries = {name: runner.obtain(key) for name, key in stage.inputs.items() if key in runner.graph.stages}
     corpus = corpus_of(entries["corpus"], golden)
-    return open_pipeline(stage.nodes, stage.values, corpus, entries, runner.graph.components.without_inner)
+    components = runner.graph.components.without_inner
+    return open_pipeline(stage.nodes, stage.values, corpus, entries, components, records_of(entries))
 
 
 def timed(base: Pipeline, candidate: Pipeline, examples: tuple[Example, ...]) -> Floats:

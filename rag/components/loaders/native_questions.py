@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rag.core.errors import DataError, UserError, closest, together
+from rag.core.record_queries import ROUTES
 from rag.core.records import SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
 from rag.documents.files import gathered
 from rag.documents.json_rows import Row, as_row, read_rows
@@ -14,10 +15,10 @@ from rag.documents.lost_quotes import Quoted
 from rag.documents.quote_anchors import find_document, place_of
 
 QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})
-QUESTION |= {"answers", "evidence", "unanswerable", "expects", "provenance"}
+QUESTION |= {"answers", "evidence", "unanswerable", "expects", "route", "provenance"}
 TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
-EXPECTS = frozenset({"value", "values"})
+EXPECTS = frozenset({"value", "values", "table"})
 ALTERNATIVE = frozenset({"doc", "start", "end", "quote", "page"})
 T = TypeVar("T")
 
@@ -31,8 +32,10 @@ class NativeQuestions:
     and `end` decide between several occurrences of a quote, and are ignored if the document has changed. In a document of a
     parser a quote is found with tolerance, and `page`, from 1, decides between several places.
 
-    `expects` is the value of the answer: `{"value": "4 days"}`, or `{"values": ["Tern 2", "Tern 2L"]}` for a set. `provenance`
-    says how a question was made (`rag.datasets.candidates`); it is in no digest of the set.
+    `expects` is the value of the answer: `{"value": "4 days"}`, or `{"values": ["Tern 2", "Tern 2L"]}` for a set, or
+    `{"table": [["Acme", "3"]]}` for rows. `route` is the right way to the
+    answer: semantic, records or both. `provenance` says how a question was made (`rag.datasets.candidates`): it is in
+    no digest.
 
     Questions of one conversation name it in `dialogue` and their number in it in `turn`, from 1; `rewrite` is the question as
     a person would ask it without the earlier turns.
@@ -95,6 +98,7 @@ class _QuestionReader:
             turn=turn,
             unanswerable=tried(lambda: _unanswerable(row), False),
             expects=tried(lambda: _expected(row), None),
+            route=tried(lambda: _one_of(row, "route", row.text("route", ""), ("", *ROUTES)), ""),
         )
 
     def group(self, row: Row) -> Evidence:
@@ -134,9 +138,20 @@ def _expected(row: Row) -> Expected | None:
         return None
     given = as_row(row.fields["expects"], f"{row.where}: 'expects'")
     given.only(EXPECTS)
-    if given.has("value") == given.has("values"):
-        raise DataError(row.where, "'expects' needs 'value' or 'values'", 'for example {"value": "4 days"}')
+    if sum(map(given.has, EXPECTS)) != 1:
+        raise DataError(row.where, "'expects' needs one of 'value', 'values' and 'table'", 'for example {"value": "4 days"}')
+    if given.has("table"):
+        return Expected(table=_rows(given))
     return Expected(given.name("value")) if given.has("value") else Expected(values=given.texts("values"))
+
+
+def _rows(given: Row) -> tuple[tuple[str, ...], ...]:
+    rows = given.fields["table"]
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, list) and row for row in rows):
+        raise DataError(given.where, "'table' is no list of rows", 'for example [["Acme", "3"], ["Birch", "1"]]')
+    if not all(isinstance(cell, str) for row in rows for cell in row):
+        raise DataError(given.where, "'table' holds a cell that is no text", 'for example [["Acme", "3"]]')
+    return tuple(tuple(row) for row in rows)
 
 
 def _dialogue_turn(row: Row, history: Sequence[Turn]) -> tuple[str, int]:

@@ -26,7 +26,7 @@ SECTIONS = (
 HOMES: Mapping[str, str] = {"contexts": "context", "question": "closing"}
 """The placeholders that every prompt shows, and the section that shows them if no other section names them."""
 
-OPTIONAL = ("history", "summary", "pinned", "project")
+OPTIONAL = ("history", "summary", "pinned", "project", "results")
 WORDS = ("refusal", "announcement")
 PLACEHOLDERS = (*HOMES, *OPTIONAL, *WORDS)
 """The placeholders of a section."""
@@ -36,9 +36,23 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "figure_format": ("text",),
     "pinned_format": ("name", "text"),
     "summary_format": ("summary",),
+    "results_format": ("results",),
     "turn_format": ("speaker", "text"),
 }
 """The layout parameters, each with the placeholders that it needs."""
+
+ANSWERS: Mapping[str, tuple[str, ...]] = {
+    "none": (),
+    "yes": (),
+    "no": (),
+    "value": ("value", "sources"),
+    "list": ("count", "sources", "items"),
+    "item": ("value", "sources"),
+    "more": ("count",),
+    "cited": ("shown", "count"),
+    "withheld": (),
+}
+"""The sentences of answers from records, each with its placeholders; all but {count} and {shown} are needed."""
 
 SOURCE = ("text", "document", "title", "section", "page", "date", "status")
 """The placeholders for the parts of a source in `context_format`; `text` is needed, `date` and `status` are metadata."""
@@ -55,17 +69,20 @@ class SectionPrompt:
     """Sections in a fixed order: those named in `system` are the first message, the others the last one.
 
     The earlier turns are messages between the two, unless a section names {history}. The other placeholders of a section are
-    {question}, {contexts}, {summary}, {pinned} (whole documents), {project} (the text of `project`), {refusal} and
-    {announcement}. {contexts} without any context becomes `no_contexts`, the others without content become `nothing`.
+    {question}, {contexts}, {summary}, {pinned} (whole documents), {results} (texts of records), {project} (the text of
+    `project`), {refusal} and {announcement}. {contexts} without any context becomes `no_contexts`, the others without content
+    become `nothing`.
 
     All material is shown, named or not. By default contexts are in `context`, the question in `closing`, the summary of the
-    conversation and pinned documents above the section with the contexts. {contexts} includes the texts of guards, directly
-    before the first context and after the last one.
+    conversation, pinned documents and results above the section with the contexts. {contexts} includes the texts of guards,
+    directly before the first context and after the last one.
 
     `context_format` is the layout of a source: {number}, {text} and optionally {document} (its doc_id), {title} (the first
     heading of the document, or its file name), {section} (the headings above the passage, outermost first), {page}, and the
     metadata {date}, {status} and those that `metadata` names. What a document does not have is an empty text.
     `figure_format` is the layout of the parts of a {text} that a model wrote about figures.
+
+    `answers` are the sentences of answers from records (`rag.pipeline.record_answers`), by the names of ANSWERS.
 
     `reasoning` names one of `strategies`. A strategy that names {announcement} asks for reasoning first: the answer begins
     after these words. ConfigError for a placeholder that is unknown or missing, or that would show contexts twice.
@@ -86,6 +103,7 @@ class SectionPrompt:
     project: str = ""
     system: Sequence[str] = ("role", "instruction", "output_constraints", "style_or_tone", "output_format", "examples", "goal")
     metadata: Sequence[str] = ()
+    answers: Mapping[str, str] = field(default_factory=dict)
     strategies: Mapping[str, Section] = field(default_factory=lambda: {"none": ""})
     section_separator: str = "\n\n"
     context_separator: str = "\n\n"
@@ -94,6 +112,7 @@ class SectionPrompt:
     no_contexts: str = ""
     pinned_format: str = "{name}\n{text}"
     summary_format: str = "{summary}"
+    results_format: str = "{results}"
     turn_format: str = "{speaker}: {text}"
     nothing: str = ""
 
@@ -109,6 +128,9 @@ class SectionPrompt:
             is_source = layout == "context_format"
             known, hint = ((*needed, *SOURCE[1:], *self.metadata), METADATA) if is_source else (needed, "")
             check_template(f"prompt.{layout}", getattr(self, layout), needed, known, hint)
+        for name, text in self.answers.items():
+            check_choice("prompt.answers", name, ANSWERS)
+            check_template(f"prompt.answers.{name}", text, set(ANSWERS[name]) - {"count", "shown"}, ANSWERS[name])
         for name, text in self._sections.items():
             check_template(f"prompt.{name}", text, known=PLACEHOLDERS)
         self._check_places()
@@ -189,9 +211,10 @@ class SectionPrompt:
         return self.section_separator.join(parts)
 
     def _above(self, material: Material, values: Mapping[str, str]) -> list[str]:
-        """The summary and the pinned documents, if no section names them."""
+        """The summary, the pinned documents and the results of records, if no section names them."""
         summary = fill(self.summary_format, {"summary": material.recalled.summary}) if material.recalled.summary else ""
-        unnamed = {"pinned": values["pinned"] if material.pinned else "", "summary": summary}
+        results = fill(self.results_format, values) if material.results else ""
+        unnamed = {"pinned": values["pinned"] if material.pinned else "", "summary": summary, "results": results}
         return [text for name, text in unnamed.items() if text and not self._names(name)]
 
     def _values(self, material: Material) -> dict[str, str]:
@@ -203,6 +226,7 @@ class SectionPrompt:
             "summary": material.recalled.summary,
             "pinned": self.context_separator.join(pinned),
             "project": self.project,
+            "results": self.context_separator.join(material.results),
         }
         shown = {name: text or self.nothing for name, text in values.items()}
         words = {word: getattr(self, word) for word in WORDS}

@@ -34,6 +34,7 @@ from rag.core.roles.answering import (
     Screen,
     StoredReplies,
 )
+from rag.core.roles.looking import Enricher, Policy, RetrievalMemory, Roster, Router
 from rag.core.roles.retrieving import (
     Analyser,
     ChecksIndexes,
@@ -61,14 +62,19 @@ from rag.core.roles.scoring import AnswerMetric, AssessedMetric, Judge, Judgemen
 ROLES: Mapping[str, type] = {
     "loader": Loader,
     "dataset": Questions,
+    "enrich": Enricher,
+    "roster": Roster,
     "chunker": Chunker,
     "passage": PassageText,
     "embedder": Embedder,
     "index": Index,
     "fusion": Fusion,
     "reranker": Reranker,
+    "route": Router,
+    "policy": Policy,
     "queries": Rewriter,
     "memory": Memory,
+    "reuse": RetrievalMemory,
     "prompt": Prompt,
     "generator": Generator,
     "judge": Judge,

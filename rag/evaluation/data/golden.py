@@ -242,6 +242,10 @@ def question_record(example: Example) -> dict[str, object]:
         del record["unanswerable"]  # so that sets from before these fields keep their digests
     if not example.expects:
         del record["expects"]
+    elif not example.expects.table:
+        record["expects"] = {name: value for name, value in asdict(example.expects).items() if name != "table"}
+    if not example.route:
+        del record["route"]
     return record
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from rag.config.build import Components
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
+from rag.core.record_database import RecordDatabase
+from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Document
 from rag.core.roles import Framing, Index, Inspection, Screen, Searcher, changes_nothing
 from rag.evaluation.scoring import Column, parse_column
@@ -15,7 +17,9 @@ from rag.execution.store.store import Entry
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt_assembly import Reading
 
-SINGLE = ("queries", "embedder", "fusion", "reranker", "generator")
+SINGLE = ("queries", "embedder", "fusion", "reranker", "route", "policy", "reuse", "generator")
+FIELDS = {"route": "router"}
+"""Roles whose field in a Pipeline has another name."""
 
 
 class TrialParts:
@@ -121,7 +125,12 @@ def pinned(names: Sequence[str], documents: Sequence[Document]) -> tuple[Documen
 
 
 def open_pipeline(
-    nodes: Mapping[str, Any], values: Mapping[str, Any], corpus: Corpus, indexes: Mapping[str, Entry], components: Components
+    nodes: Mapping[str, Any],
+    values: Mapping[str, Any],
+    corpus: Corpus,
+    indexes: Mapping[str, Entry],
+    components: Components,
+    records: RecordSet = NO_RECORDS,
 ) -> Pipeline:
     """Build a pipeline of nodes around stored indexes; DataError for an index of another corpus."""
     built = {name: components.build(node, f"index.{name}") for name, node in nodes["indexes"].items()}
@@ -132,7 +141,11 @@ def open_pipeline(
         reading=reading_of(nodes, values, corpus.documents, components),
         inspections=several(nodes["inspections"], components),
         selectors=several(nodes["selectors"], components),
-        **{role: (components.handed if role == "generator" else components.build)(nodes[role], role) for role in SINGLE},
+        database=RecordDatabase(records),
+        **{
+            FIELDS.get(role, role): (components.handed if role == "generator" else components.build)(nodes[role], role)
+            for role in SINGLE
+        },
         **{name: values[name] for name in ("depth", "rerank_depth")},
     )
 

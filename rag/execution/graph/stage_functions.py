@@ -13,8 +13,9 @@ import numpy as np
 
 from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
-from rag.core.rankings import NOTHING
-from rag.core.records import Answer, Sought
+from rag.core.looks import Look
+from rag.core.rankings import NOTHING, stacked
+from rag.core.records import Answer, Reply, Sought
 from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
 from rag.evaluation import scoring
@@ -22,7 +23,7 @@ from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counte
 from rag.execution.graph import ablation_inputs
 from rag.execution.graph.open_pipeline import open_pipeline
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
-from rag.execution.store.serialisation import json_values, replies_of
+from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
 from rag.pipeline import live_history, postprocess, steps, unread_text
 from rag.pipeline.prompt_assembly import Prepared, screen
@@ -59,10 +60,32 @@ def run_rewrite(job: Job) -> Entry:
 
 def run_converse(job: Job) -> Entry:
     """Questions in conversations → their histories with the answers that the pipeline itself gives."""
-    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components)
+    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
     pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
     histories = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
     return Entry(meta={"histories": [json_values(history) for history in histories]})
+
+
+def run_enrich(job: Job) -> Entry:
+    """Documents → records."""
+    enricher = job.build("enrich")
+    made = enricher.enrich(job.golden.documents)
+    meta = {"failed": len(made.failures), "tokens": made.tokens, "cost": made.cost}
+    return Entry(meta={"records": made.to_json()} | ({"enriched": meta} if is_costly(enricher) else {}))
+
+
+def run_roster(job: Job) -> Entry:
+    """Records → records with the fields of an authoritative table."""
+    return Entry(meta={"records": job.build("roster").join(job.records).to_json()})
+
+
+def run_look(job: Job) -> Entry:
+    """Questions → rankings by a router and a policy, with search texts, routes, results and steps."""
+    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
+    pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
+    traces = pipeline.traces(job.queries)
+    meta = {"sought": json_values(trace.sought for trace in traces), "looks": json_values(trace.look for trace in traces)}
+    return Entry(entry_of_rankings(stacked([trace.selected for trace in traces])).arrays, meta)
 
 
 def run_embed_queries(job: Job) -> Entry:
@@ -120,21 +143,21 @@ def run_gold_contexts(job: Job) -> Entry:
 
 def run_screen(job: Job) -> Entry:
     """The first k hits → the passages that a model may read, and the findings of screens."""
-    screens = job.several("screens")
-    return Entry(meta={"screened": json_values(screen(screens, job.queries, job.ranking.first(job.values["k"]), job.corpus))})
+    screens, heads, looks = job.several("screens"), job.ranking.first(job.values["k"]), looks_of(job.inputs["ranking"].meta)
+    return Entry(meta={"screened": json_values(screen(screens, job.queries, heads, job.corpus, looks))})
 
 
 def run_generate(job: Job) -> Entry:
-    """Passages → replies, and the passages behind each; no reply where a screen abstains.
+    """Passages → replies, and the passages behind each; no reply where a screen abstains. Records answer without a model.
 
     A question whose request is refused for good has no reply and a reason in `failures`; the stage fails if all are refused.
     """
     prepared = job.prepared()
-    given = job.generator().generate([each.request for each in prepared if each.request])
+    given = job.generator().generate([each.request for each in prepared if each.request and each.asks])
     if given and all(reply.failure for reply in given):
         raise RefusalError.of(given[0].failure)
     replies = iter(given)
-    by_question = [next(replies) if each.request else None for each in prepared]
+    by_question = [next(replies) if each.asks else each.reply for each in prepared]
     kept = json_values(None if reply and reply.failure else reply for reply in by_question)
     failures = {str(number): asdict(reply) for number, reply in enumerate(by_question) if reply and reply.failure}
     recalled = [{"tokens": each.recalled.tokens, "cost": each.recalled.cost} for each in prepared]
@@ -156,15 +179,22 @@ def run_check(job: Job) -> Entry:
     prepared, replies = job.prepared(), replies_of(job.inputs["generate"].meta)
     prompt, generator = (job.build(role) for role in ("prompt", "generator"))
     rows = list(zip(prepared, replies, strict=True))
-    requests = [each.request for each, reply in rows if each.request and reply]
-    given = [reply for each, reply in rows if each.request and reply]
+    asked = [(each.request, reply) for each, reply in rows if each.request and each.asks and reply]
+    requests, given = [request for request, _ in asked], [reply for _, reply in asked]
     inspections, final = job.several("inspections"), awaited(prompt, generator)
     checked = iter(postprocess.check(inspections, requests, given, job.generator(), prompt.refusal, final))
-    unasked, refused = postprocess.unasked(prompt.refusal, ()), [each.request and not reply for each, reply in rows]
-    done = [None if lost else next(checked) if each.request else unasked for each, lost in zip(prepared, refused, strict=True)]
-    pairs = zip(prepared, done, strict=True)
+
+    def done(each: Prepared, reply: Reply | None) -> postprocess.Checked | None:
+        if each.request is None:
+            return postprocess.unasked(prompt.refusal, ())
+        if each.reply:
+            return postprocess.stated(inspections, each.request, each.reply, prompt.refusal)
+        return next(checked) if reply else None
+
+    pairs = ((each, done(each, reply)) for each, reply in rows)
     answers = [each and replace(each, findings=(*before.screened.findings, *each.findings)) for before, each in pairs]
-    return Entry(meta={"answers": json_values(answers), **_read(prepared)})
+    looks = {"looks": json_values(each.look for each in prepared)} if any(each.look for each in prepared) else {}
+    return Entry(meta={"answers": json_values(answers), **_read(prepared), **looks})
 
 
 def run_assess(job: Job) -> Entry:
@@ -204,7 +234,7 @@ def run_latency(job: Job) -> Entry:
     The pipeline works without the store, as a server does, so models are paid for it. Questions whose requests are refused for
     good are not timed.
     """
-    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner)
+    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner, job.records)
     sample = job.golden.examples[:: max(1, len(job.golden.examples) // job.values["latency"])][: job.values["latency"]]
     seconds, spent, refused = [], Spent(), ""
     for example in sample:
@@ -223,9 +253,10 @@ def run_latency(job: Job) -> Entry:
 
 
 def _took(answer: Answer) -> Spent:
-    """Tokens and cost of an answer, rewriting included."""
-    reply, sought = answer.reply, answer.sought or Sought("", ())
-    return Spent(reply.prompt_tokens + reply.completion_tokens + sought.tokens, reply.cost + sought.cost)
+    """Tokens and cost of an answer, with those of rewriting, of its route and of the steps of a policy."""
+    reply, sought, look = answer.reply, answer.sought or Sought("", ()), answer.look or Look()
+    spent = Spent(reply.prompt_tokens + reply.completion_tokens + sought.tokens, reply.cost + sought.cost)
+    return spent + Spent(look.tokens, look.cost)
 
 
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {

@@ -11,13 +11,14 @@ from rag.config.build import Components
 from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
+from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Answer, Arrays, Query, Reply, Sought, Turn, Vectors
 from rag.core.roles import Embedder, Generator, Judge, Reranker
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import reading_of, several
 from rag.execution.store.cached_judgements import StoredJudge
 from rag.execution.store.cached_vectors import StoredEmbedder, StoredReranker
-from rag.execution.store.serialisation import AnswerParts, answer_parts, assessment_of, screened_of, sought_of
+from rag.execution.store.serialisation import AnswerParts, answer_parts, assessment_of, looks_of, screened_of, sought_of
 from rag.execution.store.store import Entry, Store
 from rag.pipeline.context_packing import hits
 from rag.pipeline.prompt_assembly import Prepared
@@ -50,6 +51,11 @@ class Job:
     def corpus(self) -> Corpus:
         """The chunks that this stage reads."""
         return corpus_of(self.inputs["corpus"], self.golden)
+
+    @property
+    def records(self) -> RecordSet:
+        """The records that this stage reads; none without the stage `enrich`."""
+        return records_of(self.inputs)
 
     @property
     def ranking(self) -> Rankings:
@@ -103,8 +109,10 @@ class Job:
         """The request of every question, and the passages in it."""
         reading = reading_of(self.nodes, self.values, self.golden.documents, self.components)
         entry = self.inputs.get("screen")
-        screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus)
-        return reading.prepare(self.queries, screened, self.corpus, [example.answers for example in self.golden.examples])
+        looks = looks_of(self.inputs["ranking"].meta)
+        screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus, looks)
+        gold = [example.answers for example in self.golden.examples]
+        return reading.prepare(self.queries, screened, self.corpus, gold, looks)
 
     def answers(self) -> list[Answer | None] | None:
         """The answers that this stage reads, if any were generated."""
@@ -119,6 +127,11 @@ def lived_of(entry: Entry, queries: Sequence[Query]) -> list[Query]:
     """Questions with the histories of live conversations."""
     lived = [tuple(Turn(**turn) for turn in history) for history in entry.meta["histories"]]
     return [replace(query, history=history) for query, history in zip(queries, lived, strict=True)]
+
+
+def records_of(inputs: Mapping[str, Entry]) -> RecordSet:
+    """The stored records among the inputs of a stage; none without the stage `enrich`."""
+    return RecordSet.from_json(inputs["records"].meta["records"]) if "records" in inputs else NO_RECORDS
 
 
 def corpus_of(entry: Entry, golden: Golden) -> Corpus:
@@ -154,7 +167,7 @@ def answers_of(entry: Entry, corpus: Corpus, queries: Sequence[Query]) -> list[A
 
 def _answer(query: Query, part: AnswerParts, corpus: Corpus) -> Answer:
     read, left_out = hits(corpus, part.read, part.ends), hits(corpus, part.left_out)
-    return Answer(query, read, part.reply, part.findings, part.abstained, left_out=left_out)
+    return Answer(query, read, part.reply, part.findings, part.abstained, left_out=left_out, look=part.look)
 
 
 def entry_of_rankings(rankings: Rankings) -> Entry:

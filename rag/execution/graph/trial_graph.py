@@ -17,7 +17,7 @@ from rag.evaluation.scoring import check_column
 from rag.execution.graph.open_pipeline import TrialParts, pinned
 from rag.execution.graph.stage_graph import Graph
 
-DOCUMENTS, QUESTIONS, GOLD = "documents", "questions", "gold answers"
+DOCUMENTS, QUESTIONS, GOLD, RECORDS = "documents", "questions", "gold answers", "records"
 
 
 def machine() -> str:
@@ -56,7 +56,7 @@ class TrialGraph:
         """Add all stages; ConfigError for anything in the config that cannot be built."""
         parts, control = self.parts, self.control
         check(self.config)
-        for role in ("fusion", "reranker", "queries", "generator"):
+        for role in ("enrich", "roster", "route", "policy", "reuse", "fusion", "reranker", "queries", "generator"):
             parts.role(role)
         check_together(self.graph.components, self.config)
         check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
@@ -98,11 +98,23 @@ class TrialGraph:
         has_history = any(example.query.history for example in golden.examples)
         check_history(self.config, self.parts.is_none("generator"), has_history)
         corpus, indexes = self.corpus("none")
-        inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **indexes}
+        inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **self.records(), **indexes}
         return self.graph.add("converse", self.parts.nodes, self.parts.values, inputs)
+
+    def records(self) -> dict[str, str]:
+        """Add the stages that make records; their key as an input, nothing without records."""
+        if self.parts.is_none("enrich"):
+            return {}
+        key = self.graph.add("enrich", {"enrich": self.config["enrich"]}, {}, {DOCUMENTS: self.golden.corpus_digest})
+        if not self.parts.is_none("roster"):
+            key = self.graph.add("roster", {"roster": self.config["roster"]}, {}, {RECORDS: key})
+        return {RECORDS: key}
 
     def _ranking(self, questions: str, corpus: str, indexes: Mapping[str, str]) -> str:
         add, config = self.graph.add, self.config
+        if not (self.parts.is_none("route") and self.parts.is_none("policy")):
+            inputs = {"corpus": corpus, QUESTIONS: questions, **self.records(), **indexes}
+            return add("look", self.parts.nodes, self.parts.values, inputs)
         queries = self.golden.queries_digest  # Searched for as typed, a question is the same in any conversation.
         if not self.parts.is_none("queries"):
             queries = add("rewrite", {"queries": config["queries"]}, {}, {QUESTIONS: questions})
@@ -184,7 +196,7 @@ class TrialGraph:
 
     def _latency(self, corpus: str, indexes: Mapping[str, str]) -> str:
         values = self.parts.values | {"latency": self.config["latency"], "machine": machine()}
-        inputs = {"corpus": corpus, QUESTIONS: self.golden.queries_digest, **indexes}
+        inputs = {"corpus": corpus, QUESTIONS: self.golden.queries_digest, **self.records(), **indexes}
         return self.graph.add("latency", self.parts.nodes, values, inputs)
 
 

@@ -12,6 +12,7 @@ from rag.core.errors import ConfigError
 from rag.evaluation.scoring import Scores, summarise
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
+from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 from rag.pipeline import unread_text
@@ -181,9 +182,10 @@ class _Rows:
         }
         unread = {meta["cost"]["name"]: meta["unread"] for meta in metas if meta.get("unread") is not None}
         measured |= {unread_text.COLUMNS[stage]: share for stage, share in unread.items()}
-        if written := next((meta["written"] for meta in metas if "written" in meta), None):
-            measured |= {"passage_tokens": float(written["tokens"]), "passage_failures": float(written["failed"])}
-            measured |= {} if math.isnan(written["cost"]) else {"passage_cost_usd": round(written["cost"], 6)}
+        for stage, kind in (("written", "passage"), ("enriched", "enrich")):
+            if taken := next((meta[stage] for meta in metas if stage in meta), None):
+                measured |= {f"{kind}_tokens": float(taken["tokens"]), f"{kind}_failures": float(taken["failed"])}
+                measured |= {} if math.isnan(taken["cost"]) else {f"{kind}_cost_usd": round(taken["cost"], 6)}
         if self.generates:  # In a sweep without generators no row has these columns; else a trial without one spent nothing.
             spent = sum((meta["paid"] for meta in metas if "paid" in meta), Spent())
             measured["tokens"] = float(spent.tokens)
@@ -202,10 +204,14 @@ class _Rows:
         return {f"latency_p{share}_ms": round(1000 * float(np.percentile(seconds, share)), 3) for share in (50, 95)}
 
 
+SUMS = ("summary", "failures", "cost", "unread", "asked", "written", "enriched")
+"""Parts of the JSON of a stage that are small."""
+
+
 def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     """The JSON of a stage with sums in the place of what it says of single answers, which may be large."""
-    kept = {name: meta[name] for name in ("summary", "failures", "cost", "unread", "asked", "written") if name in meta}
-    if meta.get("cost", {}).get("name") in ("rewrite", "generate", "check"):
+    kept = {name: meta[name] for name in SUMS if name in meta}
+    if meta.get("cost", {}).get("name") in ("rewrite", "look", "generate", "check"):
         kept["paid"] = _paid(meta)
     return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})
 
@@ -215,6 +221,8 @@ def _paid(meta: Mapping[str, Any]) -> Spent:
     replies = [*meta.get("failures", {}).values(), *(answer["reply"] for answer in meta.get("answers", ()) if answer)]
     rows = [Spent(reply["prompt_tokens"] + reply["completion_tokens"], reply["cost"]) for reply in replies]
     rows += [Spent(part["tokens"], part["cost"]) for name in ("sought", "recalled") for part in meta.get(name, ())]
+    if "sought" in meta:  # The stage `check` repeats the looks.
+        rows += [Spent(look.tokens, look.cost) for look in looks_of(meta) if look]
     return sum(rows, Spent())
 
 

@@ -14,6 +14,7 @@ from rag.config.single_values import unresolved, with_value
 from rag.config.validation import check, check_together, check_typed, control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, UserError, closest
+from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Query
 from rag.core.roles import changes_nothing
 from rag.evaluation.data import golden as golden_sets
@@ -22,7 +23,7 @@ from rag.execution.graph.engine import Runner
 from rag.execution.graph.open_pipeline import SINGLE, TrialParts, open_pipeline
 from rag.execution.graph.plan import components_for
 from rag.execution.graph.stage_graph import Graph
-from rag.execution.graph.stage_inputs import corpus_of
+from rag.execution.graph.stage_inputs import corpus_of, records_of
 from rag.execution.graph.trial_graph import TrialGraph
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
@@ -31,7 +32,7 @@ from rag.execution.sweep.reopen import stored_trial
 from rag.pipeline.pipeline import Pipeline
 
 ANSWERING = (
-    *("queries", "memory", "selector", "k", "context_tokens", "pinned"),
+    *("route", "policy", "reuse", "queries", "memory", "selector", "k", "context_tokens", "pinned"),
     *("guard", "prompt", "generator", "check", "replay", "budget"),
 )
 """Keys of a config that change how a question is answered, but not what is indexed."""
@@ -113,6 +114,7 @@ class Materials:
     corpus: Corpus
     indexes: Mapping[str, Entry]
     components: Components
+    records: RecordSet = NO_RECORDS
 
 
 def open_config(config: Mapping[str, Any]) -> Pipeline:
@@ -124,7 +126,7 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     inputs = materials(config)
     components = inputs.components if Terms.of(config).replay == "only" else inputs.components.without_inner
     parts = TrialParts(config, inputs.components)
-    return open_pipeline(parts.nodes, parts.values, inputs.corpus, inputs.indexes, components)
+    return open_pipeline(parts.nodes, parts.values, inputs.corpus, inputs.indexes, components, inputs.records)
 
 
 def materials(config: Mapping[str, Any]) -> Materials:
@@ -138,11 +140,12 @@ def materials(config: Mapping[str, Any]) -> Materials:
     documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
     golden = Golden(documents, ())
     trial = TrialGraph(graph, config, golden)
-    for role in (*SINGLE, "memory", "prompt"):
+    for role in (*SINGLE, "memory", "prompt", "enrich", "roster"):
         trial.parts.role(role)
     check_typed(graph.components, config)
     check_together(graph.components, config)
     corpus, indexes = trial.corpus()
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
     opened = {name: runner.obtain(key) for name, key in indexes.items()}
-    return Materials(golden, corpus_of(runner.obtain(corpus), golden), opened, graph.components)
+    found = records_of({name: runner.obtain(key) for name, key in trial.records().items()})
+    return Materials(golden, corpus_of(runner.obtain(corpus), golden), opened, graph.components, found)

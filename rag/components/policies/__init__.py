@@ -1,0 +1,1 @@
+"""How often a pipeline looks before it answers."""

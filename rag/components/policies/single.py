@@ -1,0 +1,17 @@
+"""One look."""
+
+from typing import ClassVar
+
+from rag.core.records import Query, Sought
+from rag.core.roles.looking import Looked, Tools
+
+
+class SingleLook:
+    """Searches once for the question."""
+
+    changes_nothing: ClassVar[bool] = True
+
+    def look(self, query: Query, tools: Tools) -> Looked:
+        """The reranked passages of one search."""
+        found = tools.search([query.text])
+        return Looked(tools.rerank(query.text, [found]), Sought(query.text, (query.text,)))

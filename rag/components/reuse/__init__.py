@@ -1,0 +1,1 @@
+"""How a conversation uses again what it found."""

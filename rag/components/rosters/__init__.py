@@ -1,0 +1,1 @@
+"""How records are joined with an authoritative table."""

@@ -1,0 +1,15 @@
+"""No roster."""
+
+from typing import ClassVar
+
+from rag.core.record_sets import RecordSet
+
+
+class NoRoster:
+    """Leaves records as they are."""
+
+    changes_nothing: ClassVar[bool] = True
+
+    def join(self, records: RecordSet) -> RecordSet:
+        """The same records."""
+        return records

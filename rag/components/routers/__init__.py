@@ -1,0 +1,1 @@
+"""How a question finds the mechanism that answers it."""

@@ -1,0 +1,115 @@
+"""Records: the typed facts of documents, in tables. All are immutable.
+
+A record is one document, or one row of a table in a document, with a value per field. Records answer questions that need all
+documents at once, such as counts and lists.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from rag.core.documents import Value
+
+Cell = Value | tuple[str, ...] | None
+"""The value of a field: None where it is not known, several texts where the field is a list."""
+
+FieldType = Literal["text", "number", "date", "boolean", "list"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a table. Dates are text in ISO 8601; `allowed` are the only values, if there are any.
+
+    `unit` is that of all its numbers, such as `£` or `days`.
+    """
+
+    name: str
+    type: FieldType = "text"
+    description: str = ""
+    allowed: tuple[str, ...] = ()
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The values of the fields of its table, in their order, and the characters [start, end) that state them.
+
+    `shown` are the values as the document writes them, such as `£1,022` for 1022.0; empty if they are written as they are.
+    A record of `total` is the last line of a table, with the sums of its columns: it is looked up, never counted or summed.
+    """
+
+    record_id: str
+    doc_id: str
+    start: int
+    end: int
+    values: tuple[Cell, ...]
+    shown: tuple[str, ...] = ()
+    total: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """Records with the same fields; `title` are its caption and headings, for people and for linking questions to it."""
+
+    name: str
+    fields: tuple[Field, ...]
+    records: tuple[Record, ...]
+    title: str = ""
+
+    def column(self, name: str) -> int:
+        """The place of a field; KeyError if there is none."""
+        for place, field in enumerate(self.fields):
+            if field.name == name:
+                return place
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFailure:
+    """A field of a document that could not be filled, and the reason; its value is None."""
+
+    doc_id: str
+    field: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """The result of joining a record with a roster: `near` are ids of the roster that are close to a missing one.
+
+    A `mismatch` has a value in the documents that differs from the roster's: `detail` names field and both values.
+    """
+
+    record_id: str
+    status: Literal["match", "mismatch", "missing"]
+    near: tuple[str, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSet:
+    """All tables of a corpus, the fields that could not be filled, the joins with a roster, and what models took."""
+
+    tables: tuple[RecordTable, ...] = ()
+    failures: tuple[FieldFailure, ...] = ()
+    reconciled: tuple[Reconciled, ...] = ()
+    tokens: int = 0
+    cost: float = 0.0
+
+    def table(self, name: str) -> RecordTable | None:
+        """The table of a name, None if there is none."""
+        return next((table for table in self.tables if table.name == name), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "RecordSet":
+        """From JSON values; ValueError for values that are no records."""
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(cls).validate_python(values)
+
+
+NO_RECORDS = RecordSet()

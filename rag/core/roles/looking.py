@@ -1,0 +1,114 @@
+"""The Protocols of records, routes and policies: what is known besides passages, and how often to look."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from rag.core.corpus import Corpus
+from rag.core.looks import LookStep
+from rag.core.rankings import Rankings
+from rag.core.record_queries import RecordQuery, Result, Routed
+from rag.core.record_sets import RecordSet
+from rag.core.records import Document, Query, Sought, Vectors
+
+
+@runtime_checkable
+class Enricher(Protocol):
+    """Makes records of documents."""
+
+    def enrich(self, documents: Sequence[Document]) -> RecordSet:
+        """The records of a corpus; what cannot be filled is None and listed in `failures`."""
+        ...
+
+
+@runtime_checkable
+class Roster(Protocol):
+    """Joins records with an authoritative table."""
+
+    def join(self, records: RecordSet) -> RecordSet:
+        """The records with the fields of the table, and in `reconciled` how each was joined."""
+        ...
+
+
+@runtime_checkable
+class Router(Protocol):
+    """Decides by which mechanism a question is answered, and makes the query of records."""
+
+    def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
+        """One per question; a query names only tables and fields that exist."""
+        ...
+
+
+class Tools(Protocol):
+    """What a policy may use for one question. Every search and every query of records is a step of the trajectory."""
+
+    @property
+    def corpus(self) -> Corpus:
+        """The chunks."""
+        ...
+
+    @property
+    def records(self) -> RecordSet:
+        """The records of the documents."""
+        ...
+
+    @property
+    def k(self) -> int:
+        """The number of hits in a prompt."""
+        ...
+
+    def search(self, texts: Sequence[str]) -> Rankings:
+        """One ranking of all texts, fused as in a single look, not reranked."""
+        ...
+
+    def rerank(self, question: str, found: Sequence[Rankings]) -> Rankings:
+        """One ranking of everything that was found, by the reranker or else by rank fusion, against the question."""
+        ...
+
+    def read(self, ranking: Rankings) -> tuple[str, ...]:
+        """The first k passages as a model may read them: screened and framed by the guards."""
+        ...
+
+    def query_records(self, query: RecordQuery) -> Result:
+        """The result of a query; UserError for one that does not fit the records."""
+        ...
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The final ranking of a question, its search texts, the results of records that belong into the prompt, and all steps.
+
+    Tokens and cost of models are those of the steps, not of `sought`.
+    """
+
+    ranking: Rankings
+    sought: Sought
+    results: tuple[str, ...] = ()
+    steps: tuple[LookStep, ...] = ()
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Looks for the passages of a question, once or several times, within a limit of its own."""
+
+    def look(self, query: Query, tools: Tools) -> Looked:
+        """The passages for one question; a failure of a model ends the looking with what was found, never with an error."""
+        ...
+
+
+@dataclass(frozen=True)
+class Reused:
+    """The decision for one question: `share` of its hits from an earlier one (1, .5 or 0), and the place of that question."""
+
+    share: float = 0.0
+    earlier: int = -1
+    why: str = ""
+
+
+@runtime_checkable
+class RetrievalMemory(Protocol):
+    """Decides whether what a conversation found for an earlier question serves a new one."""
+
+    def reuse(self, question: str, vector: Vectors, earlier: Sequence[str], vectors: Vectors) -> Reused:
+        """The decision; `vector` has shape (1, dimensions), `vectors` has one row per earlier question, all of unit length."""
+        ...
