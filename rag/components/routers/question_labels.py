@@ -30,6 +30,12 @@ class Labeller:
         self._rows = frozenset(tokens.stems(" ".join(rows)))
         self._related = {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in related.items()}
 
+    def needed(self, tokens: Sequence[Token]) -> frozenset[str]:
+        """The stems that only a table can explain."""
+        known = self._stop | self._rows | {stem for related in self._related for stem in related}
+        words = (token for token in tokens if token.number is None and token.word not in self.phrases.words)
+        return frozenset(token.stem for token in words if token.stem not in known)
+
     def readings(self, tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[tuple[Part, ...]]:
         """The parts of a question by each reading; none if a word means nothing for the table."""
         spans: list[list[Part]] = []

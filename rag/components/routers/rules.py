@@ -88,7 +88,9 @@ class RulesRouter:
         tokens = labeller.tokens(text)
         if not tokens or len(tokens) > MOST_WORDS:
             return Routed()
-        found = [each for lexicon in opened.lexicons for each in self._found(tokens, lexicon, opened, labeller)]
+        needed = labeller.needed(tokens)
+        fitting = [lexicon for lexicon in opened.lexicons if lexicon.has(needed)]
+        found = [each for lexicon in fitting for each in self._found(tokens, lexicon, opened, labeller)]
         best = [each for each in found if each.specific == max(other.specific for other in found)]
         if len({each.answer for each in best}) == 1:
             return Routed("records", best[0].query, f"{best[0].query.intent} in {best[0].query.table}")
