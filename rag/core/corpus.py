@@ -1,6 +1,8 @@
 """All chunks of a corpus as one table, so that rankings can be arrays of row numbers."""
 
+import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +13,11 @@ from numpy.typing import NDArray
 from rag.core import headings
 from rag.core.headings import Section
 from rag.core.records import Chunk, Document, Span
+
+OPENING = 160
+"""The characters of a chunk that may be a name that it begins with."""
+
+WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,29 @@ class Corpus:
     def index_text(self, position: int) -> str:
         """The text that indexes, embedder and reranker read for the chunk at `position`."""
         return self.text(position) if self.indexed is None else self.indexed[position]
+
+    def opening(self, name: str) -> list[int]:
+        """The positions of the chunks whose index text begins with a name, case ignored; the name ends where a word ends."""
+        name, found = name.lower(), list[int]()
+        for text, position in self._openings[bisect_left(self._openings, (name, -1)) :]:
+            if not text.startswith(name):
+                break
+            if not text[len(name) : len(name) + 1].isalnum():
+                found.append(position)
+        return found
+
+    @cached_property
+    def _openings(self) -> list[tuple[str, int]]:
+        texts = (text[:OPENING].lower() for text in self.index_texts)
+        return sorted((text.lstrip("#*_ \n"), position) for position, text in enumerate(texts))
+
+    def frequency(self, word: str) -> int:
+        """The number of chunks whose index text has a word, case ignored."""
+        return self._frequencies[word.lower()]
+
+    @cached_property
+    def _frequencies(self) -> Counter[str]:
+        return Counter(word for text in self.index_texts for word in set(WORD.findall(text.lower())))
 
     @property
     def index_texts(self) -> tuple[str, ...]:

@@ -27,9 +27,10 @@ from rag.core.roles import (
 from rag.core.text.final_answer import Announced, awaited
 from rag.pipeline import postprocess
 from rag.pipeline.context_packing import hits, passages
-from rag.pipeline.looks import PipelineTools
+from rag.pipeline.looks import Patience, PipelineTools
 from rag.pipeline.prompt_assembly import Prepared, Reading
-from rag.pipeline.steps import embed_queries, fuse, gathered, reciprocal, rerank, rewrite, select
+from rag.pipeline.record_database import RecordDatabase
+from rag.pipeline.steps import embed_queries, fuse, gathered, rerank, rewrite, select
 from rag.pipeline.timing import Clock, Step
 
 
@@ -120,16 +121,18 @@ class Pipeline:
         found = dict(zip(rows, self._searched([sought[row] for row in rows], step), strict=True)) if rows else {}
         with step("look"):
             each = zip(alone, sought, looks, strict=True)
+            patience = Patience(len(queries))
             return [
-                replace(found[row], look=look) if row in found else self._looked(query, seeking, look)
+                replace(found[row], look=look) if row in found else self._looked(query, seeking, look, patience)
                 for row, (query, seeking, look) in enumerate(each)
             ]
 
-    def _looked(self, query: Query, sought: Sought, look: Look) -> Trace:
+    def _looked(self, query: Query, sought: Sought, look: Look, patience: Patience) -> Trace:
         """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
-        tools = PipelineTools(self.corpus, self.records, self.k, self._once, self._joined, self._shown, self._asked)
-        looked = self.policy.look(query, tools)
-        texts = replace(looked.sought, tokens=looked.sought.tokens + sought.tokens, cost=looked.sought.cost + sought.cost)
+        parts = self.reading, self.reranker, self.depth, self.rerank_depth, self._once, self._asked
+        looked = self.policy.look(query, PipelineTools(query, sought, self.corpus, self.records, *parts))
+        patience.check(looked.failed)
+        texts = replace(looked.sought, note=sought.note, tokens=sought.tokens, cost=sought.cost)
         look = replace(look, results=looked.results, steps=looked.steps)
         return Trace(texts, {}, looked.ranking, looked.ranking, self._selected(looked.ranking), look)
 
@@ -140,18 +143,9 @@ class Pipeline:
         rankings = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
         return fuse(self.fusion, rankings, self.depth)
 
-    def _joined(self, question: str, found: Sequence[Rankings]) -> Rankings:
-        """One ranking of several, reranked against the question."""
-        one = found[0] if len(found) == 1 else reciprocal(found, self.depth)
-        return rerank(self.reranker, [question], one, self.corpus, self.rerank_depth)
-
-    def _shown(self, ranking: Rankings) -> tuple[str, ...]:
-        """The first k passages as a model may read them."""
-        raise NotImplementedError
-
     def _asked(self, query: RecordQuery) -> Result:
         """The result of a query of records."""
-        raise NotImplementedError
+        return RecordDatabase(self.records).run(query)
 
     def _search(self, name: str, texts: Sequence[str], vectors: Vectors | None) -> Rankings:
         return self.searchers[name].search(texts, vectors if self.uses_vectors[name] else None, self.depth, self.allowed)

@@ -7,7 +7,7 @@ from rag.core import pages
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request, Source
+from rag.core.records import Chunk, Document, Finding, Framed, Hit, Material, Query, Ranking, Recalled, Request, Source
 from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
 from rag.pipeline.context_packing import Packed, Passage, pack, passages
 
@@ -90,19 +90,27 @@ class Reading:
         packed = pack(screened.kept, corpus, self.context_tokens)
         if screened.abstains:
             return Prepared(None, packed.read, packed.left_out, screened, packed.chunks, recalled, look)
-        quoted = self._quoted(packed, corpus)
+        quoted = self.quoted(packed, corpus)
         texts = quoted + (look.results if look else ())
+        framed = self.framed(query, texts)
+        shown = len(quoted)
+        messages = self.prompt.render(
+            Material(
+                query, framed.contexts[:shown], recalled, self.pinned, framed.before, framed.after, framed.contexts[shown:]
+            )
+        )
+        request = Request(query, packed.chunks, messages, gold, quoted=quoted)
+        return Prepared(request, packed.read, packed.left_out, screened, packed.chunks, recalled, look)
+
+    def framed(self, query: Query, texts: tuple[str, ...]) -> Framed:
+        """Texts as all framings together change them, and the notes of framings before and after them."""
         before, after = list[str](), list[str]()
         for framing in self.framings.values():
             framed = framing.frame(query, texts)
             texts, before, after = framed.contexts, [*before, framed.before], [*after, framed.after]
-        notes = "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after))
-        shown = len(quoted)
-        messages = self.prompt.render(Material(query, texts[:shown], recalled, self.pinned, *notes, texts[shown:]))
-        request = Request(query, packed.chunks, messages, gold, quoted=quoted)
-        return Prepared(request, packed.read, packed.left_out, screened, packed.chunks, recalled, look)
+        return Framed(texts, "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after)))
 
-    def _quoted(self, packed: Packed, corpus: Corpus) -> tuple[str, ...]:
+    def quoted(self, packed: Packed, corpus: Corpus) -> tuple[str, ...]:
         """The texts that guards frame: the passages, with the titles and sections that the prompt shows."""
         if not isinstance(self.prompt, Quoting):
             return packed.texts
