@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.components.policies.names import WORD
 from rag.components.policies.trail import Trail
 from rag.core.checks import check_whole
 from rag.core.rankings import Rankings
@@ -15,9 +16,10 @@ PARTS, GAPS = 3, 2
 
 Texts = tuple[str, ...]
 """The wordings of one search."""
+Key = tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GapLoop:
     """Searches for a question, for its parts, and for what is missing, in at most `rounds` rounds; then ranks all passages.
 
@@ -47,7 +49,7 @@ class GapLoop:
         """The passages of all searches in one ranking against the question."""
         trail, question = self.trail(tools), tools.sought.question
         trail.search(tools.sought.texts)
-        asked = {tools.sought.texts, (question,)}
+        asked = {_key(text) for text in (question, *tools.sought.texts)}
         if self.decompose:
             _search(trail, self.parts(query, trail), PARTS, asked)
         for _ in range(self.rounds if self.gaps else 0):
@@ -59,10 +61,16 @@ class GapLoop:
         return trail.looked()
 
 
-def _search(trail: Trail, wanted: Sequence[Texts], most: int, asked: set[Texts]) -> bool:
-    """Search for the first `most` that were not searched for before; False if there is none."""
-    new = [texts for texts in dict.fromkeys(wanted) if texts not in asked][:most]
-    asked.update(new)
-    for texts in new:
+def _search(trail: Trail, wanted: Sequence[Texts], most: int, asked: set[Key]) -> bool:
+    """Search for the first `most` whose first wording was not searched for before; False if there is none."""
+    new = {_key(texts[0]): texts for texts in reversed(wanted) if _key(texts[0]) not in asked}
+    chosen = list(reversed(new.items()))[:most]
+    asked.update(key for key, _ in chosen)
+    for _, texts in chosen:
         trail.search(texts)
-    return bool(new)
+    return bool(chosen)
+
+
+def _key(text: str) -> Key:
+    """What two wordings have in common that differ in case, quotes and punctuation."""
+    return tuple(word[0].casefold() for word in WORD.finditer(text))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from rag.components.policies.gap_loop import GapLoop, Texts
 from rag.components.policies.names import WORD, names
@@ -30,17 +31,17 @@ class Bridge:
     position: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RuleGapLoop(GapLoop):
     """Takes comparisons and double questions apart, and follows names from passages to other passages.
 
     A question with one of the words of `comparing` and several names becomes one search per name, without the other names. A
     question with one of `joining` before one of `asking` is cut there; a part without a name gets those of the part before it.
 
-    The first `passages` bring up names that the question does not have. The weight of a name is the rarity of its words, by the
-    number of chunks that have them, divided by the square root of their number and of the rank of the passage; a name that other
-    chunks begin with weighs twice as much. The best names are searched for with the question, and with those words of the
-    question that the passage does not have. Nothing is missing if the best passage has all words of the question.
+    The first `passages` bring up names that the question does not have. The weight of a name is the rarity of its words, by
+    the number of chunks that have them, divided by the square root of their number and of the rank of the passage; it is
+    doubled for a name that other chunks begin with. The best names are searched for with the question, and with those words of
+    the question that the passage does not have. Nothing is missing if the best passage has all words of the question.
     """
 
     comparing: str = ""
@@ -77,18 +78,22 @@ class RuleGapLoop(GapLoop):
             for name in named:
                 if name != kept and name in text and name not in kept:
                     before, _, after = text.partition(name)
-                    text = f"{self._unjoined(before)} {after.strip()}"
-            yield " ".join(text.split())
+                    text = self._unjoined(before.split(), after.split())
+            yield text
 
-    def _unjoined(self, text: str) -> str:
-        """A text without a joining word at its end."""
-        rest, _, last = text.rstrip().rpartition(" ")
-        return rest if last.lower() in self.joining.split() else text.rstrip()
+    def _unjoined(self, before: list[str], after: list[str]) -> str:
+        """The words around a name that is taken out, without the joining word before or after it."""
+        joining = self.joining.split()
+        if before and before[-1].lower() in joining:
+            before = before[:-1]
+        elif after and after[0].lower() in joining:
+            after = after[1:]
+        return " ".join((*before, *after))
 
     def _clauses(self, question: str, named: Sequence[str]) -> Iterator[str]:
         words = list(WORD.finditer(question))
         joining, asking = set(self.joining.split()), set(self.asking.split())
-        pairs = zip(words, words[1:], strict=False)
+        pairs = pairwise(words)
         cuts = [first for first, second in pairs if first[0].lower() in joining and second[0].lower() in asking]
         if not cuts:
             return

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rag.core.looks import Act, LookStep
 from rag.core.models.chat import Given, ask, spent
 from rag.core.rankings import Rankings
-from rag.core.records import Request, Sought
+from rag.core.records import Framed, Request, Sought
 from rag.core.roles import Generator
 from rag.core.roles.looking import Looked, Tools
 
@@ -41,8 +41,8 @@ class Trail:
         self._tokens = self._replies = 0
         self._failure = ""
 
-    def search(self, texts: Sequence[str], asked: Asked | None = None) -> Rankings:
-        """Search for texts together; the step has the first k passages, and what the request that led to it took."""
+    def search(self, texts: Sequence[str]) -> Rankings:
+        """Search for texts together; the step has the first k passages."""
         began = time.perf_counter()
         ranking = self.tools.search(texts)
         first = [position for position, _ in ranking.first(self.tools.k).row(0)]
@@ -52,20 +52,18 @@ class Trail:
         self._texts += texts
         names = tuple(chunk.chunk_id for chunk in self.tools.corpus.chunks(first))
         observed = f"{len(first)} passages, {len(new)} new" if first else "nothing"
-        step = LookStep("search", " | ".join(texts)[:SHOWN], observed, names, seconds=time.perf_counter() - began)
-        self._add(step, asked)
+        seconds = time.perf_counter() - began
+        self.steps.append(LookStep("search", " | ".join(texts)[:SHOWN], observed, names, seconds=seconds))
         return ranking
 
     def note(self, act: Act, given: str, observed: str = "", failure: str = "", asked: Asked | None = None) -> None:
-        """Keep a step that is no search."""
-        self._add(LookStep(act, given[:SHOWN], observed[:SHOWN], failure=failure[:SHOWN]), asked)
-
-    def _add(self, step: LookStep, asked: Asked | None) -> None:
+        """Keep a step that is no search, with what its request took."""
         took = asked or Asked()
-        self.steps.append(replace(step, tokens=took.tokens, cost=took.cost, seconds=step.seconds + took.seconds))
+        step = LookStep(act, given.strip()[:SHOWN], observed[:SHOWN], (), failure[:SHOWN], took.tokens, took.cost, took.seconds)
+        self.steps.append(step)
 
     def ask(self, generator: Generator, request: Request) -> Asked:
-        """The reply to a request, or why there is none; a budget in tokens stops the asking before the request that exceeds it."""
+        """The reply, or why there is none; a request that does not fit into the limit is not sent, and stops the asking."""
         expected = sum(len(message.content) for message in request.messages) // CHARACTERS
         if self.limit is not None and self._tokens + expected > self.limit:
             self.stopped = f"the next request does not fit into {self.limit} tokens, of which {self._tokens} are spent"
@@ -92,3 +90,14 @@ def _failure(given: Given) -> str:
     if isinstance(given, str):
         return given
     return "" if given.text.strip() else "an empty reply"
+
+
+def within(framed: Framed, characters: int) -> str:
+    """Framed passages as one text: as many whole ones as fit, at least the first; empty without any."""
+    kept, room = list[str](), characters
+    for text in framed.contexts:
+        room -= len(text)
+        if kept and room < 0:
+            break
+        kept.append(text)
+    return "\n\n".join(filter(None, (framed.before, *kept, framed.after))) if kept else ""
