@@ -61,6 +61,7 @@ class Agent:
     passage_chars: int = 3000
     tables: int = 5
     costly: ClassVar[bool] = True
+    grows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_template("policy.prompt", self.prompt, ("question", "passages"), ("question", "passages"))

@@ -105,6 +105,26 @@ class Policy(Protocol):
         ...
 
 
+@runtime_checkable
+class CappedPolicy(Protocol):
+    """A Policy that asks a model, with its limits for one question."""
+
+    @property
+    def most_calls(self) -> int:
+        """The most requests."""
+        ...
+
+    @property
+    def tokens(self) -> int | None:
+        """The most tokens of prompts and replies, None for no limit."""
+        ...
+
+    @property
+    def grows(self) -> bool:
+        """Whether a request repeats the passages of the requests before it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Reused:
     """The decision for one question: `share` of its hits from an earlier one (1, .5 or 0), and the place of that question."""
