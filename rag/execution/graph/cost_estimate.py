@@ -71,7 +71,7 @@ class Forecast:
     _passages: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def of(self, stage: Stage, golden: Golden) -> Outlook:
-        """The spending of a stage: a request per question or chunk, for judges one per answer and part, for policies the cap."""
+        """The spending of a stage: a request per question or chunk, for judges per answer and part, for policies the cap."""
         times, k, questions, fresh = 1, int(stage.values.get("k", 0)), len(golden.examples), self.fresh(stage, golden)
         if stage.name == "assess":
             needs = stage.values["needs"]
