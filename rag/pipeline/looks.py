@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from rag.core.corpus import Corpus
 from rag.core.errors import ServiceError
+from rag.core.looks import Look
 from rag.core.rankings import Rankings
 from rag.core.record_queries import RecordQuery, Result
 from rag.core.record_sets import RecordSet
-from rag.core.records import Chunk, Framed, Hit, Query, Sought, Span
+from rag.core.records import Framed, Query, Sought
 from rag.core.roles import Reranker
 from rag.pipeline.context_packing import pack
 from rag.pipeline.prompt_assembly import Reading
@@ -49,17 +50,12 @@ class PipelineTools:
 
     def read(self, ranking: Rankings | None, results: Sequence[str] = ()) -> Framed:
         """The first k passages and texts of records, screened and framed."""
-        reading, query = self.reading, self.query
-        kept = reading.screen([query], ranking, self.corpus)[0].kept if ranking is not None else ()
-        texts = (*reading.quoted(pack(kept, self.corpus, reading.context_tokens), self.corpus), *self._harmless(results))
-        return reading.framed(query, texts)
-
-    def _harmless(self, results: Sequence[str]) -> list[str]:
-        """The texts of records that no screen takes out."""
-        shown = tuple(Hit(Chunk(Span("records", 0, len(text)), text), 0.0) for text in results)
-        found = [each.screen([self.query], [shown])[0] for each in self.reading.screens.values()] if results else []
-        gone = {finding.context for findings in found for finding in findings if finding.action == "quarantine"}
-        return [text for number, text in enumerate(results, 1) if number not in gone]
+        reading, given = self.reading, tuple(results)
+        found = Rankings.pack([[]]) if ranking is None else ranking
+        (screened,) = reading.screen([self.query], found, self.corpus, [Look(results=given)])
+        passages = reading.quoted(pack(screened.kept, self.corpus, reading.context_tokens), self.corpus)
+        texts = (text for place, text in enumerate(given) if place not in screened.withheld)
+        return reading.framed(self.query, (*passages, *texts))
 
     def query_records(self, query: RecordQuery) -> Result:
         """The result of a query of records."""

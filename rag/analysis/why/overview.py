@@ -70,7 +70,7 @@ def _overview(reopened: ReopenedTrial) -> Overview:
         name=trial.trial.name,
         named=reopened.named,
         questions=len(trial.golden.examples),
-        answerable=sum(bool(example.evidence) for example in trial.golden.examples),
+        answerable=sum(bool(example.ranked) for example in trial.golden.examples),
         counts=blame.counts(lost),
         lost={each.query_id: each for each in lost},
         headroom={column: headroom.measure_headroom(trial, made, store, column) for column in _columns(trial)},

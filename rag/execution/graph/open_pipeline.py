@@ -8,6 +8,7 @@ from typing import Any
 from rag.config.build import Components
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
+from rag.core.record_database import RecordDatabase
 from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Document
 from rag.core.roles import Framing, Index, Inspection, Screen, Searcher, changes_nothing
@@ -140,7 +141,7 @@ def open_pipeline(
         reading=reading_of(nodes, values, corpus.documents, components),
         inspections=several(nodes["inspections"], components),
         selectors=several(nodes["selectors"], components),
-        records=records,
+        database=RecordDatabase(records),
         **{
             FIELDS.get(role, role): (components.handed if role == "generator" else components.build)(nodes[role], role)
             for role in SINGLE

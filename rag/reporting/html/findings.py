@@ -182,7 +182,7 @@ def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:
         lost[trial.trial_id] = {question.query_id: blame.STAGES.index(question.stage) + 1 for question in found}
         counts.append(tuple(blame.counts(found).values()))
     ids = tuple(trial.trial_id for trial in scored.trials)
-    answerable = sum(bool(example.evidence) for example in scored.trials[0].golden.examples)
+    answerable = sum(bool(example.ranked) for example in scored.trials[0].golden.examples)
     return Blame(blame.STAGES, ids, tuple(counts), answerable)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from rag.core.errors import DataError
 from rag.core.record_checks import MEASURED, check_query
+from rag.core.record_display import amount, decimals, whole, written
 from rag.core.record_queries import RecordQuery, Result
 from rag.core.record_sets import Cell, Record, RecordSet
-from rag.pipeline.record_display import amount, decimals, whole, written
-from rag.pipeline.record_sql import Opened, Sql, folded, has_words, tested
+from rag.core.record_sql import Opened, Sql, folded, has_words, tested
 
 MOST_ROWS, MOST_SOURCES = 1000, 100
 """The most rows of a result, and the most records that it cites."""
@@ -38,6 +38,18 @@ class RecordDatabase:
         self._sqlite = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         self._sqlite.create_function("has_words", 2, has_words, deterministic=True)
         self._sqlite.set_progress_handler(self._counted, EVERY)
+
+    @property
+    def records(self) -> RecordSet:
+        """The records."""
+        return self._records
+
+    def documents(self, query: RecordQuery) -> frozenset[str]:
+        """The doc_ids of all records that a query selects; UserError as in `run`."""
+        check_query(query, self._records)
+        with self._lock:
+            opened, (sql, parameters) = self._open(query.table), self._selected(query, query.intent in LOOKED_UP)
+            return frozenset(opened.table.records[row].doc_id for (row,) in self._sqlite.execute(sql, parameters))
 
     def run(self, query: RecordQuery) -> Result:
         """The result; UserError for a query that does not fit the records, and for one that takes too long."""
@@ -149,10 +161,10 @@ class RecordDatabase:
             subtracted, added = self._numbers(query.other, second, self._selected(query.other, True))
             base, sources = sum(subtracted, Decimal(0)), tuple(dict.fromkeys((*sources, *added)))
             total, digits = total - base, max(digits, _digits(query.other, second))
-            if query.intent == "change" and not base:
-                raise DataError(f"records.{query.table}", "the change from 0 has no percentage", "ask for the difference")
+            if query.intent == "change" and base <= 0:
+                raise DataError(f"records.{query.table}", f"a change from {base} has no percentage", "ask for the difference")
             if query.intent == "change":
-                total, digits, unit = total / abs(base) * 100, MORE, "%"
+                total, digits, unit = total / base * 100, MORE, "%"
         number = whole(float(round(total, digits)))
         return Result((query.intent,), ((number,),), sources, amount(number, unit))
 
@@ -201,6 +213,8 @@ class RecordDatabase:
         fields = opened.table.fields
         shown = (" ".join(filter(None, (written(record, place, fields[place]) for place in places))) for record in records)
         values = tuple(shown)
+        if len(records) == 1:  # Several fields of one record are several values.
+            values = tuple(written(records[0], place, fields[place]) for place in places)
         return Result(tuple(names), rows, _cited(records), _single(values), values, left_out)
 
     def _bounded(self, sql: str, parameters: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
