@@ -65,7 +65,7 @@ class RuleGapLoop(GapLoop):
         """The question once per thing that it compares, or its clauses."""
         question = trail.tools.sought.question
         words = [word[0].lower() for word in WORD.finditer(question)]
-        named = names(question, self._connecting, Stems(self.language).light)
+        named = names(question, self._connecting - set(self.joining.split()), Stems(self.language).light)
         compared = len(named) > 1 and set(words) & set(self.comparing.split())
         found = list(self._compared(question, named)) if compared else list(self._clauses(question, named))
         if found:
