@@ -98,6 +98,17 @@ class Corpus:
             blocks = blocks[max(0, above) : bisect_left(blocks, span.end, key=lambda block: block.start)]
         return Chunk(span, document.text[span.start : span.end], sections, blocks)
 
+    def position(self, chunk_id: str) -> int:
+        """The position of a chunk of this corpus; KeyError for another one."""
+        doc_id, _, span = chunk_id.rpartition(":")
+        start, _, end = span.partition("-")
+        row = self.place(doc_id)
+        here = (self.doc == row) & (self.start == int(start)) & (self.end == int(end)) if row is not None else ()
+        places = np.flatnonzero(here)
+        if not len(places):
+            raise KeyError(chunk_id)
+        return int(places[0])
+
     def chunks(self, positions: Sequence[int]) -> tuple[Chunk, ...]:
         """The chunks at `positions`, in that order."""
         return tuple(self.chunk(position) for position in positions)
