@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rag.api.tables import Table
 from rag.bundle import open_bundle as opened
+from rag.core.checks import check_choice
 from rag.core.records import Answer, Query, Turn
 from rag.execution.sweep import open_config
 from rag.pipeline import json_shapes
@@ -59,11 +60,20 @@ class OpenPipeline:
     pipeline: Pipeline = field(repr=False)
 
     def within(self, metadata: Mapping[str, Condition]) -> "OpenPipeline":
-        """This pipeline, searching only documents with this metadata: a value, a list of values, or {"from": …, "to": …}.
+        """This pipeline, searching only documents with these metadata or fields of records.
+
+        A condition is a value, a list of values, or {"from": …, "to": …}.
 
         UserError for a key that no document has, and for a range that cannot be compared with its values.
         """
         return OpenPipeline(self.name, narrowed(self.pipeline, Scope(metadata=metadata)))
+
+    def records(self, table: str = "documents") -> Table:
+        """The records of a table: document, offsets and values; UserError for a table that is not there."""
+        known = {each.name: each for each in self.pipeline.records.tables}
+        check_choice("records", table, known)
+        columns = ("doc_id", "start", "end", *(field.name for field in known[table].fields))
+        return Table(columns, tuple((each.doc_id, each.start, each.end, *each.values) for each in known[table].records))
 
     def ask(self, question: str, history: Turns = ()) -> PipelineAnswer:
         """Answer a question; UserError for an empty one."""

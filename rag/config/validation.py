@@ -7,7 +7,7 @@ from rag.config.build import TARGET, Components
 from rag.config.parameters import yaml_text
 from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
-from rag.core.roles import ChecksIndexes
+from rag.core.roles import ChecksIndexes, changes_nothing
 from rag.core.text.languages import check_language
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
@@ -72,10 +72,14 @@ def _check_named(config: Mapping[str, Any]) -> None:
 
 
 def check_together(components: Components, config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for indexes that the fusion cannot fuse, and for selectors in an order that has no meaning."""
+    """Raise ConfigError for indexes that the fusion cannot fuse, selectors in a wrong order, and a roster without records."""
     fusion = components.role("fusion", config["fusion"])
     if isinstance(fusion, ChecksIndexes):
         fusion.check(list(config["index"]))
+    # A bundle has its records, and no components that make them.
+    none = {role: changes_nothing(components.role(role, config[role])) for role in ("enrich", "roster") if role in config}
+    if none.get("enrich") and not none["roster"]:
+        raise ConfigError("roster", "joins records, and enrich=none makes none", "choose, for example, enrich=rules")
     widens = ""
     for name, node in config["selector"].items():
         selector = components.role("selector", node, f"selector.{name}")

@@ -13,7 +13,8 @@ from rag.components.rerankers.none import NoReranker
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Document, Span, Vectors
+from rag.core.record_sets import Cell, RecordSet
+from rag.core.records import Allowed, Document, Span, Value, Vectors
 from rag.pipeline.metadata_filter import Condition, fitting, written_conditions
 from rag.pipeline.pipeline import Pipeline
 
@@ -27,8 +28,9 @@ class Scope:
 
     `documents` are doc_ids. `sections` are headings, one or several in order joined by ` > `: the text under them may be read;
     an empty one is the text above the first heading. `range` are characters of one document. Passages are cut to the first and
-    the last of their characters that may be read. `metadata` are conditions by key, see `rag.pipeline.metadata_filter`. `whole`
-    names documents that replace the search, each as one passage, in this order; it cannot be combined with others.
+    the last of their characters that may be read. `metadata` are conditions by key of metadata or by field of records, see
+    `rag.pipeline.metadata_filter`. `whole` names documents that replace the search, each as one passage, in this order; it
+    cannot be combined with others.
     """
 
     documents: tuple[str, ...] | None = None
@@ -63,7 +65,7 @@ def narrowed(pipeline: Pipeline, scope: Scope) -> Pipeline:
     if scope.whole is not None:
         return _whole(pipeline, scope)
     corpus = pipeline.corpus
-    open_ = _documents(corpus, scope)
+    open_ = _documents(corpus, scope, pipeline.records)
     allowed = open_[corpus.doc] if pipeline.allowed is None else open_[corpus.doc] & pipeline.allowed
     if scope.sections is None and scope.range is None:
         pinned = tuple(document for document in pipeline.reading.pinned if open_[_row(corpus, document.doc_id, "pinned")])
@@ -72,18 +74,40 @@ def narrowed(pipeline: Pipeline, scope: Scope) -> Pipeline:
     return replace(pipeline, corpus=corpus, allowed=allowed, reading=replace(pipeline.reading, pinned=()))
 
 
-def _documents(corpus: Corpus, scope: Scope) -> NDArray[np.bool_]:
+def _documents(corpus: Corpus, scope: Scope, records: RecordSet) -> NDArray[np.bool_]:
     """Which documents may be read at all, shape (documents,)."""
     open_ = np.ones(len(corpus.documents), dtype=bool)
     if scope.documents is not None:
         open_[:] = False
         open_[[_row(corpus, name, "within.documents") for name in scope.documents]] = True
     for key, condition in (scope.metadata or {}).items():
-        values = [document.metadata.get(key) for document in corpus.documents]
-        if all(value is None for value in values):
-            raise _unknown("within.metadata", "key", key, {key for document in corpus.documents for key in document.metadata})
-        open_ &= fitting(f"within.metadata.{key}", condition, values)
+        rows, values = _stated(corpus, records, key)
+        if not values:
+            fields = {field.name for table in records.tables for field in table.fields}
+            known = fields | {key for document in corpus.documents for key in document.metadata}
+            raise _unknown("within.metadata", "key", key, known)
+        fits = np.zeros_like(open_)
+        fits[np.array(rows)[fitting(f"within.metadata.{key}", condition, values)]] = True
+        open_ &= fits
     return open_
+
+
+def _stated(corpus: Corpus, records: RecordSet, key: str) -> tuple[list[int], list[Value]]:
+    """The rows of documents with a value of `key`, and these values: one that fulfils a condition is enough.
+
+    Where a document has a record of its own with that field, its metadata do not count. Rows of its tables are added.
+    """
+    place = {document.doc_id: row for row, document in enumerate(corpus.documents)}
+    own, found = set[int](), list[tuple[int, Cell]]()
+    for table in records.tables:
+        for column in (column for column, field in enumerate(table.fields) if field.name == key):
+            rows = [(place[record.doc_id], record) for record in table.records]
+            own |= {row for row, record in rows if record.record_id == record.doc_id}
+            cells = ((row, record.values[column]) for row, record in rows)
+            found += [(row, value) for row, cell in cells for value in (cell if isinstance(cell, tuple) else (cell,))]
+    found += [(row, each.metadata.get(key)) for row, each in enumerate(corpus.documents) if row not in own]
+    known = [(row, value) for row, value in found if value is not None and not isinstance(value, tuple)]
+    return [row for row, _ in known], [value for _, value in known]
 
 
 def _row(corpus: Corpus, doc_id: str, where: str) -> int:

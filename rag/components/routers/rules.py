@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from typing import Any
 
-from rag.components.routers.query_parts import ASKS, Misfit, Part, Reading
+from rag.components.routers.question_parts import ASKS, Misfit, Part
+from rag.components.routers.question_reading import Reading
 from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer
 from rag.core.errors import UserError
 from rag.core.memo import Once
@@ -20,6 +20,7 @@ MOST_READINGS, MOST_MEANINGS, MOST_WORDS = 48, 4, 60
 """The most readings of a question for a table, meanings of some of its words, and words of a question."""
 FEWEST = 2
 """The least number of addends of a sum."""
+LISTED = ("list", "top_n", "lookup")
 CONTENT = ("value", "field", "number")
 
 
@@ -101,7 +102,7 @@ class RulesRouter:
         """All readings of a question for one table that give an answer; none if they differ."""
         found = []
         for parts in labeller.readings(tokens, lexicon):
-            reading = Reading(parts, lexicon, labeller.years)
+            reading = Reading(parts, lexicon, labeller.times)
             try:
                 query = reading.query()
                 if reading.is_absolute and _value(opened, query) < 0 and query.other:
@@ -140,28 +141,27 @@ def _checked(query: RecordQuery, claims: Sequence[float], opened: _Opened) -> Re
     """The result of a query that has one clear answer; Misfit for another one."""
     run = opened.database.run
     result = run(query)
-    number = {"top_n": query.n, "group_by": query.n}.get(query.intent, 0)
-    if number and len(result.rows) != number:
-        raise Misfit("equal records")
-    if query.intent == "lookup" and (len(set(result.values)) != 1 or not result.value):
-        raise Misfit("not one record")
-    if query.intent in ("difference", "change") and query.other:
-        operands = [run(replace(each, intent="lookup", other=None)) for each in (query, query.other)]
-        if any(len(each.rows) != 1 for each in operands):
-            raise Misfit("not two numbers")
-    if (query.intent == "count" and result.value == "0") or not (result.value or result.values):
-        raise Misfit("no records")
-    is_one = len(result.sources) == 1 and query.intent in ("list", "lookup", "sum", "average", "top_n", "count")
-    if is_one and not opened.single:
-        raise Misfit("one record")
-    if query.intent in ("sum", "average"):
-        addends = run(RecordQuery("lookup", query.table, query.fields, query.where)).rows
-        if sum(value is not None for row in addends for value in row) < FEWEST:
-            raise Misfit("one number")
-    if claims:
-        selected = len(run(RecordQuery("lookup", query.table, where=query.where)).rows)
-        if any(claim != selected for claim in claims):
-            raise Misfit("another number of records")
+    ranked = query.n if query.intent in ("top_n", "group_by") else 0
+    is_empty = (query.intent == "count" and result.value == "0") or not (result.value or result.values)
+    is_one = len(result.sources) == 1 and query.intent not in ("exists", "difference", "change", "group_by")
+    unclear = {
+        "equal records": ranked and len(result.rows) != ranked,
+        "not one record": query.intent == "lookup" and (len(set(result.values)) != 1 or not result.value),
+        "no records": is_empty,
+        "a missing value": query.intent in LISTED and any(value is None for row in result.rows for value in row),
+        "one record, as in a passage": is_one and not opened.single,
+    }
+    for why, is_so in unclear.items():
+        if is_so:
+            raise Misfit(why)
+    taken = len(run(RecordQuery("lookup", query.table, query.fields, query.where)).rows) if query.fields or claims else 0
+    if any(claim != taken for claim in claims):
+        raise Misfit("another number of records")
+    if query.intent in ("sum", "average") and taken * len(query.fields) < FEWEST:
+        raise Misfit("one number")
+    operands = (query, query.other) if query.intent in ("difference", "change") and query.other else ()
+    if any(len(run(replace(each, intent="lookup", other=None)).rows) != 1 for each in operands):
+        raise Misfit("not two numbers")
     return result
 
 
@@ -170,7 +170,7 @@ class _Labeller:
 
     def __init__(self, router: RulesRouter, tokens: Tokenizer, phrases: Phrases, stop: frozenset[str]) -> None:
         self.tokens, self.phrases, self._stop = tokens, phrases, stop
-        self.years: Any = {"next": router.times["after"], "previous": router.times["before"]}
+        self.times = router.times
         self._joints = frozenset(router.joints)
         self._rows = frozenset(tokens.stems(" ".join(router.rows)))
         self._related = {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in router.related.items()}
@@ -181,6 +181,10 @@ class _Labeller:
         start = 0
         while start < len(tokens):
             meanings = self._longest(tokens, start, lexicon)
+            before = next((each[0].kind for each in reversed(spans) if each[0].kind != "stop"), "")
+            if before == "comparison" and (number := tokens[start].number) is not None:
+                fields = self._measured(tokens, start, lexicon)
+                meanings = [Part("number", start, start + 1, number=number, fields=fields)]
             if not meanings:
                 return
             spans.append(meanings)
@@ -190,6 +194,8 @@ class _Labeller:
 
     def _longest(self, tokens: Sequence[Token], start: int, lexicon: Lexicon) -> list[Part]:
         phrase = self.phrases.at(tokens, start)
+        if self._is_unit(tokens, start, lexicon):
+            return [Part("stop", start, start + 1)]
         for end in range(min(len(tokens), start + 6), start, -1):
             stems = tuple(token.stem for token in tokens[start:end])
             found = list(self._schema(stems, start, end, tokens, lexicon))
@@ -198,11 +204,12 @@ class _Labeller:
                 kind, meaning = phrase[1]
                 found.append(self._phrase(kind, meaning, stems, start, end, lexicon))
             if found:
-                return found[:MOST_MEANINGS]
+                is_loose = len(stems) == 1 and stems[0] in lexicon.title and stems not in lexicon.fields
+                return [*found, *([Part("title", start, end)] if is_loose else [])][:MOST_MEANINGS]
         token = tokens[start]
         if token.stem in self._rows:
             return [Part("rows", start, start + 1)]
-        if token.stem in self._stop or self._is_unit(tokens, start, lexicon):
+        if token.stem in self._stop:
             return [Part("stop", start, start + 1, "and" if token.word in self._joints else "")]
         return [Part("title", start, start + 1)] if token.stem in lexicon.title else []
 
@@ -214,6 +221,8 @@ class _Labeller:
         places, is_name = lexicon.named(stems)
         for place in places or self._relatives(stems, lexicon):
             yield Part("field", start, end, place=place, number=number or 0)
+        if units := self._units(stems, lexicon):
+            yield Part("unit", start, end, fields=units)
         links = lexicon.links(stems)
         whole = {place: link.whole for place, link in links.items() if link.whole}
         held = [*(whole or {place: link.part for place, link in links.items() if not is_name}).items()]
@@ -235,10 +244,14 @@ class _Labeller:
         return Part(kind, start, end, meaning, fields=tuple(dict.fromkeys(fields)))
 
     def _relatives(self, stems: Stems, lexicon: Lexicon) -> list[int]:
-        """The fields that a related word names, by their name or unit."""
-        related = self._related.get(stems, [])
-        units = [place for place, each in enumerate(lexicon.table.fields) if self.tokens.stems(each.unit)[:1] in related]
-        return list(dict.fromkeys([place for each in related for place in lexicon.named(each)[0]] + units))
+        """The fields that a related word names."""
+        return list(dict.fromkeys(place for each in self._related.get(stems, []) for place in lexicon.named(each)[0]))
+
+    def _units(self, stems: Stems, lexicon: Lexicon) -> tuple[int, ...]:
+        """The fields with a unit that words name, themselves or a related one."""
+        words = [stems, *self._related.get(stems, [])]
+        units = enumerate(self.tokens.stems(each.unit) for each in lexicon.table.fields)
+        return tuple(place for place, unit in units if unit and unit in words)
 
     def _measured(self, tokens: Sequence[Token], at: int, lexicon: Lexicon) -> tuple[int, ...]:
         """The fields whose unit stands around a number."""

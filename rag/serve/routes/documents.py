@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from rag.core.corpus import Corpus
 from rag.serve.database import MissingError
 from rag.serve.loaded_bundles import Model
 from rag.serve.openapi import responses_of
@@ -39,7 +38,7 @@ class Page(ModelChoice):
 
 @router.get("/documents", responses=responses_of(Documents))
 async def documents(request: Request, page: Annotated[Page, Query()]) -> Response:
-    """List documents by name: title, length, pages, metadata and headings of each; `total` counts all."""
+    """List documents by name: title, length, pages, metadata, record and headings of each; `total` counts all."""
     model = handler_of(request).served.pick(page.model)
     corpus = model.bundle.pipeline.corpus
     rows = range(page.offset, min(page.offset + page.limit, len(corpus.documents)))
@@ -49,7 +48,7 @@ async def documents(request: Request, page: Annotated[Page, Query()]) -> Respons
             "model": model.name,
             "total": len(corpus.documents),
             "offset": page.offset,
-            "documents": [_listed(corpus, row) for row in rows],
+            "documents": [_listed(model, row) for row in rows],
         }
         return json_response(listed, model.headers)
 
@@ -58,7 +57,7 @@ async def documents(request: Request, page: Annotated[Page, Query()]) -> Respons
 
 @router.get("/documents/{doc_id:path}", responses=responses_of(DocumentText))
 async def document(request: Request, doc_id: str, choice: Annotated[ModelChoice, Query()]) -> Response:
-    """Return a document: text, pages and blocks, chunks, redactions, flags. Offsets count Unicode code points."""
+    """Return a document: text, records, pages and blocks, chunks, redactions, flags. Offsets count Unicode code points."""
     model = handler_of(request).served.pick(choice.model)
     corpus = model.bundle.pipeline.corpus
     row = corpus.place(doc_id)
@@ -75,7 +74,8 @@ def _whole(model: Model, row: int) -> Iterator[bytes]:
     first, last = np.searchsorted(corpus.doc, [row, row + 1]).tolist()
     places = ((int(corpus.start[at]), int(corpus.end[at]), corpus.text(at)) for at in range(first, last))
     redactions = [{"start": each.start, "end": each.end, "rule": each.rule} for each in document.redactions]
-    yield json_bytes({**_listed(corpus, row), "flags": documents.flags(document.text), "redactions": redactions})[:-1]
+    yield json_bytes({**_listed(model, row), "flags": documents.flags(document.text), "redactions": redactions})[:-1]
+    yield from _list("records", model.records.get(document.doc_id, ()))
     yield from _list("blocks", (asdict(block) for block in document.blocks))
     yield from _list("chunks", ({"start": start, "end": end, "flags": chunks.flags(text)} for start, end, text in places))
     yield from (b',"text":', *_string(document.text), b"}")
@@ -95,13 +95,16 @@ def _list(name: str, values: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     yield b"]"
 
 
-def _listed(corpus: Corpus, row: int) -> ListedDocument:
+def _listed(model: Model, row: int) -> ListedDocument:
+    corpus = model.bundle.pipeline.corpus
     document = corpus.documents[row]
+    records = model.records.get(document.doc_id, ())
     return {
         "id": document.doc_id,
         "title": str(document.metadata.get("title") or document.doc_id),
         "characters": len(document.text),
         "pages": corpus.page_counts[row],
         "metadata": dict(document.metadata),
+        "record": next((one["values"] for one in records if one["record"] == document.doc_id), {}),
         "sections": list(dict.fromkeys(title for _, _, title in corpus.outline(row) if title)),
     }

@@ -60,6 +60,12 @@ COSTLY = ("generator=none", "generator._target_=support.scripted_generator.Costl
 TRIALS = (
     (*EVERYTHING, "history=live", "latency=1"),
     (*COSTLY, "chunker=sentence", "metrics=[recall@k,token_f1]", "latency=1"),
+    (
+        *("generator=extractive", "enrich=rules", "roster=csv", "roster.path=roster.csv", "roster.key=format"),
+        *("roster.column=id", "roster.fields={kind: Kind}", "route=rules"),
+    ),
+    (*COSTLY, "policy=agent", "~policy.generator", "+policy.generator._target_=support.scripted_generator.Costly", "latency=1"),
+    ("generator=none", "policy=gap_loop_rules"),
     ("generator=extractive", "control=closed_book"),
     ("generator=extractive", "control=shuffled_contexts"),
     ("generator=extractive", "control=gold_contexts"),
@@ -74,6 +80,7 @@ def _talk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A golden set with a conversation."""
     monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: TRUSTED)
     folder, history = write_golden(here / "golden"), list[Mapping[str, str]]()
+    (here / "roster.csv").write_text("id,Kind\nmd,Markdown\n", "utf-8")
     with (folder / "talk.jsonl").open("w", encoding="utf-8") as file:
         for turn in TALK:
             row = {name: value for name, value in turn.items() if name not in ("doc", "quote")}

@@ -34,7 +34,7 @@
     const head = [make("h3", {}, one.name, ...flags(one.flags)), make("p", { class: "about" }, about.filter(Boolean).join(" · "))];
     if (!content) return detail.replaceChildren(...head, make("p", { class: "missing" }, "The text of this document is left out of the page."));
     const text = new Text(content), pages = pagesOf(content, text);
-    detail.replaceChildren(...head, ...gold(content, text),
+    detail.replaceChildren(...head, ...records(content, text), ...gold(content, text),
       ...(pages.length ? [make("h4", {}, "Pages"), some(pages, PAGES, one => page(one, content, text), "page")] : []),
       make("h4", {}, "Chunks"), make("div", { class: "sides" }, ...index.chunkers.map((name, place) => side(name, content.chunks[place], content, text))));
   }
@@ -62,6 +62,14 @@
         return marked.reduce((inside, mark) => make(mark.tag, { class: mark.class, title: mark.title, "data-start": mark.start }, inside), this.cut(cuts[at], to));
       });
     }
+  }
+
+  /** The values of a document by field, and the characters that state them. */
+  function records(content, text) {
+    const written = values => Object.entries(values).map(([name, value]) => `${name}: ${value === null ? "–" : [value].flat().join(", ")}`).join(" · ");
+    const lines = content.records.map(({ table, start, end, values }) => make("li", {}, written(values), make("p", { class: "where" }, `${table}, at ${count(start)}–${count(end)}: ${text.cut(start, Math.min(end, start + WIDTH)).trim()}`)));
+    const failed = content.failures.map(([field, why]) => make("li", { class: "missing" }, `${field} ${why}`));
+    return lines.length + failed.length ? [make("h4", {}, "Records"), make("ul", { class: "gold" }, ...lines, ...failed)] : [];
   }
 
   function gold(content, text) {

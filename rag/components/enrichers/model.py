@@ -1,0 +1,137 @@
+"""One record per document, whose fields a chat model reads in the document; its replies are checked against the document."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from rag.components.enrichers.fields import Draft, declared, filled, records_of
+from rag.components.enrichers.replies import read, schema
+from rag.core.assessments import Spent
+from rag.core.checks import check_whole
+from rag.core.models.chat import Given, ask, spent
+from rag.core.record_sets import Field, RecordSet
+from rag.core.records import Chunk, Document, Hit, Message, Query, Request, Span
+from rag.core.roles import Framing, Generator, Screen, fingerprint
+from rag.core.text.templates import check_template, fill
+
+BATCH = 64
+"""Documents whose requests are held in memory at a time."""
+TRIES = 2
+"""Requests for a document: the second one says what is wrong with the first reply."""
+REPEATED = 2000
+"""Characters of a reply that the second request repeats."""
+PLACES = ("schema", "document")
+
+
+class ModelEnricher:
+    """Fills declared fields by a chat model, where the sources of a field state no value.
+
+    A request asks for the JSON schema of the fields that are left; `source: roster` is never among them. A text, a date or a
+    number must stand in the document, and a field with allowed values takes these only. A reply with a problem is answered once
+    with `again`, {problem} filled in. What is wrong then is None and a failure.
+
+    The model reads the first `document_chars` characters of a document, up to the end of a line. A field that it does not find
+    in a cut document is a failure that says so. `framing` puts the document between marks. Documents in which `screen` finds
+    orders to a model are not sent to it.
+    """
+
+    costly: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        generator: Generator,
+        fields: Sequence[Mapping[str, Any]],
+        instruction: str,
+        prompt: str,
+        again: str,
+        framing: Framing,
+        screen: Screen | None = None,
+        document_chars: int = 8000,
+        table: str = "documents",
+        title: str = "",
+    ) -> None:
+        check_template("enrich.prompt", prompt, PLACES, PLACES)
+        check_template("enrich.again", again, ("problem",), ("problem",))
+        check_whole("enrich.document_chars", document_chars, 100)
+        self.generator, self.fields, self.framing, self.screen = generator, declared(fields), framing, screen
+        self.instruction, self.prompt, self.again, self.document_chars = instruction, prompt, again, document_chars
+        self.table, self.title = table, title
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
+
+    def enrich(self, documents: Sequence[Document]) -> RecordSet:
+        """One record per document, in their order; its id is that of the document."""
+        drafts = [filled(document, self.fields) for document in documents]
+        cost = Spent()
+        for at in range(0, len(drafts), BATCH):
+            asked = [each for each in map(self._asked, drafts[at : at + BATCH]) if each]
+            for _ in range(TRIES):
+                some = [each for each in asked if each.wants]
+                for each, reply in zip(some, ask(self.generator, [each.request for each in some]), strict=True):
+                    each.take(reply, self.again)
+                    cost += Spent(*spent(reply))
+            for each in asked:
+                each.list_failures()
+        made = records_of(drafts, self.fields, self.table, self.title)
+        return RecordSet(made.tables, made.failures, (), cost.tokens, cost.cost)
+
+    def _asked(self, draft: Draft) -> "_Asked | None":
+        """The request for the fields that a draft lacks; None if there are none, and if the document gives orders."""
+        left = [each.field for each in self.fields if not each.of_roster and each.field.name not in draft.values]
+        text = draft.document.text
+        if len(text) > self.document_chars:
+            end = text.rfind("\n", self.document_chars // 2, self.document_chars)
+            text = text[: end if end > 0 else self.document_chars]
+        if not left or not text.strip():
+            return None
+        query, chunk = Query(draft.document.doc_id, ""), Chunk(Span(draft.document.doc_id, 0, len(text)), text)
+        found = self.screen.screen([query], [(Hit(chunk, 1.0),)])[0] if self.screen else []
+        if orders := next((finding.what for finding in found if finding.action in ("quarantine", "abstain")), ""):
+            draft.failures |= {each.name: f"no model was asked, because of the document: {orders}" for each in left}
+            return None
+        framed = self.framing.frame(query, [text])
+        wanted = json.dumps(schema(left), ensure_ascii=False)
+        told = (
+            [self.instruction, framed.before],
+            [fill(self.prompt, {"schema": wanted, "document": framed.contexts[0]}), framed.after],
+        )
+        system, user = ("\n\n".join(filter(None, parts)) for parts in told)
+        return _Asked(draft, left, text, Request(query, (), (Message("system", system), Message("user", user))))
+
+
+@dataclass
+class _Asked:
+    """A document of which a model is asked for some fields, by the text that it reads."""
+
+    draft: Draft
+    fields: Sequence[Field]
+    text: str
+    request: Request
+    wants: bool = True
+    unstated: set[str] = field(default_factory=set)
+    wrong: dict[str, str] = field(default_factory=dict)
+
+    def take(self, reply: Given, again: str) -> None:
+        """Fill the draft with what a reply states, and make the next request if something is wrong with it."""
+        if isinstance(reply, str):
+            self.wrong, self.wants = (
+                self.wrong or {each.name: f"the model gave no reply: {reply}" for each in self.fields},
+                False,
+            )
+            return
+        unstated, self.wrong = read(reply.text, self.fields, self.text, self.draft)
+        self.unstated |= unstated
+        self.wants = bool(self.wrong)
+        problem = "; ".join(f"{name} {why}" for name, why in self.wrong.items())[:REPEATED]
+        turns = Message("assistant", reply.text[:REPEATED]), Message("user", fill(again, {"problem": problem}))
+        self.request = replace(self.request, messages=(*self.request.messages, *turns))
+
+    def list_failures(self) -> None:
+        """List the fields that are not filled, and those that the model invented."""
+        size, read = len(self.draft.document.text), len(self.text)
+        cut = f"does not stand in the first {read:,} of {size:,} characters, which is all that was read"
+        said = (dict.fromkeys(self.unstated, cut) if read < size else {}) | self.wrong
+        self.draft.failures |= {name: why for name, why in said.items() if name not in self.draft.values}
