@@ -1,4 +1,4 @@
-"""Verbs that study one aspect of trials: when to decline, what attacks did, and dialogues turn by turn."""
+"""Verbs that study one aspect of trials: when to decline, what attacks did, dialogues turn by turn, searches one by one."""
 
 from typing import Annotated
 
@@ -107,3 +107,27 @@ def dialogues(overrides: Overrides = None, as_json: Json = False) -> None:
         return
     for study in studies:
         report.dialogues(study)
+
+
+@app.command()
+def hops(experiment: str = typer.Argument("loops"), overrides: Overrides = None, as_json: Json = False) -> None:
+    """Show what each search of a policy added to the evidence in a finished sweep, and what was wasted.
+
+    Nothing runs: rag sweep EXPERIMENT measures it. A hop is a search; it found its first k passages.
+
+    With --json, trials: for each with a policy, null for unknown values,
+
+    trial, name, questions with evidence
+    hops: number; questions that made it, and for which it gained evidence
+    - recall of the evidence so far, full: share of questions with all of it
+    hops_made, needed (until the last gain): means; wasted: share of hops
+    several: questions with several pieces of evidence; complete: their recall
+    calls, tokens, seconds of all steps, per question
+    """
+    from rag.analysis.hops import measure_hops
+    from rag.reporting.terminal import hops as report
+    from rag.reporting.terminal.output import print_json
+
+    ready = prepared(experiment, overrides)
+    measured = measure_hops(ready.plan, ready.store)
+    print_json({"trials": [each.to_json() for each in measured]}) if as_json else report.hops(experiment, measured)

@@ -1,6 +1,8 @@
 """All chunks of a corpus as one table, so that rankings can be arrays of row numbers."""
 
+import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +13,11 @@ from numpy.typing import NDArray
 from rag.core import headings
 from rag.core.headings import Section
 from rag.core.records import Chunk, Document, Span
+
+OPENING = 160
+"""The characters of a chunk that may be a name that it begins with."""
+
+WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,29 @@ class Corpus:
         """The text that indexes, embedder and reranker read for the chunk at `position`."""
         return self.text(position) if self.indexed is None else self.indexed[position]
 
+    def opening(self, name: str) -> list[int]:
+        """The positions of the chunks whose index text begins with a name, case ignored; the name ends where a word ends."""
+        name, found = name.lower(), list[int]()
+        for text, position in self._openings[bisect_left(self._openings, (name, -1)) :]:
+            if not text.startswith(name):
+                break
+            if not text[len(name) : len(name) + 1].isalnum():
+                found.append(position)
+        return found
+
+    @cached_property
+    def _openings(self) -> list[tuple[str, int]]:
+        texts = (text[:OPENING].lower() for text in self.index_texts)
+        return sorted((text.lstrip("#*_ \n"), position) for position, text in enumerate(texts))
+
+    def frequency(self, word: str) -> int:
+        """The number of chunks whose index text has a word, case ignored."""
+        return self._frequencies[word.lower()]
+
+    @cached_property
+    def _frequencies(self) -> Counter[str]:
+        return Counter(word for text in self.index_texts for word in set(WORD.findall(text.lower())))
+
     @property
     def index_texts(self) -> tuple[str, ...]:
         """The texts that indexes, embedder and reranker read, by position."""
@@ -67,6 +97,17 @@ class Corpus:
             above = bisect_right(blocks, span.start, key=lambda block: block.start) - 1
             blocks = blocks[max(0, above) : bisect_left(blocks, span.end, key=lambda block: block.start)]
         return Chunk(span, document.text[span.start : span.end], sections, blocks)
+
+    def position(self, chunk_id: str) -> int:
+        """The position of a chunk of this corpus; KeyError for another one."""
+        doc_id, _, span = chunk_id.rpartition(":")
+        start, _, end = span.partition("-")
+        row = self.place(doc_id)
+        here = (self.doc == row) & (self.start == int(start)) & (self.end == int(end)) if row is not None else ()
+        places = np.flatnonzero(here)
+        if not len(places):
+            raise KeyError(chunk_id)
+        return int(places[0])
 
     def chunks(self, positions: Sequence[int]) -> tuple[Chunk, ...]:
         """The chunks at `positions`, in that order."""

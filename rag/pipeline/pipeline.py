@@ -28,9 +28,9 @@ from rag.core.roles import (
 from rag.core.text.final_answer import Announced, awaited
 from rag.pipeline import postprocess, record_routes
 from rag.pipeline.context_packing import hits, passages
-from rag.pipeline.looks import PipelineTools
+from rag.pipeline.looks import Patience, PipelineTools
 from rag.pipeline.prompt_assembly import Prepared, Reading
-from rag.pipeline.steps import embed_queries, fuse, gathered, reciprocal, rerank, rewrite, select
+from rag.pipeline.steps import embed_queries, fuse, gathered, rerank, rewrite, select
 from rag.pipeline.timing import Clock, Step
 from rag.pipeline.traces import Trace as Trace
 from rag.pipeline.traces import traced
@@ -106,13 +106,13 @@ class Pipeline:
             looks = record_routes.looks_of_routes(self.router, known.database, alone)
         rows = [row for row, look in enumerate(looks) if look.result is None and changes_nothing(self.policy)]
         found = dict(zip(rows, self._searched([sought[row] for row in rows], step), strict=True)) if rows else {}
-        parts = enumerate(zip(alone, sought, looks, strict=True))
+        parts, patience = enumerate(zip(alone, sought, looks, strict=True)), Patience(len(queries))
         return [
-            replace(found[row], look=look) if row in found else known._alone(query, each, look, step)
+            replace(found[row], look=look) if row in found else known._alone(query, each, look, step, patience)
             for row, (query, each, look) in parts
         ]
 
-    def _alone(self, query: Query, sought: Sought, look: Look, step: Step) -> Trace:
+    def _alone(self, query: Query, sought: Sought, look: Look, step: Step, patience: Patience) -> Trace:
         """The trace of a question that records answer, whose search they narrow, or that a policy looks for."""
         if look.result and look.answers:
             ranking = record_routes.passages_of(look.result, self.corpus, self.depth)
@@ -125,13 +125,14 @@ class Pipeline:
             (trace,) = narrowed._searched([sought], step)
             return replace(trace, look=look)
         with step("look"):
-            return narrowed._looked(query, sought, look)
+            return narrowed._looked(query, sought, look, patience)
 
-    def _looked(self, query: Query, sought: Sought, look: Look) -> Trace:
+    def _looked(self, query: Query, sought: Sought, look: Look, patience: Patience) -> Trace:
         """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
-        tools = PipelineTools(self.corpus, self.records, self.k, self._once, self._joined, self._shown, self._asked)
-        looked = self.policy.look(query, tools)
-        texts = replace(looked.sought, tokens=looked.sought.tokens + sought.tokens, cost=looked.sought.cost + sought.cost)
+        parts = self.reading, self.reranker, self.depth, self.rerank_depth, self._once, self._asked
+        looked = self.policy.look(query, PipelineTools(query, sought, self.corpus, self.records, *parts))
+        patience.check(looked.failed)
+        texts = replace(looked.sought, note=sought.note, tokens=sought.tokens, cost=sought.cost)
         look = replace(look, results=looked.results, steps=looked.steps)
         return Trace(texts, {}, looked.ranking, looked.ranking, self._selected(looked.ranking), look)
 
@@ -141,15 +142,6 @@ class Pipeline:
         sought = [Sought(texts[0], tuple(texts))]
         rankings = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
         return fuse(self.fusion, rankings, self.depth)
-
-    def _joined(self, question: str, found: Sequence[Rankings]) -> Rankings:
-        """One ranking of several, reranked against the question."""
-        one = found[0] if len(found) == 1 else reciprocal(found, self.depth)
-        return rerank(self.reranker, [question], one, self.corpus, self.rerank_depth)
-
-    def _shown(self, ranking: Rankings) -> tuple[str, ...]:
-        """The first k passages as a model may read them."""
-        raise NotImplementedError
 
     def _asked(self, query: RecordQuery) -> Result:
         """The result of a query of records."""

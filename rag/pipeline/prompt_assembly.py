@@ -7,7 +7,21 @@ from rag.core import pages
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Reply, Request, Source, Span
+from rag.core.records import (
+    Chunk,
+    Document,
+    Finding,
+    Framed,
+    Hit,
+    Material,
+    Query,
+    Ranking,
+    Recalled,
+    Reply,
+    Request,
+    Source,
+    Span,
+)
 from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
 from rag.pipeline.context_packing import Packed, Passage, pack, passages
 from rag.pipeline.record_answers import answer_of, texts_of
@@ -114,18 +128,23 @@ class Reading:
             return Prepared(Request(query, packed.chunks, (), gold, quoted=packed.texts), *shown, reply)
         if screened.abstains:
             return Prepared(None, *shown)
-        quoted = self._quoted(packed, corpus)
-        texts = quoted + tuple(text for place, text in enumerate(texts_of(look)) if place not in screened.withheld)
+        quoted = self.quoted(packed, corpus)
+        texts = tuple(text for place, text in enumerate(texts_of(look)) if place not in screened.withheld)
+        framed = self.framed(query, quoted + texts)
+        contexts, results = framed.contexts[: len(quoted)], framed.contexts[len(quoted) :]
+        material = Material(query, contexts, recalled, self.pinned, framed.before, framed.after, results)
+        request = Request(query, packed.chunks, self.prompt.render(material), gold, quoted=quoted)
+        return Prepared(request, *shown)
+
+    def framed(self, query: Query, texts: tuple[str, ...]) -> Framed:
+        """Texts as all framings together change them, and the notes of framings before and after them."""
         before, after = list[str](), list[str]()
         for framing in self.framings.values():
             framed = framing.frame(query, texts)
             texts, before, after = framed.contexts, [*before, framed.before], [*after, framed.after]
-        notes = "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after))
-        material = Material(query, texts[: len(quoted)], recalled, self.pinned, *notes, texts[len(quoted) :])
-        request = Request(query, packed.chunks, self.prompt.render(material), gold, quoted=quoted)
-        return Prepared(request, *shown)
+        return Framed(texts, "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after)))
 
-    def _quoted(self, packed: Packed, corpus: Corpus) -> tuple[str, ...]:
+    def quoted(self, packed: Packed, corpus: Corpus) -> tuple[str, ...]:
         """The texts that guards frame: the passages, with the titles and sections that the prompt shows."""
         if not isinstance(self.prompt, Quoting):
             return packed.texts

@@ -21,6 +21,9 @@ from rag.core.roles import Chunker, Embedder, Fusion, PassageText, Reranker, Rew
 SUBQUERY_K = 60
 """The constant of reciprocal rank fusion (Cormack et al. 2009) between the texts that one question is searched for by."""
 
+LATER = 3
+"""Hits of the first search of a question for one of a later search."""
+
 
 def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
     """Cut every document; ConfigError when a chunker gives spans that its document does not have."""
@@ -101,12 +104,22 @@ def gathered(rankings: Rankings, sought: Sequence[Sought], depth: int) -> Rankin
     return Rankings.ordered(mixed, scores, width)
 
 
-def reciprocal(found: Sequence[Rankings], depth: int) -> Rankings:
-    """One ranking of several of the same questions, by reciprocal rank."""
-    points = [
-        np.broadcast_to(1 / (SUBQUERY_K + np.arange(1, one.positions.shape[1] + 1)), one.positions.shape) for one in found
-    ]
-    return merged(found, points, depth)
+def by_turns(found: Sequence[Rankings], depth: int) -> Rankings:
+    """One ranking of several of the same questions: each chunk by its best turn, a tie by the order of the rankings.
+
+    The first hit of each ranking comes first; then a later ranking has one turn for every LATER of the first one. Sums over the
+    rankings would drop what one search alone finds, which is what the search was for.
+    """
+    rows = []
+    for question in range(len(found[0])):
+        best = dict[int, float]()
+        for number, one in enumerate(found):
+            for position, (rank, _) in one.placed(question).items():
+                turn = (rank - 1) * (LATER if number else 1) + number / (number + 1)
+                best[position] = max(best.get(position, 0.0), 1 / (1 + turn))
+        rows.append(list(best.items()))
+    packed = Rankings.pack(rows)
+    return Rankings.ordered(packed.positions, packed.scores, depth)
 
 
 def _wide(values: NDArray[Any], width: int, fill: float) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from rag.core.errors import UserError
 from rag.core.rankings import Rankings, merged
 from rag.core.record_queries import ROUTES, RecordQuery, Result
 from rag.core.record_sets import Cell, Field, Record, RecordSet, RecordTable
-from rag.core.records import Document, Query, Span
+from rag.core.records import Document, Framed, Query, Sought, Span
 from rag.core.roles import Enricher, Policy, RetrievalMemory, Roster, Router
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful
 
@@ -70,9 +70,10 @@ def check_route(router: Router) -> None:
 class FixedTools:
     """Tools over five passages: a search finds all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, question: str) -> None:
         self.corpus = Corpus.of([Document("d", "one two three four five")], [Span("d", s, s + 3) for s in (0, 4, 8, 14, 19)])
         self.records, self.k, self.calls = RECORDS, 3, 0
+        self.sought = Sought(question, (question,))
 
     def search(self, texts: Sequence[str]) -> Rankings:
         """All passages, in an order that depends on the number of texts."""
@@ -84,9 +85,10 @@ class FixedTools:
         """One ranking of all."""
         return merged(found, [one.scores for one in found], 5)
 
-    def read(self, ranking: Rankings) -> tuple[str, ...]:
-        """The first three passages."""
-        return tuple(self.corpus.text(place) for place, _ in ranking.first(self.k).row(0))
+    def read(self, ranking: Rankings | None, results: Sequence[str] = ()) -> Framed:
+        """The first three passages and all texts."""
+        row = ranking.first(self.k).row(0) if ranking is not None else ()
+        return Framed((*(self.corpus.text(place) for place, _ in row), *results))
 
     def query_records(self, query: RecordQuery) -> Result:
         """No result."""
@@ -102,11 +104,14 @@ def check_policy(policy: Policy) -> None:
     """A policy ends with a lawful ranking of one question, within a limit of calls."""
     for query in QUERIES:
         if query.text.strip():
-            tools = FixedTools()
+            tools = FixedTools(query.text)
             looked = policy.look(query, tools)
             lawful(looked.ranking, 1, 5)
             law(bool(looked.sought.texts), "a look says what was searched for")
             law(tools.calls <= MOST_CALLS, "a look ends within a limit of calls")
+            law(all(step.seconds >= 0 and step.tokens >= 0 for step in looked.steps), "a step takes no negative time or tokens")
+            names = {tools.corpus.chunk(place).chunk_id for place in range(5)}
+            law(all(names.issuperset(step.found) for step in looked.steps), "a step names chunks of the corpus")
 
 
 def check_reuse(memory: RetrievalMemory) -> None:

@@ -64,6 +64,7 @@ PIPELINES = {
     "strict": "chunker=whole queries=last_turn memory=buffer prompt=strict_book",
     "grounded": "check=[grounded] prompt=grounded_study",
     "bare": "prompt=bare chunker=fixed",
+    "two looks": "policy=gap_loop_rules policy.rounds=2 guard=[scan,spotlight]",
     "routed": "route=rules enrich=tables guard=[scan,output]",
 }
 ELSEWHERE = {
@@ -71,6 +72,7 @@ ELSEWHERE = {
     "generator": {"openai", "gemini", "groq", "ollama", "llamacpp", "vllm", "closed_book", "gold"},
     "memory": {"summary_model"},
     "passage": {"contextual"},
+    "policy": {"gap_loop", "agent"},
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
     "reranker": {"cross_encoder", "maxsim"},
     "route": {"model"},

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from rag.core.records import Query, Sought
+from rag.core.records import Query
 from rag.core.roles.looking import Looked, Tools
 
 
@@ -13,5 +13,5 @@ class SingleLook:
 
     def look(self, query: Query, tools: Tools) -> Looked:
         """The reranked passages of one search."""
-        found = tools.search([query.text])
-        return Looked(tools.rerank(query.text, [found]), Sought(query.text, (query.text,)))
+        found = tools.search(tools.sought.texts)
+        return Looked(tools.rerank(tools.sought.question, [found]), tools.sought)

@@ -34,7 +34,7 @@ from rag.core.roles.answering import (
     Screen,
     StoredReplies,
 )
-from rag.core.roles.looking import Enricher, Policy, RetrievalMemory, Roster, Router
+from rag.core.roles.looking import CappedPolicy, Enricher, Policy, RetrievalMemory, Roster, Router
 from rag.core.roles.retrieving import (
     Analyser,
     ChecksIndexes,

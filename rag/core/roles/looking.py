@@ -9,7 +9,7 @@ from rag.core.looks import LookStep
 from rag.core.rankings import Rankings
 from rag.core.record_queries import RecordQuery, Result, Routed
 from rag.core.record_sets import RecordSet
-from rag.core.records import Document, Query, Sought, Vectors
+from rag.core.records import Document, Framed, Query, Sought, Vectors
 
 
 @runtime_checkable
@@ -57,16 +57,24 @@ class Tools(Protocol):
         """The number of hits in a prompt."""
         ...
 
+    @property
+    def sought(self) -> Sought:
+        """The question as it can be understood alone, and the texts that the rewriter of the pipeline made of it."""
+        ...
+
     def search(self, texts: Sequence[str]) -> Rankings:
         """One ranking of all texts, fused as in a single look, not reranked."""
         ...
 
     def rerank(self, question: str, found: Sequence[Rankings]) -> Rankings:
-        """One ranking of everything that was found, by the reranker or else by rank fusion, against the question."""
+        """One ranking of everything that was found, each chunk once: by the reranker against the question, or by turns."""
         ...
 
-    def read(self, ranking: Rankings) -> tuple[str, ...]:
-        """The first k passages as a model may read them: screened and framed by the guards."""
+    def read(self, ranking: Rankings | None, results: Sequence[str] = ()) -> Framed:
+        """The first k passages, then texts of records, as a model may read them: screened, cut to the limit, and framed.
+
+        What a screen takes out is missing.
+        """
         ...
 
     def query_records(self, query: RecordQuery) -> Result:
@@ -78,13 +86,14 @@ class Tools(Protocol):
 class Looked:
     """The final ranking of a question, its search texts, the results of records that belong into the prompt, and all steps.
 
-    Tokens and cost of models are those of the steps, not of `sought`.
+    Tokens and cost of models are those of the steps, not of `sought`. `failed` is why a model gave no reply at all.
     """
 
     ranking: Rankings
     sought: Sought
     results: tuple[str, ...] = ()
     steps: tuple[LookStep, ...] = ()
+    failed: str = ""
 
 
 @runtime_checkable
@@ -93,6 +102,26 @@ class Policy(Protocol):
 
     def look(self, query: Query, tools: Tools) -> Looked:
         """The passages for one question; a failure of a model ends the looking with what was found, never with an error."""
+        ...
+
+
+@runtime_checkable
+class CappedPolicy(Protocol):
+    """A Policy that asks a model, with its limits for one question."""
+
+    @property
+    def most_calls(self) -> int:
+        """The most requests."""
+        ...
+
+    @property
+    def tokens(self) -> int | None:
+        """The most tokens of prompts and replies, None for no limit."""
+        ...
+
+    @property
+    def grows(self) -> bool:
+        """Whether a request repeats the passages of the requests before it."""
         ...
 
 

@@ -19,16 +19,16 @@ STOP = frozenset(WORDS_WITHOUT_MEANING.split())
 
 
 class Stems:
-    """The stemmer and the stop words of a language; every thread needs its own."""
+    """The stemmer and, in `light`, the stop words of a language; every thread needs its own."""
 
     def __init__(self, language: str = "english") -> None:
         self._stemmer = stemmer(language)
-        self._stop = STOP if language == "english" else stop_words(language)
+        self.light = STOP if language == "english" else stop_words(language)
 
     def terms(self, text: str) -> list[str]:
         """The words that are not stop words; a compound such as `F-12` counts as a whole and in its parts."""
         words = (word for whole in WORD.findall(text) for word in {whole: 0, **dict.fromkeys(PART.findall(whole))})
-        return [word for word in words if word.lower() not in self._stop]
+        return [word for word in words if word.lower() not in self.light]
 
     def stems(self, terms: Sequence[str]) -> list[str]:
         """The stem of each word, in lower case."""

@@ -9,7 +9,7 @@ from rag.config.build import TARGET, Components
 from rag.config.identity import digest
 from rag.core.assessments import REFERENCE, Spent
 from rag.core.errors import ConfigError
-from rag.core.roles import CostEstimate, fingerprint
+from rag.core.roles import CappedPolicy, CostEstimate, fingerprint
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.stage_graph import Graph, Stage
 from rag.execution.store.budget import Terms
@@ -24,6 +24,29 @@ PASSAGE = 200
 """Assumed tokens of a question with its instructions, and of a passage before chunks are stored."""
 REPLY = 100
 """Assumed tokens of a reply before one is stored."""
+
+
+LOOKING = ("queries", "route", "policy")
+"""Roles that may ask a model in the stage `look`."""
+READING = ("generator", "judge", "passage", "enrich", "policy")
+"""Roles whose requests have passages."""
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The most requests and tokens of a policy for one question; `grows`: a request repeats the passages of earlier ones."""
+
+    calls: int = 1
+    tokens: int | None = None
+    grows: bool = False
+
+    @property
+    def reread(self) -> float:
+        """How often the passages of one search are in a request, in the mean."""
+        return (self.calls + 1) / 2 if self.grows else 1
+
+
+NO_CAP = Cap()
 
 
 @dataclass(frozen=True)
@@ -48,7 +71,7 @@ class Forecast:
     _passages: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def of(self, stage: Stage, golden: Golden) -> Outlook:
-        """The spending of a stage: one request per question, chunk or document, and for judges one per answer and part."""
+        """The spending of a stage: requests per question, chunk or document, per part of an answer, or up to a cap."""
         times, k, questions, fresh = 1, int(stage.values.get("k", 0)), len(golden.examples), self.fresh(stage, golden)
         if stage.name == "assess":
             needs = stage.values["needs"]
@@ -61,15 +84,23 @@ class Forecast:
         elif stage.name == "enrich":
             questions = fresh = len(golden.documents)
             questions *= TWICE  # A reply with a problem is answered once.
-        elif stage.name not in ("rewrite", "generate", "converse"):
+        elif stage.name not in ("rewrite", "look", "generate", "converse"):
             return Outlook()  # A check repeats a request only where it fails.
         total = Outlook()
         for role, node in stage.nodes.items():
+            if stage.name == "look" and role not in LOOKING:
+                continue
+            cap = self._cap(node) if role == "policy" else NO_CAP
             for component in spenders(self.graph.components.without_inner, node, role):
-                prompt = PASSAGE + (self._read(stage, golden, k) if role in ("generator", "judge", "passage", "enrich") else 0)
-                likely = component.spending(min(questions, fresh) * times, prompt, self._reply(component))
-                total += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
+                prompt = PASSAGE + (round(self._read(stage, golden, k) * cap.reread) if role in READING else 0)
+                likely = component.spending(min(questions, fresh) * times * cap.calls, prompt, self._reply(component))
+                most = component.spending(questions * times * cap.calls, prompt, None)
+                total += Outlook(*(_within(Spent(*each), cap.tokens, questions * times) for each in (likely, most)))
         return total
+
+    def _cap(self, node: Any) -> Cap:
+        policy = self.graph.components.without_inner.build(node, "policy")
+        return Cap(policy.most_calls, policy.tokens, policy.grows) if isinstance(policy, CappedPolicy) else NO_CAP
 
     def fresh(self, stage: Stage, golden: Golden) -> int:
         """The number of questions that no earlier stage asks in the same words.
@@ -117,6 +148,13 @@ class Forecast:
         if model not in self._replies:
             self._replies[model] = typical(self.store, component) or REPLY
         return self._replies[model]
+
+
+def _within(spent: Spent, tokens: int | None, questions: int) -> Spent:
+    """The spending under a limit of tokens for each question."""
+    if tokens is None or spent.tokens <= tokens * questions:
+        return spent
+    return Spent(tokens * questions, spent.cost * tokens * questions / spent.tokens)
 
 
 def spenders(components: Components, node: Any, where: str) -> Iterator[Any]:

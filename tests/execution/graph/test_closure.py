@@ -64,6 +64,8 @@ TRIALS = (
         *("generator=extractive", "enrich=rules", "roster=csv", "roster.path=roster.csv", "roster.key=format"),
         *("roster.column=id", "roster.fields={kind: Kind}", "route=rules"),
     ),
+    (*COSTLY, "policy=agent", "~policy.generator", "+policy.generator._target_=support.scripted_generator.Costly", "latency=1"),
+    ("generator=none", "policy=gap_loop_rules"),
     ("generator=extractive", "control=closed_book"),
     ("generator=extractive", "control=shuffled_contexts"),
     ("generator=extractive", "control=gold_contexts"),

@@ -1,0 +1,96 @@
+"""What the replies of an agent ask for, and the tables and results of records as texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rag.components.policies.replies import json_object, known, record_query, search_text
+from rag.core.errors import closest
+from rag.core.record_queries import RecordQuery, Result, described
+from rag.core.record_sets import Field, RecordSet, RecordTable
+from rag.core.text.stems import Stems
+
+LISTED = 20
+"""The most values of a result, and of a field with allowed values, that a model is shown."""
+
+
+@dataclass(frozen=True)
+class SearchAction:
+    """A search for passages."""
+
+    query: str
+    tool: ClassVar[Literal["search"]] = "search"
+
+
+@dataclass(frozen=True)
+class RecordsAction:
+    """A query of records."""
+
+    query: RecordQuery
+    tool: ClassVar[Literal["query_records"]] = "query_records"
+
+
+Action = SearchAction | RecordsAction
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The end."""
+
+    tool: ClassVar[Literal["finish"]] = "finish"
+
+
+TOOLS = ("search", "query_records", "finish")
+
+
+def action_of(reply: str, longest: int) -> tuple[str, Action | Finish]:
+    """The thought and the call in a reply; ValueError that says what is wrong. `longest` is that of a search text."""
+    found = json_object(reply)
+    known(found, ["thought", "tool", "query"])
+    tool, query, thought = found.get("tool"), found.get("query"), str(found.get("thought") or "")
+    if tool == "search":
+        return thought, SearchAction(search_text(query, longest))
+    if tool == "query_records":
+        return thought, RecordsAction(record_query(query))
+    if tool == "finish":
+        return thought, Finish()
+    raise ValueError(f"asks for the tool {str(tool)[:40]!r}: {closest(str(tool)[:40], TOOLS)}")
+
+
+def shown(action: Action, result: Result | None = None) -> str:
+    """A call in words, with its result."""
+    if isinstance(action, SearchAction):
+        return action.query
+    if result is None:
+        return described(action.query)
+    values = list(result.values) or ([result.value] if result.value else [])
+    more = len(values) - LISTED
+    found = "; ".join(values[:LISTED]) + (f"; {more} more" if more > 0 else "")
+    return f"{described(action.query)}: {found or '-'}"
+
+
+def tables_for(question: str, records: RecordSet, most: int) -> list[RecordTable]:
+    """The tables that share most words with a question, in their order in the records."""
+    stems = Stems()
+    asked = stems.of(question)
+
+    def shared(table: RecordTable) -> int:
+        names = " ".join(field.name.replace("_", " ") for field in table.fields)
+        return len(asked & stems.of(f"{table.name} {table.title} {names}"))
+
+    best = sorted(range(len(records.tables)), key=lambda place: -shared(records.tables[place]))[:most]
+    return [records.tables[place] for place in sorted(best)]
+
+
+def listed(tables: Sequence[RecordTable]) -> list[str]:
+    """Every table in one text: its name, title, fields, and the number of records."""
+    return [
+        f"{table.name} ({table.title}, {len(table.records)} records): {'; '.join(map(_field, table.fields))}"
+        for table in tables
+    ]
+
+
+def _field(field: Field) -> str:
+    values = ", ".join(field.allowed[:LISTED])
+    parts = " ".join(filter(None, (field.type, f"in {field.unit}" if field.unit else "", f"one of {values}" if values else "")))
+    return f"{field.name}: {parts}"

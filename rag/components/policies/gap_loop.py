@@ -1,0 +1,76 @@
+"""The base of loops that take a question apart, and then search for what the first passages do not say."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.components.policies.names import WORD
+from rag.components.policies.trail import Trail
+from rag.core.checks import check_whole
+from rag.core.rankings import Rankings
+from rag.core.records import Query
+from rag.core.roles.looking import Looked, Tools
+
+PARTS, GAPS = 3, 2
+"""The most questions that one is taken apart into, and the most further searches of a round."""
+
+Texts = tuple[str, ...]
+"""The wordings of one search."""
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapLoop:
+    """Searches for a question, for its parts, and for what is missing, in at most `rounds` rounds; then ranks all passages.
+
+    `decompose` and `gaps` switch the two kinds of further searches on. A subclass makes the texts.
+    """
+
+    decompose: bool = True
+    gaps: bool = True
+    rounds: int = 1
+
+    def __post_init__(self) -> None:
+        check_whole("policy.rounds", self.rounds, 1, 10)
+
+    @abstractmethod
+    def parts(self, query: Query, trail: Trail) -> Sequence[Texts]:
+        """The parts of a question; empty if it has one part only."""
+
+    @abstractmethod
+    def missing(self, query: Query, best: Rankings, trail: Trail) -> Sequence[Texts]:
+        """Searches for what the best passages do not say; empty if they say everything."""
+
+    def trail(self, tools: Tools) -> Trail:
+        """The trail of a question."""
+        return Trail(tools)
+
+    def look(self, query: Query, tools: Tools) -> Looked:
+        """The passages of all searches in one ranking against the question."""
+        trail, question = self.trail(tools), tools.sought.question
+        trail.search(tools.sought.texts)
+        asked = {_key(text) for text in (question, *tools.sought.texts)}
+        if self.decompose:
+            _search(trail, self.parts(query, trail), PARTS, asked)
+        for _ in range(self.rounds if self.gaps else 0):
+            if trail.stopped:
+                break
+            best = tools.rerank(question, trail.found)
+            if not _search(trail, self.missing(query, best, trail), GAPS, asked):
+                break
+        return trail.looked()
+
+
+def _search(trail: Trail, wanted: Sequence[Texts], most: int, asked: set[Key]) -> bool:
+    """Search for the first `most` whose first wording was not searched for before; False if there is none."""
+    new = {_key(texts[0]): texts for texts in reversed(wanted) if _key(texts[0]) not in asked}
+    chosen = list(reversed(new.items()))[:most]
+    asked.update(key for key, _ in chosen)
+    for _, texts in chosen:
+        trail.search(texts)
+    return bool(chosen)
+
+
+def _key(text: str) -> Key:
+    """What two wordings have in common that differ in case, quotes and punctuation."""
+    return tuple(word[0].casefold() for word in WORD.finditer(text))
