@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
+from rag.core.memo import Recent
 from rag.core.rankings import Rankings
 from rag.core.record_queries import RecordQuery, Result
 from rag.core.record_sets import NO_RECORDS, RecordSet
-from rag.core.records import Allowed, Answer, Hit, Query, Ranking, Reply, Sought, Vectors
+from rag.core.records import Allowed, Answer, Found, Hit, Query, Ranking, Reply, Sought, Vectors
 from rag.core.roles import (
     Embedder,
     Fusion,
@@ -25,10 +27,11 @@ from rag.core.roles import (
     changes_nothing,
 )
 from rag.core.text.final_answer import Announced, awaited
-from rag.pipeline import postprocess
+from rag.pipeline import postprocess, retrieval_memory
 from rag.pipeline.context_packing import hits, passages
 from rag.pipeline.looks import PipelineTools
 from rag.pipeline.prompt_assembly import Prepared, Reading
+from rag.pipeline.retrieval_memory import Reuse
 from rag.pipeline.steps import embed_queries, fuse, gathered, reciprocal, rerank, rewrite, select
 from rag.pipeline.timing import Clock, Step
 
@@ -54,6 +57,14 @@ def _trace(
     return Trace(sought, indexes, first, second, second if selected is reranked else selected.only(row))
 
 
+def _reusing(sought: Sought, reuse: Reuse | None, fresh: Trace | None, k: int) -> Trace:
+    """The trace of a question with what was used again; there is a fresh one unless all of it was."""
+    if reuse is None or fresh is None:
+        return fresh or Trace(sought, {}, *[reuse.ranking] * 3, Look(steps=(reuse.step,)))  # type: ignore[union-attr]
+    look = replace(fresh.look or Look(), steps=(*(fresh.look.steps if fresh.look else ()), reuse.step))
+    return replace(fresh, selected=retrieval_memory.merged(fresh.selected, reuse.ranking, k), look=look)
+
+
 @dataclass(frozen=True)
 class Pipeline:
     """The components of a config around an opened corpus; with `allowed`, search finds only these chunks."""
@@ -76,6 +87,7 @@ class Pipeline:
     depth: int = 100
     rerank_depth: int = 20
     allowed: Allowed | None = None
+    memo: Recent[Vectors] = field(default_factory=Recent, repr=False, compare=False)
 
     @property
     def k(self) -> int:
@@ -89,11 +101,23 @@ class Pipeline:
 
     def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
         """As `trace`, for several questions at once; they do not affect each other."""
+        if changes_nothing(self.reuse) or not any(query.earlier for query in queries):
+            return self._fresh(queries, clock)
+        with clock.step("rewrite") if clock else nullcontext():
+            sought = rewrite(self.queries, queries)
+        reused = [self._reused(query, each.question) for query, each in zip(queries, sought, strict=True)]
+        new = [row for row, one in enumerate(reused) if one is None or not one.full]
+        fresh = iter(self._fresh([queries[row] for row in new], clock, [sought[row] for row in new]))
+        rows = zip(sought, reused, strict=True)
+        return [_reusing(each, one, None if one and one.full else next(fresh), self.k) for each, one in rows]
+
+    def _fresh(self, queries: Sequence[Query], clock: Clock | None, known: Sequence[Sought] | None = None) -> list[Trace]:
+        """Traces that use nothing again; `known` are the search texts, if they were made before."""
         if not (changes_nothing(self.router) and changes_nothing(self.policy)):
             return [self._looked(query) for query in queries]
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("rewrite"):
-            sought = rewrite(self.queries, queries)
+            sought = known if known is not None else rewrite(self.queries, queries)
         texts = [text for each in sought for text in each.texts]
         with step("embed"):
             vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
@@ -106,6 +130,19 @@ class Pipeline:
         with step("select"):
             selected = self._selected(reranked)
         return [_trace(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
+
+    def _reused(self, query: Query, question: str) -> Reuse | None:
+        embed = partial(self.memo, compute=partial(embed_queries, self.embedder))
+        return retrieval_memory.reuse(self.reuse, question, query.earlier, embed, self.corpus, self.allowed)
+
+    def earlier(self, query: Query, trace: Trace) -> tuple[Found, ...]:
+        """What the conversation has found after a question, as `Query.earlier` of the next one.
+
+        A question that was reused in full adds nothing, so that no later one is compared with it.
+        """
+        if changes_nothing(self.reuse) or (trace.look and retrieval_memory.adds_nothing(trace.look)):
+            return query.earlier
+        return (*query.earlier, retrieval_memory.found(trace.sought.question, trace.selected, self.k, self.corpus))
 
     def _looked(self, query: Query) -> Trace:
         """The trace of a question that a policy looks for."""

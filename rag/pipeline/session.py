@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rag.core.records import Answer, Query, Ranking, Turn
+from rag.core.records import Answer, Found, Query, Ranking, Turn
 from rag.pipeline.live_history import remembered_turn
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.steps import embed_queries
@@ -34,6 +34,11 @@ class Session:
         """The turns before the next question."""
         return tuple(turn for each in self.exchanges for turn in remembered_turn(each.question, each.answer))
 
+    @property
+    def earlier(self) -> tuple[Found, ...]:
+        """What was found before the next question."""
+        return self.pipeline.earlier(self.exchanges[-1].answer.query, self.exchanges[-1].trace) if self.exchanges else ()
+
     def make_ready(self) -> None:
         """Load the model that the first question would otherwise wait for."""
         if any(self.pipeline.uses_vectors.values()):
@@ -51,7 +56,7 @@ class Session:
         Pieces are empty while the model writes hidden text. A question is remembered when its answer is complete: Ctrl-C or a
         failing service leaves the conversation as it was.
         """
-        query = Query(f"turn {len(self.exchanges) + 1}", question, self.history)
+        query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.earlier)
         trace = self.pipeline.trace(query)
         exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear, early=True, read=read))
         self.exchanges.append(exchange)
