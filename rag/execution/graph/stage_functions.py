@@ -58,11 +58,15 @@ def run_rewrite(job: Job) -> Entry:
 
 
 def run_converse(job: Job) -> Entry:
-    """Questions in conversations → their histories with the answers that the pipeline itself gives."""
+    """Questions in conversations → their histories, golden or with the answers of the pipeline itself, and what it found."""
     pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
     pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
-    histories = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
-    return Entry(meta={"histories": [json_values(history) for history in histories]})
+    if job.values["history"] == "gold":
+        pasts = live_history.retold(pipeline, job.golden.examples)
+    else:
+        pasts = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
+    earlier = [json_values(past.earlier) for past in pasts] if any(past.earlier for past in pasts) else []
+    return Entry(meta={"histories": [json_values(past.history) for past in pasts], "earlier": earlier})
 
 
 def run_enrich(job: Job) -> Entry:

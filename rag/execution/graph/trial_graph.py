@@ -90,16 +90,18 @@ class TrialGraph:
     def _questions(self) -> str:
         """The questions with the histories of the golden set or, in live conversations, with the pipeline's own answers.
 
+        With a retrieval memory they also have what the pipeline found for the earlier questions of these histories.
+
         A control changes how a question is answered, not the conversation before it.
         """
         golden = self.golden
-        if history_of(self.config) == "gold":
+        history, has_history = history_of(self.config), any(example.query.history for example in golden.examples)
+        if history == "gold" and (self.parts.is_none("reuse") or not has_history):
             return golden.queries_digest
-        has_history = any(example.query.history for example in golden.examples)
         check_history(self.config, self.parts.is_none("generator"), has_history)
         corpus, indexes = self.corpus("none")
         inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **self.records(), **indexes}
-        return self.graph.add("converse", self.parts.nodes, self.parts.values, inputs)
+        return self.graph.add("converse", self.parts.nodes, {**self.parts.values, "history": history}, inputs)
 
     def records(self) -> dict[str, str]:
         """Add the stages that make records; their key as an input, nothing without records."""
@@ -112,7 +114,7 @@ class TrialGraph:
 
     def _ranking(self, questions: str, corpus: str, indexes: Mapping[str, str]) -> str:
         add, config = self.graph.add, self.config
-        if not (self.parts.is_none("route") and self.parts.is_none("policy")):
+        if not all(map(self.parts.is_none, ("route", "policy", "reuse"))):
             inputs = {"corpus": corpus, QUESTIONS: questions, **self.records(), **indexes}
             return add("look", self.parts.nodes, self.parts.values, inputs)
         queries = self.golden.queries_digest  # Searched for as typed, a question is the same in any conversation.
