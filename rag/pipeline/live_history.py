@@ -68,7 +68,8 @@ def retold(pipeline: Pipeline, examples: Sequence[Example]) -> list[Past]:
     golden = {(example.query.history, example.query.text): example.query for example in examples}
     found: dict[tuple[Turn, ...], tuple[Found, ...]] = {}
     for example in examples:
-        history, earlier = example.query.history, ()
+        history: tuple[Turn, ...] = example.query.history
+        earlier: tuple[Found, ...] = ()
         for place, turn in enumerate(history):
             if turn.role == "user":
                 before, told = history[:place], history[: place + 1]

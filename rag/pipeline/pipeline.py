@@ -59,8 +59,11 @@ def _trace(
 
 def _reusing(sought: Sought, reuse: Reuse | None, fresh: Trace | None, k: int) -> Trace:
     """The trace of a question with what was used again; there is a fresh one unless all of it was."""
-    if reuse is None or fresh is None:
-        return fresh or Trace(sought, {}, *[reuse.ranking] * 3, Look(steps=(reuse.step,)))  # type: ignore[union-attr]
+    if reuse is None and fresh:
+        return fresh
+    assert reuse  # What is not searched for is reused.
+    if fresh is None:
+        return Trace(sought, {}, reuse.ranking, reuse.ranking, reuse.ranking, Look(steps=(reuse.step,)))
     look = replace(fresh.look or Look(), steps=(*(fresh.look.steps if fresh.look else ()), reuse.step))
     return replace(fresh, selected=retrieval_memory.merged(fresh.selected, reuse.ranking, k), look=look)
 

@@ -17,8 +17,10 @@ Entry = tuple[int, float, int, bool]
 
 def found(question: str, rankings: Rankings, k: int, corpus: Corpus) -> Found:
     """The first k hits of a ranking of one question, each with the chunks that a selector added."""
-    hits = ((corpus.chunk(position).span, *others) for position, *others in _entries(rankings.first(k)))
-    return Found(question, tuple((span, score, rank, joined) for span, score, rank, joined in hits))
+    entries = _entries(rankings.first(k))
+    return Found(
+        question, tuple((corpus.chunk(position).span, score, rank, joined) for position, score, rank, joined in entries)
+    )
 
 
 def ranked(earlier: Found, corpus: Corpus, allowed: Allowed | None) -> Rankings | None:
@@ -26,7 +28,7 @@ def ranked(earlier: Found, corpus: Corpus, allowed: Allowed | None) -> Rankings 
     places = [_position(corpus, span) for span, *_ in earlier.hits]
     if any(place < 0 or (allowed is not None and not allowed[place]) for place in places):
         return None
-    return _rankings((place, *others) for place, (_, *others) in zip(places, earlier.hits, strict=True))
+    return _rankings((place, *hit[1:]) for place, hit in zip(places, earlier.hits, strict=True))
 
 
 def merged(fresh: Rankings, earlier: Rankings, k: int) -> Rankings:
