@@ -29,10 +29,22 @@ class LookStep:
 class Look:
     """How a question was answered, apart from one search: its route, the result of records, and the steps of a policy.
 
-    `results` are texts of records for the prompt.
+    With a `result` and the route `records`, the answer is a sentence about the result, and no model is asked. `results` are
+    texts of records for the prompt. `note` says why a fallback was used, empty if none was.
     """
 
     routed: Routed = field(default_factory=Routed)
     result: Result | None = None
     results: tuple[str, ...] = ()
     steps: tuple[LookStep, ...] = ()
+    note: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the route and of all steps."""
+        return self.routed.tokens + sum(step.tokens for step in self.steps)
+
+    @property
+    def cost(self) -> float:
+        """The cost of the route and of all steps, in US dollars."""
+        return self.routed.cost + sum(step.cost for step in self.steps)

@@ -32,13 +32,19 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The values of the fields of its table, in their order, and the characters [start, end) that state them."""
+    """The values of the fields of its table, in their order, and the characters [start, end) that state them.
+
+    `shown` are the values as the document writes them, such as `£1,022` for 1022.0; empty if they are written as they are.
+    A record of `total` is the last line of a table, with the sums of its columns: it is looked up, never counted or summed.
+    """
 
     record_id: str
     doc_id: str
     start: int
     end: int
     values: tuple[Cell, ...]
+    shown: tuple[str, ...] = ()
+    total: bool = False
 
 
 @dataclass(frozen=True, slots=True)

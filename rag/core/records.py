@@ -118,7 +118,8 @@ class Source:
 class Material:
     """The input of a prompt. `contexts` are numbered from 1; `pinned` are whole documents; `before` and `after` as in Framed.
 
-    A context is the text of `Quoting.quoted`, if the prompt has that method, as guards changed it.
+    `results` are texts of records, framed like contexts and without a number. A context is the text of `Quoting.quoted`, if the
+    prompt has that method, as guards changed it.
     """
 
     query: Query
@@ -127,6 +128,7 @@ class Material:
     pinned: tuple[Document, ...] = ()
     before: str = ""
     after: str = ""
+    results: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

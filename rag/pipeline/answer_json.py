@@ -1,17 +1,20 @@
 """Answers and passages as JSON values, in the shapes of `rag.pipeline.json_shapes`."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import cast
+from typing import Any, cast
 
 from rag.core import pages
 from rag.core.corpus import Corpus
+from rag.core.looks import Look, LookStep
+from rag.core.numbers import finite, jsonable
 from rag.core.rankings import Rankings
+from rag.core.record_queries import RecordQuery, described
 from rag.core.records import Answer, Block, Chunk, Document, Sought
 from rag.core.text.citations import citations
 from rag.pipeline.context_packing import passages
 from rag.pipeline.json_shapes import (
+    AnswerLook,
     ChunkText,
     Citation,
     FoundPassage,
@@ -21,6 +24,7 @@ from rag.pipeline.json_shapes import (
     Passage,
     PipelineAnswer,
     Place,
+    RecordPlace,
     Step,
 )
 from rag.pipeline.pipeline import Trace
@@ -30,10 +34,10 @@ Places = Mapping[str, Mapping[int, tuple[int, float]]]
 
 
 def answer_json(answer: Answer, sought: Sought, corpus: Corpus) -> PipelineAnswer:
-    """An answer with its sources, tokens and cost; the cost includes that of rewriting the question."""
-    reply = answer.reply
-    cost = reply.cost + sought.cost
-    return {
+    """An answer with its sources, tokens and cost; the cost includes that of rewriting the question and of looking for it."""
+    reply, look = answer.reply, answer.look
+    cost = reply.cost + sought.cost + (look.cost if look else 0.0)
+    shown: PipelineAnswer = {
         "question": answer.query.text,
         "answer": reply.text,
         "abstained": answer.abstained,
@@ -42,8 +46,39 @@ def answer_json(answer: Answer, sought: Sought, corpus: Corpus) -> PipelineAnswe
         "contexts": [_passage(number, hit.chunk, hit.score, corpus) for number, hit in enumerate(answer.contexts, 1)],
         "findings": [cast(Notice, asdict(finding)) for finding in answer.findings],
         "tokens": {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens},
-        "cost_usd": cost if math.isfinite(cost) else None,
+        "cost_usd": finite(cost),
     }
+    if look:
+        shown["look"] = look_json(look)
+    return shown
+
+
+def look_json(look: Look) -> AnswerLook:
+    """The route of a question, the query of records with its result, and the steps of a policy."""
+    shown = {
+        "route": look.routed.mechanism,
+        "why": look.routed.why,
+        "note": look.note,
+        "query": look.routed.query and _asked(look.routed.query),
+        "result": look.result and asdict(look.result) | {"sources": list(map(_place, look.result.sources))},
+        "steps": [_step(step) for step in look.steps],
+        "tokens": look.tokens,
+        "cost_usd": look.cost,
+    }
+    return cast(AnswerLook, jsonable(shown))
+
+
+def _asked(query: RecordQuery) -> dict[str, Any]:
+    return asdict(query) | {"words": described(query), "other": query.other and _asked(query.other)}
+
+
+def _step(step: LookStep) -> dict[str, Any]:
+    return {"cost_usd" if name == "cost" else name: value for name, value in asdict(step).items()}
+
+
+def _place(source: tuple[str, int, int]) -> RecordPlace:
+    doc_id, start, end = source
+    return RecordPlace(doc_id=doc_id, start=start, end=end)
 
 
 def _indexed(corpus: Corpus, positions: Sequence[int]) -> str | None:

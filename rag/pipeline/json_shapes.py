@@ -7,7 +7,8 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-Metadata = dict[str, str | int | float | bool]
+Value = str | int | float | bool
+Metadata = dict[str, Value]
 
 
 class Step(TypedDict):
@@ -141,8 +142,81 @@ class SentMessage(TypedDict):
     content: str
 
 
+class RecordPlace(Place):
+    """The characters [start, end) of the document `doc_id`, which state a record."""
+
+    doc_id: str
+
+
+class RecordCondition(TypedDict):
+    """A test of one field: `value` is null for `missing` and `present`."""
+
+    field: str
+    operator: str
+    value: Value | list[Value] | None
+
+
+class AskedRecords(TypedDict):
+    """A query of one table of records; `words` says it to a person, `joint` combines it with the query `other`."""
+
+    words: str
+    intent: str
+    table: str
+    fields: list[str]
+    where: list[RecordCondition]
+    group: str
+    order: str
+    descending: bool
+    n: int
+    joint: str | None
+    other: "AskedRecords | None"
+
+
+class FoundRecords(TypedDict):
+    """The result of a query by column, and the places of the records that it comes from."""
+
+    columns: list[str]
+    rows: list[list[Value | list[str] | None]]
+    value: str
+    values: list[str]
+    sources: list[RecordPlace]
+
+
+class LookedStep(TypedDict):
+    """One step of a policy. `found` are the chunks that it found first; `failure` is why it did nothing."""
+
+    act: str
+    given: str
+    observed: str
+    found: list[str]
+    failure: str
+    tokens: int
+    cost_usd: float | None
+    seconds: float
+
+
+class AnswerLook(TypedDict):
+    """How an answer was found: its route and the reason, the query of records with its result, and the steps of a policy.
+
+    `note` says why a fallback was used. `tokens` and `cost_usd` are those of the route and of all steps.
+    """
+
+    route: str
+    why: str
+    note: str
+    query: AskedRecords | None
+    result: FoundRecords | None
+    steps: list[LookedStep]
+    tokens: int
+    cost_usd: float | None
+
+
 class PipelineAnswer(TypedDict):
-    """An answer with its sources. `cost_usd` is in US dollars, null if the price is not known; `prompt` is what was sent."""
+    """An answer with its sources. `cost_usd` is in US dollars, null if the price is not known; `prompt` is what was sent.
+
+    `look` is there where the question has a route or a policy looked for it. Its tokens are not in `tokens`, and its cost is in
+    `cost_usd`.
+    """
 
     question: str
     answer: str
@@ -153,5 +227,6 @@ class PipelineAnswer(TypedDict):
     findings: list[Notice]
     tokens: Tokens
     cost_usd: float | None
+    look: NotRequired[AnswerLook]
     trace: NotRequired[PassageTrace]
     prompt: NotRequired[list[SentMessage]]

@@ -31,41 +31,10 @@ from rag.pipeline import postprocess, retrieval_memory
 from rag.pipeline.context_packing import hits, passages
 from rag.pipeline.looks import PipelineTools
 from rag.pipeline.prompt_assembly import Prepared, Reading
-from rag.pipeline.retrieval_memory import Reuse
 from rag.pipeline.steps import embed_queries, fuse, gathered, reciprocal, rerank, rewrite, select
 from rag.pipeline.timing import Clock, Step
-
-
-@dataclass(frozen=True)
-class Trace:
-    """The search texts of one question, and its rankings after every step; `look` is None for one look at passages."""
-
-    sought: Sought
-    indexes: Mapping[str, Rankings]
-    fused: Rankings
-    reranked: Rankings
-    selected: Rankings
-    look: Look | None = None
-
-
-def _trace(
-    sought: Sought, row: int, searched: Mapping[str, Rankings], fused: Rankings, reranked: Rankings, selected: Rankings
-) -> Trace:
-    indexes = {name: rankings.only(row) for name, rankings in searched.items()}
-    first = fused.only(row)
-    second = first if reranked is fused else reranked.only(row)
-    return Trace(sought, indexes, first, second, second if selected is reranked else selected.only(row))
-
-
-def _reusing(sought: Sought, reuse: Reuse | None, fresh: Trace | None, k: int) -> Trace:
-    """The trace of a question with what was used again; there is a fresh one unless all of it was."""
-    if reuse is None and fresh:
-        return fresh
-    assert reuse  # What is not searched for is reused.
-    if fresh is None:
-        return Trace(sought, {}, reuse.ranking, reuse.ranking, reuse.ranking, Look(steps=(reuse.step,)))
-    look = replace(fresh.look or Look(), steps=(*(fresh.look.steps if fresh.look else ()), reuse.step))
-    return replace(fresh, selected=retrieval_memory.merged(fresh.selected, reuse.ranking, k), look=look)
+from rag.pipeline.traces import Trace as Trace
+from rag.pipeline.traces import trace_of, with_reuse
 
 
 @dataclass(frozen=True)
@@ -104,23 +73,24 @@ class Pipeline:
 
     def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
         """As `trace`, for several questions at once; they do not affect each other."""
-        if changes_nothing(self.reuse) or not any(query.earlier for query in queries):
-            return self._fresh(queries, clock)
-        with clock.step("rewrite") if clock else nullcontext():
-            sought = rewrite(self.queries, queries)
-        reused = [self._reused(query, each.question) for query, each in zip(queries, sought, strict=True)]
-        new = [row for row, one in enumerate(reused) if one is None or not one.full]
-        fresh = iter(self._fresh([queries[row] for row in new], clock, [sought[row] for row in new]))
-        rows = zip(sought, reused, strict=True)
-        return [_reusing(each, one, None if one and one.full else next(fresh), self.k) for each, one in rows]
-
-    def _fresh(self, queries: Sequence[Query], clock: Clock | None, known: Sequence[Sought] | None = None) -> list[Trace]:
-        """Traces that use nothing again; `known` are the search texts, if they were made before."""
-        if not (changes_nothing(self.router) and changes_nothing(self.policy)):
-            return [self._looked(query) for query in queries]
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("rewrite"):
-            sought = known if known is not None else rewrite(self.queries, queries)
+            sought = rewrite(self.queries, queries)
+        embed = partial(self.memo, compute=partial(embed_queries, self.embedder))
+        reused = retrieval_memory.reuses(self.reuse, queries, sought, embed, self.corpus, self.allowed)
+        new = [row for row in range(len(queries)) if row not in reused or not reused[row].full]
+        fresh = dict(zip(new, self._fresh([queries[row] for row in new], [sought[row] for row in new], step), strict=True))
+        rows = range(len(queries))
+        return [with_reuse(sought[row], reused[row], fresh.get(row), self.k) if row in reused else fresh[row] for row in rows]
+
+    def _fresh(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
+        """Traces that use nothing again."""
+        if not queries or (changes_nothing(self.router) and changes_nothing(self.policy)):
+            return self._searched(sought, step) if queries else []
+        return self._routed(queries, sought, step)
+
+    def _searched(self, sought: Sequence[Sought], step: Step) -> list[Trace]:
+        """One search for each question, all of them in one batch."""
         texts = [text for each in sought for text in each.texts]
         with step("embed"):
             vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
@@ -132,11 +102,7 @@ class Pipeline:
             reranked = rerank(self.reranker, [each.question for each in sought], fused, self.corpus, self.rerank_depth)
         with step("select"):
             selected = self._selected(reranked)
-        return [_trace(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
-
-    def _reused(self, query: Query, question: str) -> Reuse | None:
-        embed = partial(self.memo, compute=partial(embed_queries, self.embedder))
-        return retrieval_memory.reuse(self.reuse, question, query.earlier, embed, self.corpus, self.allowed)
+        return [trace_of(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
 
     def earlier(self, query: Query, trace: Trace) -> tuple[Found, ...]:
         """What the conversation has found after a question, as `Query.earlier` of the next one.
@@ -147,12 +113,27 @@ class Pipeline:
             return query.earlier
         return (*query.earlier, retrieval_memory.found(trace.sought.question, trace.selected, self.k, self.corpus))
 
-    def _looked(self, query: Query) -> Trace:
-        """The trace of a question that a policy looks for."""
+    def _routed(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
+        """The traces by route and policy; questions that passages answer in one look are searched for in one batch."""
+        alone = [replace(query, text=each.question) for query, each in zip(queries, sought, strict=True)]
+        with step("route"):
+            looks = [Look(routed) for routed in self.router.route(alone, self.records)]
+        rows = range(len(looks)) if changes_nothing(self.policy) else ()
+        found = dict(zip(rows, self._searched([sought[row] for row in rows], step), strict=True)) if rows else {}
+        with step("look"):
+            each = zip(alone, sought, looks, strict=True)
+            return [
+                replace(found[row], look=look) if row in found else self._looked(query, seeking, look)
+                for row, (query, seeking, look) in enumerate(each)
+            ]
+
+    def _looked(self, query: Query, sought: Sought, look: Look) -> Trace:
+        """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
         tools = PipelineTools(self.corpus, self.records, self.k, self._once, self._joined, self._shown, self._asked)
         looked = self.policy.look(query, tools)
-        look = Look(results=looked.results, steps=looked.steps)
-        return Trace(looked.sought, {}, looked.ranking, looked.ranking, self._selected(looked.ranking), look)
+        texts = replace(looked.sought, tokens=looked.sought.tokens + sought.tokens, cost=looked.sought.cost + sought.cost)
+        look = replace(look, results=looked.results, steps=looked.steps)
+        return Trace(texts, {}, looked.ranking, looked.ranking, self._selected(looked.ranking), look)
 
     def _once(self, texts: Sequence[str]) -> Rankings:
         """One ranking of all texts, fused as in a single look."""
@@ -185,7 +166,7 @@ class Pipeline:
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """The request for the generator, and its passages."""
         screened = self.reading.screen([query], trace.selected, self.corpus)
-        (prepared,) = self.reading.prepare([query], screened, self.corpus, [references])
+        (prepared,) = self.reading.prepare([query], screened, self.corpus, [references], [trace.look])
         return prepared
 
     def contexts(self, trace: Trace) -> Ranking:
@@ -216,7 +197,7 @@ class Pipeline:
         `read` gets the passages of the prompt before the model answers.
         """
         if changes_nothing(self.generator):
-            return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
+            return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought, look=trace.look)
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("prompt"):
             prepared = self.prepare(query, trace, references)
@@ -264,7 +245,7 @@ def answered(query: Query, prepared: Prepared, checked: postprocess.Checked, sou
     """The final answer with all findings."""
     findings = (*prepared.screened.findings, *checked.findings)
     left_out = hits(corpus, prepared.left_out)
-    return Answer(query, _read(prepared, corpus), checked.reply, findings, checked.abstained, sought, left_out)
+    return Answer(query, _read(prepared, corpus), checked.reply, findings, checked.abstained, sought, left_out, prepared.look)
 
 
 def _read(prepared: Prepared, corpus: Corpus) -> Ranking:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from rag.core import pages
 from rag.core.corpus import Corpus
+from rag.core.looks import Look
 from rag.core.rankings import Rankings
 from rag.core.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request, Source
 from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
@@ -30,7 +31,7 @@ class Prepared:
 
     `read` and `left_out` hold the first chunk of each, `chunks` the passages as they are shown: one of several chunks ends with
     the last of them, one that was cut ends with its text. `recalled` is the part of the conversation
-    that is shown, with the tokens and cost of making it.
+    that is shown, with the tokens and cost of making it. `look` is that of the trace.
     """
 
     request: Request | None
@@ -39,6 +40,7 @@ class Prepared:
     screened: Screened
     chunks: tuple[Chunk, ...]
     recalled: Recalled = field(default_factory=Recalled)
+    look: Look | None = None
 
 
 @dataclass(frozen=True)
@@ -61,29 +63,44 @@ class Reading:
         return screen(self.screens, queries, rankings.first(self.k), corpus)
 
     def prepare(
-        self, queries: Sequence[Query], screened: Sequence[Screened], corpus: Corpus, references: Sequence[tuple[str, ...]] = ()
+        self,
+        queries: Sequence[Query],
+        screened: Sequence[Screened],
+        corpus: Corpus,
+        references: Sequence[tuple[str, ...]] = (),
+        looks: Sequence[Look | None] = (),
     ) -> list[Prepared]:
-        """The requests; `references` are the gold answers, one tuple per query, where they are known."""
+        """The requests; `references` are the gold answers, one tuple per query, where they are known; `looks` as in traces."""
         recalled = self.memory.recall(queries)
-        known = references or [()] * len(queries)
-        rows = zip(queries, screened, recalled, known, strict=True)
-        return [self._prepare(query, seen, memory, corpus, gold) for query, seen, memory, gold in rows]
+        known, looked = references or [()] * len(queries), looks or [None] * len(queries)
+        rows = zip(queries, screened, recalled, known, looked, strict=True)
+        return [self._prepare(query, seen, memory, corpus, gold, look) for query, seen, memory, gold, look in rows]
 
-    def _prepare(self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]) -> Prepared:
+    def _prepare(
+        self,
+        query: Query,
+        screened: Screened,
+        recalled: Recalled,
+        corpus: Corpus,
+        gold: tuple[str, ...],
+        look: Look | None,
+    ) -> Prepared:
         if recalled.note:
             screened = replace(screened, findings=(*screened.findings, Finding("memory", recalled.note)))
         packed = pack(screened.kept, corpus, self.context_tokens)
         if screened.abstains:
-            return Prepared(None, packed.read, packed.left_out, screened, packed.chunks, recalled)
-        quoted = texts = self._quoted(packed, corpus)
+            return Prepared(None, packed.read, packed.left_out, screened, packed.chunks, recalled, look)
+        quoted = self._quoted(packed, corpus)
+        texts = quoted + (look.results if look else ())
         before, after = list[str](), list[str]()
         for framing in self.framings.values():
             framed = framing.frame(query, texts)
             texts, before, after = framed.contexts, [*before, framed.before], [*after, framed.after]
         notes = "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after))
-        messages = self.prompt.render(Material(query, texts, recalled, self.pinned, *notes))
+        shown = len(quoted)
+        messages = self.prompt.render(Material(query, texts[:shown], recalled, self.pinned, *notes, texts[shown:]))
         request = Request(query, packed.chunks, messages, gold, quoted=quoted)
-        return Prepared(request, packed.read, packed.left_out, screened, packed.chunks, recalled)
+        return Prepared(request, packed.read, packed.left_out, screened, packed.chunks, recalled, look)
 
     def _quoted(self, packed: Packed, corpus: Corpus) -> tuple[str, ...]:
         """The texts that guards frame: the passages, with the titles and sections that the prompt shows."""

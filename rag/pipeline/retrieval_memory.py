@@ -8,11 +8,13 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.looks import Look, LookStep
 from rag.core.rankings import DIGITS, Rankings
-from rag.core.records import Allowed, Found, Span, Vectors
-from rag.core.roles import RetrievalMemory
+from rag.core.records import Allowed, Found, Query, Sought, Span, Vectors
+from rag.core.roles import RetrievalMemory, changes_nothing
 
 Entry = tuple[int, float, int, bool]
 """The position, score, rank and flag `joined` of a chunk."""
+Embed = Callable[[list[str]], Sequence[Vectors]]
+"""Gives the vectors of questions."""
 
 
 def found(question: str, rankings: Rankings, k: int, corpus: Corpus) -> Found:
@@ -58,15 +60,26 @@ class Reuse:
     full: bool
 
 
-def reuse(
+def reuses(
     memory: RetrievalMemory,
-    question: str,
-    earlier: Sequence[Found],
-    embed: Callable[[list[str]], Sequence[Vectors]],
+    queries: Sequence[Query],
+    sought: Sequence[Sought],
+    embed: Embed,
     corpus: Corpus,
     allowed: Allowed | None,
+) -> dict[int, Reuse]:
+    """What is used again for questions, by their place in `queries`."""
+    if changes_nothing(memory):
+        return {}
+    rows = enumerate(zip(queries, sought, strict=True))
+    found = {row: _reuse(memory, each.question, query.earlier, embed, corpus, allowed) for row, (query, each) in rows}
+    return {row: reuse for row, reuse in found.items() if reuse}
+
+
+def _reuse(
+    memory: RetrievalMemory, question: str, earlier: Sequence[Found], embed: Embed, corpus: Corpus, allowed: Allowed | None
 ) -> Reuse | None:
-    """The decision of a memory; `embed` gives the vectors of questions. Only what may be read here can be used again."""
+    """The decision of a memory for one question. Only what may be read here can be used again."""
     known = [(one, ranking) for one in earlier if (ranking := ranked(one, corpus, allowed))]
     if not known:
         return None

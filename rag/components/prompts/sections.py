@@ -26,7 +26,7 @@ SECTIONS = (
 HOMES: Mapping[str, str] = {"contexts": "context", "question": "closing"}
 """The placeholders that every prompt shows, and the section that shows them if no other section names them."""
 
-OPTIONAL = ("history", "summary", "pinned", "project")
+OPTIONAL = ("history", "summary", "pinned", "project", "results")
 WORDS = ("refusal", "announcement")
 PLACEHOLDERS = (*HOMES, *OPTIONAL, *WORDS)
 """The placeholders of a section."""
@@ -36,6 +36,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "figure_format": ("text",),
     "pinned_format": ("name", "text"),
     "summary_format": ("summary",),
+    "results_format": ("results",),
     "turn_format": ("speaker", "text"),
 }
 """The layout parameters, each with the placeholders that it needs."""
@@ -55,12 +56,13 @@ class SectionPrompt:
     """Sections in a fixed order: those named in `system` are the first message, the others the last one.
 
     The earlier turns are messages between the two, unless a section names {history}. The other placeholders of a section are
-    {question}, {contexts}, {summary}, {pinned} (whole documents), {project} (the text of `project`), {refusal} and
-    {announcement}. {contexts} without any context becomes `no_contexts`, the others without content become `nothing`.
+    {question}, {contexts}, {summary}, {pinned} (whole documents), {results} (texts of records), {project} (the text of
+    `project`), {refusal} and {announcement}. {contexts} without any context becomes `no_contexts`, the others without content
+    become `nothing`.
 
     All material is shown, named or not. By default contexts are in `context`, the question in `closing`, the summary of the
-    conversation and pinned documents above the section with the contexts. {contexts} includes the texts of guards, directly
-    before the first context and after the last one.
+    conversation, pinned documents and results above the section with the contexts. {contexts} includes the texts of guards,
+    directly before the first context and after the last one.
 
     `context_format` is the layout of a source: {number}, {text} and optionally {document} (its doc_id), {title} (the first
     heading of the document, or its file name), {section} (the headings above the passage, outermost first), {page}, and the
@@ -94,6 +96,7 @@ class SectionPrompt:
     no_contexts: str = ""
     pinned_format: str = "{name}\n{text}"
     summary_format: str = "{summary}"
+    results_format: str = "{results}"
     turn_format: str = "{speaker}: {text}"
     nothing: str = ""
 
@@ -189,9 +192,10 @@ class SectionPrompt:
         return self.section_separator.join(parts)
 
     def _above(self, material: Material, values: Mapping[str, str]) -> list[str]:
-        """The summary and the pinned documents, if no section names them."""
+        """The summary, the pinned documents and the results of records, if no section names them."""
         summary = fill(self.summary_format, {"summary": material.recalled.summary}) if material.recalled.summary else ""
-        unnamed = {"pinned": values["pinned"] if material.pinned else "", "summary": summary}
+        results = fill(self.results_format, values) if material.results else ""
+        unnamed = {"pinned": values["pinned"] if material.pinned else "", "summary": summary, "results": results}
         return [text for name, text in unnamed.items() if text and not self._names(name)]
 
     def _values(self, material: Material) -> dict[str, str]:
@@ -203,6 +207,7 @@ class SectionPrompt:
             "summary": material.recalled.summary,
             "pinned": self.context_separator.join(pinned),
             "project": self.project,
+            "results": self.context_separator.join(material.results),
         }
         shown = {name: text or self.nothing for name, text in values.items()}
         words = {word: getattr(self, word) for word in WORDS}

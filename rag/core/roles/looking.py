@@ -76,7 +76,10 @@ class Tools(Protocol):
 
 @dataclass(frozen=True)
 class Looked:
-    """The final ranking of a question, its search texts, the results of records that belong into the prompt, and all steps."""
+    """The final ranking of a question, its search texts, the results of records that belong into the prompt, and all steps.
+
+    Tokens and cost of models are those of the steps, not of `sought`.
+    """
 
     ranking: Rankings
     sought: Sought

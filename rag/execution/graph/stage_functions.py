@@ -13,6 +13,7 @@ import numpy as np
 
 from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
+from rag.core.looks import Look
 from rag.core.rankings import NOTHING, stacked
 from rag.core.records import Answer, Sought
 from rag.core.roles import is_costly
@@ -80,12 +81,12 @@ def run_roster(job: Job) -> Entry:
 
 
 def run_look(job: Job) -> Entry:
-    """Questions → rankings by a router and a policy, with routes, results and steps."""
+    """Questions → rankings by a router and a policy, with search texts, routes, results and steps."""
     pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
     pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
     traces = pipeline.traces(job.queries)
-    looks = json_values(trace.look for trace in traces)
-    return Entry(entry_of_rankings(stacked([trace.selected for trace in traces])).arrays, {"looks": looks})
+    meta = {"sought": json_values(trace.sought for trace in traces), "looks": json_values(trace.look for trace in traces)}
+    return Entry(entry_of_rankings(stacked([trace.selected for trace in traces])).arrays, meta)
 
 
 def run_embed_queries(job: Job) -> Entry:
@@ -187,7 +188,8 @@ def run_check(job: Job) -> Entry:
     done = [None if lost else next(checked) if each.request else unasked for each, lost in zip(prepared, refused, strict=True)]
     pairs = zip(prepared, done, strict=True)
     answers = [each and replace(each, findings=(*before.screened.findings, *each.findings)) for before, each in pairs]
-    return Entry(meta={"answers": json_values(answers), **_read(prepared)})
+    looks = {"looks": json_values(each.look for each in prepared)} if any(each.look for each in prepared) else {}
+    return Entry(meta={"answers": json_values(answers), **_read(prepared), **looks})
 
 
 def run_assess(job: Job) -> Entry:
@@ -246,9 +248,10 @@ def run_latency(job: Job) -> Entry:
 
 
 def _took(answer: Answer) -> Spent:
-    """Tokens and cost of an answer, rewriting included."""
-    reply, sought = answer.reply, answer.sought or Sought("", ())
-    return Spent(reply.prompt_tokens + reply.completion_tokens + sought.tokens, reply.cost + sought.cost)
+    """Tokens and cost of an answer, with those of rewriting, of its route and of the steps of a policy."""
+    reply, sought, look = answer.reply, answer.sought or Sought("", ()), answer.look or Look()
+    spent = Spent(reply.prompt_tokens + reply.completion_tokens + sought.tokens, reply.cost + sought.cost)
+    return spent + Spent(look.tokens, look.cost)
 
 
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {

@@ -18,7 +18,15 @@ from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import reading_of, several
 from rag.execution.store.cached_judgements import StoredJudge
 from rag.execution.store.cached_vectors import StoredEmbedder, StoredReranker
-from rag.execution.store.serialisation import AnswerParts, answer_parts, assessment_of, found_of, screened_of, sought_of
+from rag.execution.store.serialisation import (
+    AnswerParts,
+    answer_parts,
+    assessment_of,
+    found_of,
+    looks_of,
+    screened_of,
+    sought_of,
+)
 from rag.execution.store.store import Entry, Store
 from rag.pipeline.context_packing import hits
 from rag.pipeline.prompt_assembly import Prepared
@@ -110,7 +118,8 @@ class Job:
         reading = reading_of(self.nodes, self.values, self.golden.documents, self.components)
         entry = self.inputs.get("screen")
         screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus)
-        return reading.prepare(self.queries, screened, self.corpus, [example.answers for example in self.golden.examples])
+        gold = [example.answers for example in self.golden.examples]
+        return reading.prepare(self.queries, screened, self.corpus, gold, looks_of(self.inputs["ranking"].meta))
 
     def answers(self) -> list[Answer | None] | None:
         """The answers that this stage reads, if any were generated."""
@@ -167,7 +176,7 @@ def answers_of(entry: Entry, corpus: Corpus, queries: Sequence[Query]) -> list[A
 
 def _answer(query: Query, part: AnswerParts, corpus: Corpus) -> Answer:
     read, left_out = hits(corpus, part.read, part.ends), hits(corpus, part.left_out)
-    return Answer(query, read, part.reply, part.findings, part.abstained, left_out=left_out)
+    return Answer(query, read, part.reply, part.findings, part.abstained, left_out=left_out, look=part.look)
 
 
 def entry_of_rankings(rankings: Rankings) -> Entry:

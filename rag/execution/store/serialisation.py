@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from rag.core.assessments import Assessment, Verdict
+from rag.core.looks import Look
 from rag.core.records import Finding, Found, Reply, Sought
 from rag.pipeline.prompt_assembly import Screened
 
@@ -53,11 +54,17 @@ def found_of(meta: Mapping[str, Any]) -> list[tuple[Found, ...]]:
     return records
 
 
+def looks_of(meta: Mapping[str, Any]) -> list[Look | None]:
+    """The stored looks of all questions; an empty list where every question is searched for once."""
+    records: list[Look | None] = _records(list[Look | None], meta.get("looks", ()))
+    return records
+
+
 @dataclass(frozen=True)
 class AnswerParts:
     """An answer without its question: reply, findings, and positions of the passages in the prompt and of those left out.
 
-    `ends` are the ends of the passages as the prompt shows them.
+    `ends` are the ends of the passages as the prompt shows them. `look` is None for one search of passages.
     """
 
     reply: Reply
@@ -66,12 +73,15 @@ class AnswerParts:
     read: Hits
     ends: tuple[int, ...]
     left_out: Hits
+    look: Look | None = None
 
 
 def answer_parts(meta: Mapping[str, Any]) -> list[AnswerParts | None]:
     """The stored answer of every question; None for a question that failed."""
-    rows = zip(meta["answers"], meta["read"], meta["ends"], meta["left_out"], strict=True) if meta["answers"] else ()
-    parts = [part and {**part, "read": read, "ends": ends, "left_out": left_out} for part, read, ends, left_out in rows]
+    columns = {name: meta[name] for name in ("read", "ends", "left_out")}
+    columns |= {"look": meta["looks"]} if "looks" in meta else {}
+    rows = zip(meta["answers"], zip(*columns.values(), strict=True), strict=True) if meta["answers"] else ()
+    parts = [part and {**part, **dict(zip(columns, row, strict=True))} for part, row in rows]
     records: list[AnswerParts | None] = _records(list[AnswerParts | None], parts)
     return records
 

@@ -12,6 +12,7 @@ from rag.core.errors import ConfigError
 from rag.evaluation.scoring import Scores, summarise
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
+from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 from rag.pipeline import unread_text
@@ -205,7 +206,7 @@ class _Rows:
 def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     """The JSON of a stage with sums in the place of what it says of single answers, which may be large."""
     kept = {name: meta[name] for name in ("summary", "failures", "cost", "unread", "asked", "written") if name in meta}
-    if meta.get("cost", {}).get("name") in ("rewrite", "generate", "check"):
+    if meta.get("cost", {}).get("name") in ("rewrite", "look", "generate", "check"):
         kept["paid"] = _paid(meta)
     return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})
 
@@ -215,6 +216,8 @@ def _paid(meta: Mapping[str, Any]) -> Spent:
     replies = [*meta.get("failures", {}).values(), *(answer["reply"] for answer in meta.get("answers", ()) if answer)]
     rows = [Spent(reply["prompt_tokens"] + reply["completion_tokens"], reply["cost"]) for reply in replies]
     rows += [Spent(part["tokens"], part["cost"]) for name in ("sought", "recalled") for part in meta.get(name, ())]
+    if "sought" in meta:  # The stage `check` repeats the looks.
+        rows += [Spent(look.tokens, look.cost) for look in looks_of(meta) if look]
     return sum(rows, Spent())
 
 

@@ -63,7 +63,7 @@ class BundleAgent(ResponsesAgent):
         pipeline = self.bundle.pipeline
         if custom_inputs.get("answer", True):
             return pipeline.answer_from(query, trace)
-        return Answer(query, pipeline.contexts(trace), Reply(""), sought=trace.sought)
+        return Answer(query, pipeline.contexts(trace), Reply(""), sought=trace.sought, look=trace.look)
 
     def _trace(self, query: Query) -> Trace:
         with self._lock:
