@@ -116,7 +116,7 @@ def _with_answers(source: Measured, rows: Sequence[int], cases: Sequence[Case]) 
         ready, part = prepared[row], parts[row]
         recalled = replace(ready.recalled, note="", tokens=0, cost=0.0) if remembers else None
         case = replace(case, prompt=prompt_of(ready), recalled=recalled)
-        if part and (repeats or ready.request is None):
+        if part and (repeats or not ready.asks):
             read = hits(corpus, part.read, part.ends)
             case = replace(case, contexts=tuple(hit.chunk.chunk_id for hit in read), answer=part.reply.text)
         yield case

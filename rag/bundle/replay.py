@@ -31,7 +31,7 @@ def replay(bundle: Bundle) -> Replay:
             continue
         prepared = pipeline.prepare(case.query, trace)
         result.compare(case, "prompt", case.prompt, golden_cases.prompt_of(prepared))
-        if case.answer is not None and (repeats or prepared.request is None):
+        if case.answer is not None and (repeats or not prepared.asks):
             _compare_answer(result, case, pipeline, trace)
     return result
 

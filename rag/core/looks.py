@@ -40,6 +40,11 @@ class Look:
     note: str = ""
 
     @property
+    def answers(self) -> bool:
+        """True if the answer is about the result alone: the route is `records`, or no record can narrow the search."""
+        return self.result is not None and (self.routed.mechanism == "records" or not self.result.rows)
+
+    @property
     def tokens(self) -> int:
         """The tokens of the route and of all steps."""
         return self.routed.tokens + sum(step.tokens for step in self.steps)

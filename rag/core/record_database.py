@@ -39,6 +39,18 @@ class RecordDatabase:
         self._sqlite.create_function("has_words", 2, has_words, deterministic=True)
         self._sqlite.set_progress_handler(self._counted, EVERY)
 
+    @property
+    def records(self) -> RecordSet:
+        """The records."""
+        return self._records
+
+    def documents(self, query: RecordQuery) -> frozenset[str]:
+        """The doc_ids of all records that a query selects; UserError as in `run`."""
+        check_query(query, self._records)
+        with self._lock:
+            opened, (sql, parameters) = self._open(query.table), self._selected(query, query.intent in LOOKED_UP)
+            return frozenset(opened.table.records[row].doc_id for (row,) in self._sqlite.execute(sql, parameters))
+
     def run(self, query: RecordQuery) -> Result:
         """The result; UserError for a query that does not fit the records, and for one that takes too long."""
         check_query(query, self._records)

@@ -9,7 +9,7 @@ from rag.core.corpus import Corpus
 from rag.core.looks import Look, LookStep
 from rag.core.numbers import finite, jsonable
 from rag.core.rankings import Rankings
-from rag.core.record_queries import RecordQuery, described
+from rag.core.record_queries import described
 from rag.core.records import Answer, Block, Chunk, Document, Sought
 from rag.core.text.citations import citations
 from rag.pipeline.context_packing import passages
@@ -59,17 +59,13 @@ def look_json(look: Look) -> AnswerLook:
         "route": look.routed.mechanism,
         "why": look.routed.why,
         "note": look.note,
-        "query": look.routed.query and _asked(look.routed.query),
+        "query": look.routed.query and described(look.routed.query),
         "result": look.result and asdict(look.result) | {"sources": list(map(_place, look.result.sources))},
         "steps": [_step(step) for step in look.steps],
         "tokens": look.tokens,
         "cost_usd": look.cost,
     }
     return cast(AnswerLook, jsonable(shown))
-
-
-def _asked(query: RecordQuery) -> dict[str, Any]:
-    return asdict(query) | {"words": described(query), "other": query.other and _asked(query.other)}
 
 
 def _step(step: LookStep) -> dict[str, Any]:

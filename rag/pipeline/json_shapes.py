@@ -148,42 +148,19 @@ class RecordPlace(Place):
     doc_id: str
 
 
-class RecordCondition(TypedDict):
-    """A test of one field: `value` is null for `missing` and `present`."""
-
-    field: str
-    operator: str
-    value: Value | list[Value] | None
-
-
-class AskedRecords(TypedDict):
-    """A query of one table of records; `words` says it to a person, `joint` combines it with the query `other`."""
-
-    words: str
-    intent: str
-    table: str
-    fields: list[str]
-    where: list[RecordCondition]
-    group: str
-    order: str
-    descending: bool
-    n: int
-    joint: str | None
-    other: "AskedRecords | None"
-
-
 class FoundRecords(TypedDict):
-    """The result of a query by column, and the places of the records that it comes from."""
+    """The result of a query by column, the number of further rows, and the places of the records that it comes from."""
 
     columns: list[str]
     rows: list[list[Value | list[str] | None]]
     value: str
     values: list[str]
+    left_out: int
     sources: list[RecordPlace]
 
 
 class LookedStep(TypedDict):
-    """One step of a policy. `found` are the chunks that it found first; `failure` is why it did nothing."""
+    """One step of a policy; `found` are the chunks that it found first; `failure` is why it did nothing."""
 
     act: str
     given: str
@@ -196,7 +173,7 @@ class LookedStep(TypedDict):
 
 
 class AnswerLook(TypedDict):
-    """How an answer was found: its route and the reason, the query of records with its result, and the steps of a policy.
+    """How an answer was found: its route and the reason, the query of records in words, its result, and the steps of a policy.
 
     `note` says why a fallback was used. `tokens` and `cost_usd` are those of the route and of all steps.
     """
@@ -204,7 +181,7 @@ class AnswerLook(TypedDict):
     route: str
     why: str
     note: str
-    query: AskedRecords | None
+    query: str | None
     result: FoundRecords | None
     steps: list[LookedStep]
     tokens: int

@@ -91,7 +91,7 @@ def answers(
         rows = zip(queries, traces, references, strict=True)
         prepared = [pipeline.prepare(query, trace, gold) for query, trace, gold in rows]
         # Replies are stored by request: the answers below find the replies to this one batch.
-        pipeline.generator.generate([each.request for each in prepared if each.request])
+        pipeline.generator.generate([each.request for each in prepared if each.request and each.asks])
     rows = zip(queries, traces, references, strict=True)
     return [(_answer(pipeline, query, trace, gold), pipeline.earlier(query, trace)) for query, trace, gold in rows]
 

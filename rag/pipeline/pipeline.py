@@ -1,6 +1,6 @@
 """Questions → answers: the steps of `rag.pipeline.steps` in a row, then prompt, generation and checks."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,6 +9,7 @@ from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.memo import Recent
 from rag.core.rankings import Rankings
+from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import RecordQuery, Result
 from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Allowed, Answer, Found, Hit, Query, Ranking, Reply, Sought, Vectors
@@ -27,19 +28,22 @@ from rag.core.roles import (
     changes_nothing,
 )
 from rag.core.text.final_answer import Announced, awaited
-from rag.pipeline import postprocess, retrieval_memory
+from rag.pipeline import postprocess, record_routes, retrieval_memory
 from rag.pipeline.context_packing import hits, passages
 from rag.pipeline.looks import PipelineTools
 from rag.pipeline.prompt_assembly import Prepared, Reading
 from rag.pipeline.steps import embed_queries, fuse, gathered, reciprocal, rerank, rewrite, select
 from rag.pipeline.timing import Clock, Step
 from rag.pipeline.traces import Trace as Trace
-from rag.pipeline.traces import trace_of, with_reuse
+from rag.pipeline.traces import traced, with_reuse
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The components of a config around an opened corpus; with `allowed`, search finds only these chunks."""
+    """The components of a config around an opened corpus; with `allowed`, search finds only these chunks.
+
+    `off` are the doc_ids of documents that are never read.
+    """
 
     corpus: Corpus
     searchers: Mapping[str, Searcher]
@@ -54,12 +58,18 @@ class Pipeline:
     router: Router
     policy: Policy
     reuse: RetrievalMemory
-    records: RecordSet = NO_RECORDS
+    database: RecordDatabase = field(default_factory=lambda: RecordDatabase(NO_RECORDS))
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
     depth: int = 100
     rerank_depth: int = 20
     allowed: Allowed | None = None
+    off: frozenset[str] = frozenset()
     memo: Recent[Vectors] = field(default_factory=Recent, repr=False, compare=False)
+
+    @property
+    def records(self) -> RecordSet:
+        """The records of the documents."""
+        return self.database.records
 
     @property
     def k(self) -> int:
@@ -102,7 +112,7 @@ class Pipeline:
             reranked = rerank(self.reranker, [each.question for each in sought], fused, self.corpus, self.rerank_depth)
         with step("select"):
             selected = self._selected(reranked)
-        return [trace_of(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
+        return [traced(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
 
     def earlier(self, query: Query, trace: Trace) -> tuple[Found, ...]:
         """What the conversation has found after a question, as `Query.earlier` of the next one.
@@ -117,15 +127,30 @@ class Pipeline:
         """The traces by route and policy; questions that passages answer in one look are searched for in one batch."""
         alone = [replace(query, text=each.question) for query, each in zip(queries, sought, strict=True)]
         with step("route"):
-            looks = [Look(routed) for routed in self.router.route(alone, self.records)]
-        rows = range(len(looks)) if changes_nothing(self.policy) else ()
+            known = replace(self, database=record_routes.seen(self.database, self.corpus, self.allowed))
+            looks = record_routes.looks_of_routes(self.router, known.database, alone)
+        rows = [row for row, look in enumerate(looks) if look.result is None and changes_nothing(self.policy)]
         found = dict(zip(rows, self._searched([sought[row] for row in rows], step), strict=True)) if rows else {}
+        parts = enumerate(zip(alone, sought, looks, strict=True))
+        return [
+            replace(found[row], look=look) if row in found else known._alone(query, each, look, step)
+            for row, (query, each, look) in parts
+        ]
+
+    def _alone(self, query: Query, sought: Sought, look: Look, step: Step) -> Trace:
+        """The trace of a question that records answer, whose search they narrow, or that a policy looks for."""
+        if look.result and look.answers:
+            ranking = record_routes.passages_of(look.result, self.corpus, self.depth)
+            return Trace(sought, {}, ranking, ranking, ranking, look)
+        narrowed = self
+        if look.result and look.routed.query:
+            documents = self.database.documents(look.routed.query)
+            narrowed = replace(self, allowed=record_routes.within(documents, self.corpus, self.allowed))
+        if changes_nothing(self.policy):
+            (trace,) = narrowed._searched([sought], step)
+            return replace(trace, look=look)
         with step("look"):
-            each = zip(alone, sought, looks, strict=True)
-            return [
-                replace(found[row], look=look) if row in found else self._looked(query, seeking, look)
-                for row, (query, seeking, look) in enumerate(each)
-            ]
+            return narrowed._looked(query, sought, look)
 
     def _looked(self, query: Query, sought: Sought, look: Look) -> Trace:
         """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
@@ -153,7 +178,7 @@ class Pipeline:
 
     def _asked(self, query: RecordQuery) -> Result:
         """The result of a query of records."""
-        raise NotImplementedError
+        return self.database.run(query)
 
     def _search(self, name: str, texts: Sequence[str], vectors: Vectors | None) -> Rankings:
         return self.searchers[name].search(texts, vectors if self.uses_vectors[name] else None, self.depth, self.allowed)
@@ -165,7 +190,7 @@ class Pipeline:
 
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """The request for the generator, and its passages."""
-        screened = self.reading.screen([query], trace.selected, self.corpus)
+        screened = self.reading.screen([query], trace.selected, self.corpus, [trace.look])
         (prepared,) = self.reading.prepare([query], screened, self.corpus, [references], [trace.look])
         return prepared
 
@@ -206,7 +231,7 @@ class Pipeline:
         listener = hear and self._listener(hear, early)
         with step("generate"):
             checked = self._checked(prepared, listener)
-        if hear and (prepared.request is None or (isinstance(listener, Announced) and not listener.end())):
+        if hear and (not prepared.asks or (isinstance(listener, Announced) and not listener.end())):
             hear(checked.reply.text)
         return answered(query, prepared, checked, trace.sought, self.corpus)
 
@@ -220,25 +245,15 @@ class Pipeline:
         refusal = self.reading.prompt.refusal
         if prepared.request is None:
             return postprocess.unasked(refusal, ())
+        if prepared.reply:
+            return postprocess.stated(self.inspections, prepared.request, prepared.reply, refusal)
         if hear is None:
             (reply,) = self.generator.generate([prepared.request])
         else:
-            reply = _streamed(self.generator.stream(prepared.request), hear)
+            reply = postprocess.streamed(self.generator.stream(prepared.request), hear)
         final = awaited(self.reading.prompt, self.generator)
         (checked,) = postprocess.check(self.inspections, [prepared.request], [reply], self.generator, refusal, final)
         return checked
-
-
-def _streamed(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
-    """The reply that a stream ends with, or its pieces where it ends without one."""
-    heard: list[str] = []
-    while True:
-        try:
-            piece = next(pieces)
-        except StopIteration as end:
-            return end.value if isinstance(end.value, Reply) else Reply("".join(heard))
-        hear(piece)
-        heard.append(piece)
 
 
 def answered(query: Query, prepared: Prepared, checked: postprocess.Checked, sought: Sought | None, corpus: Corpus) -> Answer:

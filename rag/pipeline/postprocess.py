@@ -1,6 +1,6 @@
 """The steps after generation, for many questions or for one: checks and guards, citations, abstention."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.core.errors import RefusalError
@@ -30,6 +30,29 @@ class Checked:
 def unasked(refusal: str, findings: Sequence[Finding]) -> Checked:
     """The reply where the model was not asked."""
     return Checked(Reply(refusal), tuple(findings), True)
+
+
+def streamed(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
+    """The reply that a stream ends with, or its pieces where it ends without one."""
+    heard: list[str] = []
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration as end:
+            return end.value if isinstance(end.value, Reply) else Reply("".join(heard))
+        hear(piece)
+        heard.append(piece)
+
+
+def stated(inspections: Mapping[str, Inspection], request: Request, reply: Reply, refusal: str) -> Checked:
+    """Inspect an answer from records. Checks compare replies with passages, which hold no counts: only guards read it.
+
+    It cannot be generated again, so a finding that asks for it refuses the answer.
+    """
+    guards = {name: part for name, part in inspections.items() if name.startswith("guard.")}
+    (findings,) = inspected(guards, [request], [reply])
+    done = _finished(request, reply, [_final(finding) for finding in findings], refusal)
+    return replace(done, abstained=done.reply.text == refusal)
 
 
 def check(

@@ -7,17 +7,26 @@ from rag.core import pages
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request, Source
+from rag.core.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Reply, Request, Source, Span
 from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
 from rag.pipeline.context_packing import Packed, Passage, pack, passages
+from rag.pipeline.cut_marks import marked
+from rag.pipeline.record_answers import answer_of, texts_of
+
+GUARD = "guard."
+"""The names of guards among screens and inspections begin so, those of checks do not."""
 
 
 @dataclass(frozen=True)
 class Screened:
-    """The passages that screens left of the first k hits and what selectors added to them, and the findings of screens."""
+    """The passages that screens left of the first k hits and what selectors added to them, and the findings of screens.
+
+    `withheld` are the places, in `record_answers.texts_of`, of texts of records that guards do not let through.
+    """
 
     kept: tuple[Passage, ...]
     findings: tuple[Finding, ...] = ()
+    withheld: tuple[int, ...] = ()
 
     @property
     def abstains(self) -> bool:
@@ -31,7 +40,8 @@ class Prepared:
 
     `read` and `left_out` hold the first chunk of each, `chunks` the passages as they are shown: one of several chunks ends with
     the last of them, one that was cut ends with its text. `recalled` is the part of the conversation
-    that is shown, with the tokens and cost of making it. `look` is that of the trace.
+    that is shown, with the tokens and cost of making it. `look` is that of the trace. `reply` is the answer from records, for
+    which no model is asked: its request has the passages and no messages.
     """
 
     request: Request | None
@@ -41,13 +51,20 @@ class Prepared:
     chunks: tuple[Chunk, ...]
     recalled: Recalled = field(default_factory=Recalled)
     look: Look | None = None
+    reply: Reply | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether the model is asked."""
+        return self.request is not None and self.reply is None
 
 
 @dataclass(frozen=True)
 class Reading:
     """The parts that lay out a prompt of the first `k` hits, each with the chunks that a selector added.
 
-    `pinned` documents go in whole; `context_tokens` limits the contexts, None for no limit.
+    `pinned` documents go in whole; `context_tokens` limits the contexts, None for no limit. Where the contexts are
+    locked files, `outline` is the most tokens of headings of parts that are left out.
     """
 
     prompt: Prompt
@@ -57,10 +74,13 @@ class Reading:
     screens: Mapping[str, Screen] = field(default_factory=dict)
     framings: Mapping[str, Framing] = field(default_factory=dict)
     pinned: tuple[Document, ...] = ()
+    outline: int | None = None
 
-    def screen(self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus) -> list[Screened]:
+    def screen(
+        self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
+    ) -> list[Screened]:
         """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
-        return screen(self.screens, queries, rankings.first(self.k), corpus)
+        return screen(self.screens, queries, rankings.first(self.k), corpus, looks)
 
     def prepare(
         self,
@@ -71,8 +91,10 @@ class Reading:
         looks: Sequence[Look | None] = (),
     ) -> list[Prepared]:
         """The requests; `references` are the gold answers, one tuple per query, where they are known; `looks` as in traces."""
-        recalled = self.memory.recall(queries)
         known, looked = references or [()] * len(queries), looks or [None] * len(queries)
+        asks = [not (look and look.answers) for look in looked]
+        shown = iter(self.memory.recall([query for query, asked in zip(queries, asks, strict=True) if asked]))
+        recalled = [next(shown) if asked else Recalled() for asked in asks]
         rows = zip(queries, screened, recalled, known, looked, strict=True)
         return [self._prepare(query, seen, memory, corpus, gold, look) for query, seen, memory, gold, look in rows]
 
@@ -88,19 +110,25 @@ class Reading:
         if recalled.note:
             screened = replace(screened, findings=(*screened.findings, Finding("memory", recalled.note)))
         packed = pack(screened.kept, corpus, self.context_tokens)
+        shown = packed.read, packed.left_out, screened, packed.chunks, recalled, look
+        if look and look.result and look.answers and not screened.abstains:
+            sentences = getattr(self.prompt, "answers", {})
+            reply = answer_of(look.result, packed.chunks, sentences, screened.withheld)
+            return Prepared(Request(query, packed.chunks, (), gold, quoted=packed.texts), *shown, reply)
         if screened.abstains:
-            return Prepared(None, packed.read, packed.left_out, screened, packed.chunks, recalled, look)
+            return Prepared(None, *shown)
         quoted = self._quoted(packed, corpus)
-        texts = quoted + (look.results if look else ())
+        if self.outline is not None:
+            quoted = marked(quoted, packed.chunks, corpus, self.outline)
+        texts = quoted + tuple(text for place, text in enumerate(texts_of(look)) if place not in screened.withheld)
         before, after = list[str](), list[str]()
         for framing in self.framings.values():
             framed = framing.frame(query, texts)
             texts, before, after = framed.contexts, [*before, framed.before], [*after, framed.after]
         notes = "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after))
-        shown = len(quoted)
-        messages = self.prompt.render(Material(query, texts[:shown], recalled, self.pinned, *notes, texts[shown:]))
-        request = Request(query, packed.chunks, messages, gold, quoted=quoted)
-        return Prepared(request, packed.read, packed.left_out, screened, packed.chunks, recalled, look)
+        material = Material(query, texts[: len(quoted)], recalled, self.pinned, *notes, texts[len(quoted) :])
+        request = Request(query, packed.chunks, self.prompt.render(material), gold, quoted=quoted)
+        return Prepared(request, *shown)
 
     def _quoted(self, packed: Packed, corpus: Corpus) -> tuple[str, ...]:
         """The texts that guards frame: the passages, with the titles and sections that the prompt shows."""
@@ -119,21 +147,40 @@ def _source(chunk: Chunk, text: str, corpus: Corpus) -> Source:
     return Source(document.doc_id, corpus.title(document.doc_id), chunk.section, text, page, document.metadata, figures)
 
 
-def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:
-    """The passages that screens leave; contexts in findings get the numbers of the passages that are left."""
+def screen(
+    screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
+) -> list[Screened]:
+    """The passages that screens leave; contexts in findings get the numbers of the passages that are left.
+
+    Guards also read the texts of records. Checks do not read what records answer: they compare questions with passages.
+    """
     rows = [passages(heads, number, corpus) for number in range(len(heads))]
+    texts = list(map(texts_of, looks)) or [()] * len(rows)
+    stated = {number for number, look in enumerate(looks) if look and look.answers}
     shown: list[Ranking] = []
     if screens:
-        shown = [tuple(Hit(passage.chunk(corpus), passage.score) for passage in row) for row in rows]
+        read = (tuple(Hit(passage.chunk(corpus), passage.score) for passage in row) for row in rows)
+        shown = [(*row, *map(_hit, more)) for row, more in zip(read, texts, strict=True)]
     found: list[list[Finding]] = [[] for _ in queries]
-    for each in screens.values():
-        for gathered, findings in zip(found, each.screen(queries, shown), strict=True):
-            gathered += findings
+    for name, each in screens.items():
+        asked = [number for number in range(len(queries)) if number not in stated or name.startswith(GUARD)]
+        given = each.screen([queries[number] for number in asked], [shown[number] for number in asked])
+        for number, findings in zip(asked, given, strict=True):
+            found[number] += findings
     return [_left(row, findings, corpus) for row, findings in zip(rows, found, strict=True)]
 
 
-def _left(row: Sequence[Passage], findings: Sequence[Finding], corpus: Corpus) -> Screened:
-    """The passages that are left of one question's."""
+def _hit(text: str) -> Hit:
+    """A text of records as a passage behind the others."""
+    return Hit(Chunk(Span("records", 0, len(text)), text), 0.0)
+
+
+def _left(row: Sequence[Passage], found: Sequence[Finding], corpus: Corpus) -> Screened:
+    """The passages that are left of one question's, and the texts of records behind them that are withheld."""
+    behind = [each for each in found if each.context > len(row)]
+    withheld = {each.context - len(row) - 1 for each in behind if each.action == "quarantine"}
+    findings = [each for each in found if each.context <= len(row)]
+    findings += [Finding(each.source, f"in a record: {each.what}", each.action) for each in behind]
     gone = {finding.context for finding in findings if finding.action == "quarantine"}
     kept = [place for place in range(1, len(row) + 1) if place not in gone]
     number = {place: after for after, place in enumerate(kept, 1)}
@@ -145,4 +192,5 @@ def _left(row: Sequence[Passage], findings: Sequence[Finding], corpus: Corpus) -
     return Screened(
         tuple(row[place - 1] for place in kept),
         tuple(renumbered(each) if each.context else each for each in findings),
+        tuple(sorted(withheld)),
     )

@@ -1,4 +1,4 @@
-"""The rankings of one question after every step."""
+"""The search for one question, step by step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,10 +21,10 @@ class Trace:
     look: Look | None = None
 
 
-def trace_of(
+def traced(
     sought: Sought, row: int, searched: Mapping[str, Rankings], fused: Rankings, reranked: Rankings, selected: Rankings
 ) -> Trace:
-    """The trace of one question of a batch."""
+    """The trace of the question in one row of the rankings of many."""
     indexes = {name: rankings.only(row) for name, rankings in searched.items()}
     first = fused.only(row)
     second = first if reranked is fused else reranked.only(row)

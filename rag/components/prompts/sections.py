@@ -41,6 +41,19 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 }
 """The layout parameters, each with the placeholders that it needs."""
 
+ANSWERS: Mapping[str, tuple[str, ...]] = {
+    "none": (),
+    "yes": (),
+    "no": (),
+    "value": ("value", "sources"),
+    "list": ("count", "sources", "items"),
+    "item": ("value", "sources"),
+    "more": ("count",),
+    "cited": ("shown", "count"),
+    "withheld": (),
+}
+"""The sentences of answers from records, each with its placeholders; all but {count} and {shown} are needed."""
+
 SOURCE = ("text", "document", "title", "section", "page", "date", "status")
 """The placeholders for the parts of a source in `context_format`; `text` is needed, `date` and `status` are metadata."""
 METADATA = "; metadata of documents go into prompt.metadata=[{name}]"
@@ -69,6 +82,8 @@ class SectionPrompt:
     metadata {date}, {status} and those that `metadata` names. What a document does not have is an empty text.
     `figure_format` is the layout of the parts of a {text} that a model wrote about figures.
 
+    `answers` are the sentences of answers from records (`rag.pipeline.record_answers`), by the names of ANSWERS.
+
     `reasoning` names one of `strategies`. A strategy that names {announcement} asks for reasoning first: the answer begins
     after these words. ConfigError for a placeholder that is unknown or missing, or that would show contexts twice.
     """
@@ -88,6 +103,7 @@ class SectionPrompt:
     project: str = ""
     system: Sequence[str] = ("role", "instruction", "output_constraints", "style_or_tone", "output_format", "examples", "goal")
     metadata: Sequence[str] = ()
+    answers: Mapping[str, str] = field(default_factory=dict)
     strategies: Mapping[str, Section] = field(default_factory=lambda: {"none": ""})
     section_separator: str = "\n\n"
     context_separator: str = "\n\n"
@@ -112,6 +128,9 @@ class SectionPrompt:
             is_source = layout == "context_format"
             known, hint = ((*needed, *SOURCE[1:], *self.metadata), METADATA) if is_source else (needed, "")
             check_template(f"prompt.{layout}", getattr(self, layout), needed, known, hint)
+        for name, text in self.answers.items():
+            check_choice("prompt.answers", name, ANSWERS)
+            check_template(f"prompt.answers.{name}", text, set(ANSWERS[name]) - {"count", "shown"}, ANSWERS[name])
         for name, text in self._sections.items():
             check_template(f"prompt.{name}", text, known=PLACEHOLDERS)
         self._check_places()

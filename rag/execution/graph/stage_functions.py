@@ -15,7 +15,7 @@ from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
 from rag.core.looks import Look
 from rag.core.rankings import NOTHING, stacked
-from rag.core.records import Answer, Sought
+from rag.core.records import Answer, Reply, Sought
 from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
 from rag.evaluation import scoring
@@ -23,7 +23,7 @@ from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counte
 from rag.execution.graph import ablation_inputs
 from rag.execution.graph.open_pipeline import open_pipeline
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
-from rag.execution.store.serialisation import json_values, replies_of
+from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
 from rag.pipeline import live_history, postprocess, steps, unread_text
 from rag.pipeline.prompt_assembly import Prepared, screen
@@ -144,21 +144,21 @@ def run_gold_contexts(job: Job) -> Entry:
 
 def run_screen(job: Job) -> Entry:
     """The first k hits → the passages that a model may read, and the findings of screens."""
-    screens = job.several("screens")
-    return Entry(meta={"screened": json_values(screen(screens, job.queries, job.ranking.first(job.values["k"]), job.corpus))})
+    screens, heads, looks = job.several("screens"), job.ranking.first(job.values["k"]), looks_of(job.inputs["ranking"].meta)
+    return Entry(meta={"screened": json_values(screen(screens, job.queries, heads, job.corpus, looks))})
 
 
 def run_generate(job: Job) -> Entry:
-    """Passages → replies, and the passages behind each; no reply where a screen abstains.
+    """Passages → replies, and the passages behind each; no reply where a screen abstains. Records answer without a model.
 
     A question whose request is refused for good has no reply and a reason in `failures`; the stage fails if all are refused.
     """
     prepared = job.prepared()
-    given = job.generator().generate([each.request for each in prepared if each.request])
+    given = job.generator().generate([each.request for each in prepared if each.request and each.asks])
     if given and all(reply.failure for reply in given):
         raise RefusalError.of(given[0].failure)
     replies = iter(given)
-    by_question = [next(replies) if each.request else None for each in prepared]
+    by_question = [next(replies) if each.asks else each.reply for each in prepared]
     kept = json_values(None if reply and reply.failure else reply for reply in by_question)
     failures = {str(number): asdict(reply) for number, reply in enumerate(by_question) if reply and reply.failure}
     recalled = [{"tokens": each.recalled.tokens, "cost": each.recalled.cost} for each in prepared]
@@ -180,13 +180,19 @@ def run_check(job: Job) -> Entry:
     prepared, replies = job.prepared(), replies_of(job.inputs["generate"].meta)
     prompt, generator = (job.build(role) for role in ("prompt", "generator"))
     rows = list(zip(prepared, replies, strict=True))
-    requests = [each.request for each, reply in rows if each.request and reply]
-    given = [reply for each, reply in rows if each.request and reply]
+    asked = [(each.request, reply) for each, reply in rows if each.request and each.asks and reply]
+    requests, given = [request for request, _ in asked], [reply for _, reply in asked]
     inspections, final = job.several("inspections"), awaited(prompt, generator)
     checked = iter(postprocess.check(inspections, requests, given, job.generator(), prompt.refusal, final))
-    unasked, refused = postprocess.unasked(prompt.refusal, ()), [each.request and not reply for each, reply in rows]
-    done = [None if lost else next(checked) if each.request else unasked for each, lost in zip(prepared, refused, strict=True)]
-    pairs = zip(prepared, done, strict=True)
+
+    def done(each: Prepared, reply: Reply | None) -> postprocess.Checked | None:
+        if each.request is None:
+            return postprocess.unasked(prompt.refusal, ())
+        if each.reply:
+            return postprocess.stated(inspections, each.request, each.reply, prompt.refusal)
+        return next(checked) if reply else None
+
+    pairs = ((each, done(each, reply)) for each, reply in rows)
     answers = [each and replace(each, findings=(*before.screened.findings, *each.findings)) for before, each in pairs]
     looks = {"looks": json_values(each.look for each in prepared)} if any(each.look for each in prepared) else {}
     return Entry(meta={"answers": json_values(answers), **_read(prepared), **looks})

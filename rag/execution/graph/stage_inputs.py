@@ -117,9 +117,10 @@ class Job:
         """The request of every question, and the passages in it."""
         reading = reading_of(self.nodes, self.values, self.golden.documents, self.components)
         entry = self.inputs.get("screen")
-        screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus)
+        looks = looks_of(self.inputs["ranking"].meta)
+        screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus, looks)
         gold = [example.answers for example in self.golden.examples]
-        return reading.prepare(self.queries, screened, self.corpus, gold, looks_of(self.inputs["ranking"].meta))
+        return reading.prepare(self.queries, screened, self.corpus, gold, looks)
 
     def answers(self) -> list[Answer | None] | None:
         """The answers that this stage reads, if any were generated."""

@@ -1,0 +1,79 @@
+"""Questions → routes with the results of records, and the passages that stand for records."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rag.core.corpus import Corpus
+from rag.core.errors import UserError
+from rag.core.looks import Look
+from rag.core.rankings import Rankings
+from rag.core.record_database import RecordDatabase
+from rag.core.record_queries import Result, Routed
+from rag.core.record_sets import RecordSet
+from rag.core.records import Allowed, Chunk, Query
+from rag.core.roles import Router
+
+
+def looks_of_routes(router: Router, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
+    """The routes of questions that can be understood alone, with results; a query that fails has a note and no result."""
+    return [_look(routed, database) for routed in router.route(queries, database.records)]
+
+
+def _look(routed: Routed, database: RecordDatabase) -> Look:
+    if routed.query is None:
+        return Look(routed)
+    try:
+        return Look(routed, database.run(routed.query))
+    except UserError as error:
+        return Look(routed, note=f"passages were searched, because the query of records failed: {error}")
+
+
+def seen(database: RecordDatabase, corpus: Corpus, allowed: Allowed | None) -> RecordDatabase:
+    """The records of the documents that a search may find."""
+    if allowed is None or not database.records.tables:
+        return database
+    names = {corpus.documents[row].doc_id for row in np.unique(corpus.doc[allowed]).tolist()}
+    tables = (
+        replace(table, records=tuple(record for record in table.records if record.doc_id in names))
+        for table in database.records.tables
+    )
+    return RecordDatabase(RecordSet(tuple(tables)))
+
+
+def within(documents: Collection[str], corpus: Corpus, allowed: Allowed | None) -> Allowed:
+    """The chunks of some documents, among those that are allowed."""
+    rows = [row for doc_id in documents if (row := corpus.place(doc_id)) is not None]
+    kept: Allowed = np.isin(corpus.doc, rows)
+    return kept if allowed is None else kept & allowed
+
+
+def passages_of(result: Result, corpus: Corpus, depth: int) -> Rankings:
+    """The chunks that hold the sources of a result, in their order; scores are 1 / rank."""
+    found = dict.fromkeys(position for source in result.sources if (position := _chunk_of(source, corpus)) is not None)
+    return Rankings.pack([[(position, 1 / rank) for rank, position in enumerate(found, 1)][:depth]])
+
+
+def _chunk_of(source: tuple[str, int, int], corpus: Corpus) -> int | None:
+    """The first of the chunks with the most characters of a place."""
+    doc_id, start, end = source
+    row = corpus.place(doc_id)
+    first, last = np.searchsorted(corpus.doc, [-1 if row is None else row, len(corpus.documents) if row is None else row + 1])
+    if row is None or first == last:
+        return None
+    shared = np.minimum(corpus.end[first:last], max(end, start + 1)) - np.maximum(corpus.start[first:last], start)
+    return int(first + shared.argmax()) if shared.max() > 0 else None
+
+
+def numbers_of(result: Result, contexts: Sequence[Chunk]) -> list[int]:
+    """The number of the context, from 1, with the most characters of each source; 0 for a source that no context shows."""
+    numbers = []
+    for doc_id, start, end in result.sources:
+        shared = [
+            min(chunk.span.end, max(end, start + 1)) - max(chunk.span.start, start) if chunk.span.doc_id == doc_id else 0
+            for chunk in contexts
+        ]
+        most = max(shared, default=0)
+        numbers.append(shared.index(most) + 1 if most > 0 else 0)
+    return numbers
