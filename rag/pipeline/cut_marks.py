@@ -6,6 +6,8 @@ from rag.core.corpus import Corpus
 from rag.core.records import Chunk
 from rag.core.text.tokens import count
 
+OUTLINE = 4
+"""The headings of what is left out take up to a quarter of the tokens of contexts."""
 Gap = list[tuple[int, str]] | None
 """The depths and headings of the sections between two parts of a file; None if nothing lies between them."""
 

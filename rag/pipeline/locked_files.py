@@ -18,11 +18,9 @@ from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.records import Document
 from rag.core.text.tokens import count
+from rag.pipeline.cut_marks import OUTLINE
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search_filter import AllSearcher
-
-OUTLINE = 4
-"""The outline of a file that is too large takes up to a quarter of the tokens."""
 
 
 def named(where: str, names: Sequence[str], documents: Sequence[Document], globs: bool = True) -> tuple[Document, ...]:
@@ -73,7 +71,7 @@ def _locked(pipeline: Pipeline, rows: Sequence[int]) -> Pipeline:
         searcher = AllSearcher(tuple(places[0] for places in own.values() if places))
         parts |= {"queries": AsTyped(), "fusion": SingleFusion(), "reranker": NoReranker()}
         pipeline = replace(pipeline, searchers={"lock": searcher}, uses_vectors={"lock": False})
-    reading = replace(pipeline.reading, outline=None if tokens is None else tokens // OUTLINE)
+    reading = replace(pipeline.reading, locked=True)
     room = None if whole or tokens is None else tokens - tokens // OUTLINE
     selectors = {"lock": LockedFiles(tuple(own.values()), room)}
     allowed = np.isin(corpus.doc, rows)

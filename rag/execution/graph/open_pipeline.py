@@ -13,7 +13,7 @@ from rag.core.records import Document
 from rag.core.roles import Framing, Index, Inspection, Screen, Searcher, changes_nothing
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
-from rag.pipeline.locked_files import OUTLINE, limited, named
+from rag.pipeline.locked_files import limited, named
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt_assembly import Reading
 
@@ -104,16 +104,15 @@ def reading_of(
     nodes: Mapping[str, Any], values: Mapping[str, Any], documents: Sequence[Document], components: Components
 ) -> Reading:
     """The parts that lay out a prompt; ConfigError for a pinned document that does not exist."""
-    tokens = values["context_tokens"]
     return Reading(
         components.build(nodes["prompt"], "prompt"),
         components.build(nodes["memory"], "memory"),
         values["k"],
-        tokens,
+        values["context_tokens"],
         several(nodes["screens"], components),
         several(nodes["framings"], components),
         pinned(values["pinned"], documents),
-        tokens // OUTLINE if values.get("lock") and tokens else None,
+        bool(values.get("lock")),
     )
 
 
