@@ -108,7 +108,7 @@ class LockedFiles:
             first, last = corpus.section_mates(place)
             for wanted in (set(range(first, last + 1)) - kept, {place} - kept):
                 size = sum(count(corpus.text(each)) for each in wanted)
-                if size <= room or not kept:
+                if size <= room or (not kept and len(wanted) == 1):
                     kept |= wanted
                     room -= size
                     break
