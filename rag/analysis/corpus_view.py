@@ -2,14 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rag.analysis.chunk_structure import SeenChunk, Structure
+from rag.analysis.record_summary import summary
 from rag.analysis.text_flags import FLAGS, Flagger
 from rag.config.catalog import defaults
+from rag.config.validation import check_together
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
+from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import FATES, Anchor, Document, Example, Place, document_of, spans_of
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
@@ -58,9 +61,10 @@ class CorpusView:
     chunkers: Sequence[str]
     documents: Sequence[SeenDocument]
     questions: Sequence[tuple[str, str]]
+    records: RecordSet = NO_RECORDS
 
     def to_json(self) -> dict[str, Any]:
-        """Counts: documents, pages, blocks, rows of tables, redactions by rule, evidence by state, chunks and flags."""
+        """Counts: documents, pages, blocks, rows of tables, redactions by rule, evidence by state, chunks, flags, records."""
         seen = [each.document for each in self.documents]
         return {
             "name": self.name,
@@ -72,6 +76,7 @@ class CorpusView:
             "gold": dict(Counter(gold.state for each in self.documents for gold in each.gold)),
             "flags": _counts(flag for each in self.documents for flag in each.flags),
             "chunkers": {name: self._chunker(place) for place, name in enumerate(self.chunkers)},
+            "records": summary(self.records) if self.records.tables else None,
         }
 
     def _chunker(self, place: int) -> dict[str, Any]:
@@ -114,14 +119,17 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
         chunker = parts.components.role("chunker", config["chunker"])
         corpus = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
         corpora[name], _, _ = steps.passages(parts.components.role("passage", config["passage"]), corpus)
+    check_together(parts.components, configs[0])
+    records = parts.role("roster").join(parts.role("enrich").enrich(golden.documents))
     model = parts.role("embedder") if any(index.uses_vectors for index in parts.indexes.values()) else None
-    return view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
+    seen = view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
+    return replace(seen, records=records)
 
 
 def of_pipeline(name: str, pipeline: Pipeline) -> CorpusView:
     """The corpus of an open pipeline with the chunks that it searches, without gold."""
     model = pipeline.embedder if any(pipeline.uses_vectors.values()) else None
-    return view(name, {"its own chunker": pipeline.corpus}, (), model)
+    return replace(view(name, {"its own chunker": pipeline.corpus}, (), model), records=pipeline.records)
 
 
 def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] = (), model: object = None) -> CorpusView:

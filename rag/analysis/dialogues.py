@@ -22,7 +22,7 @@ from rag.config.validation import history_of
 from rag.core.arrays import Flags, Floats
 from rag.core.errors import DataError
 from rag.core.numbers import finite, mean
-from rag.core.records import Reply
+from rag.core.records import Reply, Sought
 from rag.core.text import tokens
 from rag.evaluation.data import slices
 from rag.evaluation.scoring import Scores
@@ -30,7 +30,7 @@ from rag.evaluation.statistics.summary import summarise
 from rag.execution.graph import plan
 from rag.execution.graph.executors import Watch
 from rag.execution.graph.stage_inputs import Job
-from rag.execution.store.serialisation import answer_parts
+from rag.execution.store.serialisation import answer_parts, sought_of
 
 HUMAN = ("queries=human", "generator=none", "metric=[recall]", "metrics=[recall@1]")
 """The overrides for the twin of a trial that searches for the rewrites of a person and generates nothing."""
@@ -119,7 +119,7 @@ class _Trial:
     def __init__(self, reopened: ReopenedTrial) -> None:
         self.reopened, self.examples = reopened, reopened.trial.golden.examples
         self.reader = Reader(reopened.made, reopened.store)
-        self.evidence = np.array([bool(example.evidence) for example in self.examples])
+        self.evidence = np.array([bool(example.ranked) for example in self.examples])
         follows = [bool(example.query.history and example.query.rewrite) for example in self.examples]
         self.followups = self.evidence & np.array(follows)
         ranks, k = self.reader.look(reopened.trial, reopened.steps.selected, 0), reopened.trial.trial.config["k"]
@@ -140,7 +140,7 @@ class _Trial:
 
     def errors(self, lost: Flags) -> tuple[Lost, ...]:
         """The carry-over errors."""
-        sought = self._job(next(iter(self.reopened.steps.indexes.values()))).sought
+        sought = self._sought()
         rows = [(self.examples[row].query, sought[row]) for row in np.flatnonzero(lost)]
         return tuple(Lost(query.query_id, query.text, query.rewrite, searched.texts) for query, searched in rows)
 
@@ -158,10 +158,16 @@ class _Trial:
     def _spent(self, replies: Sequence[Reply | None]) -> Floats:
         """The tokens for answering each question, including those of memory and rewriting."""
         recalled = self.reader.runner.obtain(self.reopened.trial.ends.generate or "").meta.get("recalled", [])
-        sought = self._job(next(iter(self.reopened.steps.indexes.values()))).sought
+        sought = self._sought()
         spent = [reply.prompt_tokens + reply.completion_tokens if reply else 0 for reply in replies]
         rows = zip_longest(spent, (part["tokens"] for part in recalled), (searched.tokens for searched in sought), fillvalue=0)
         return np.array([sum(row) for row in rows], np.float64)
+
+    def _sought(self) -> list[Sought]:
+        steps = self.reopened.steps
+        if not steps.indexes:
+            return sought_of(self.reader.runner.obtain(steps.fused).meta)
+        return self._job(next(iter(steps.indexes.values()))).sought
 
     def _job(self, key: str) -> Job:
         """A stage with its inputs."""

@@ -11,6 +11,7 @@ from rag.core.records import Answer, Query, Turn
 from rag.execution.sweep import open_config
 from rag.pipeline import json_shapes
 from rag.pipeline.answer_json import found_passages
+from rag.pipeline.document_records import table_rows
 from rag.pipeline.metadata_filter import Condition
 from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline, Trace
@@ -59,11 +60,17 @@ class OpenPipeline:
     pipeline: Pipeline = field(repr=False)
 
     def within(self, metadata: Mapping[str, Condition]) -> "OpenPipeline":
-        """This pipeline, searching only documents with this metadata: a value, a list of values, or {"from": …, "to": …}.
+        """This pipeline, searching only documents with these metadata or fields of records.
+
+        A condition is a value, a list of values, or {"from": …, "to": …}.
 
         UserError for a key that no document has, and for a range that cannot be compared with its values.
         """
         return OpenPipeline(self.name, narrowed(self.pipeline, Scope(metadata=metadata)))
+
+    def records(self, table: str = "") -> Table:
+        """The records of a table, the first one by default: one row each, with document, offsets and values by field."""
+        return Table.of(list(table_rows(self.pipeline.records, table)))
 
     def ask(self, question: str, history: Turns = ()) -> PipelineAnswer:
         """Answer a question; UserError for an empty one."""

@@ -14,9 +14,11 @@ from rag.bundle.source_trial import Measured
 from rag.bundle.strict_parse import json_bytes, lines_of
 from rag.config.build import TARGET
 from rag.config.identity import digest
+from rag.core.looks import Look
+from rag.core.record_queries import Routed
 from rag.core.records import Message, Query, Recalled, Sought
 from rag.execution.graph.stage_inputs import lived_of, rankings_of
-from rag.execution.store.serialisation import answer_parts, sought_of
+from rag.execution.store.serialisation import answer_parts, looks_of, sought_of
 from rag.pipeline.context_packing import hits, passages
 from rag.pipeline.prompt_assembly import Prepared
 
@@ -32,7 +34,8 @@ class Case:
 
     `retrieved` are the chunk_ids of the retrieved passages, best first; `prompt` is the digest of the exact messages to the
     model; `contexts` are the chunk_ids that the answer was made from, and `answer` is its text. None stands for a result that
-    a bundle need not repeat. `sought` and `recalled` are what a model wrote on the way: replays use them instead of the model.
+    a bundle need not repeat. `sought`, `recalled` and `routed` are what a model wrote on the way: replays use them in its
+    place.
     """
 
     query: Query
@@ -42,6 +45,7 @@ class Case:
     answer: str | None = None
     sought: Sought | None = None
     recalled: Recalled | None = None
+    routed: Routed | None = None
 
 
 SCHEMA = TypeAdapter(Case)
@@ -81,12 +85,13 @@ def measured_cases(source: Measured, most: int) -> list[Case]:
         return []
     rows = [number * len(examples) // count for number in range(count)]
     heads, corpus = rankings_of(source.entry(source.trial.ends.ranking)).first(config["k"]), source.corpus
-    queries, sought = _queries(source), _searches(source)
+    queries, sought, looks = _queries(source), _searches(source), _looks(source)
     cases = [
         Case(
             replace(queries[row], rewrite=""),
             tuple(passage.chunk(corpus).chunk_id for passage in passages(heads, row, corpus)),
             sought=replace(sought[row], note="", tokens=0, cost=0.0) if sought else None,
+            routed=replace(looks[row].routed, tokens=0, cost=0.0) if looks else None,
         )
         for row in rows
     ]
@@ -101,8 +106,14 @@ def _queries(source: Measured) -> list[Query]:
 
 def _searches(source: Measured) -> list[Sought] | None:
     """What was searched for, if a model wrote it."""
-    stage = source.before("rewrite")
+    stage = source.before("rewrite") or source.before("look")
     return sought_of(source.entry(stage.key).meta) if stage and asks(source.config["queries"]) else None
+
+
+def _looks(source: Measured) -> list[Look]:
+    """The looks of all questions, if a model chose the routes; empty otherwise."""
+    stage = source.before("look") if asks(source.config["route"]) else None
+    return [look or Look() for look in looks_of(source.entry(stage.key).meta)] if stage else []
 
 
 def _with_answers(source: Measured, rows: Sequence[int], cases: Sequence[Case]) -> Iterator[Case]:

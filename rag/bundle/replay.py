@@ -9,8 +9,10 @@ from rag.bundle.differences import Replay
 from rag.bundle.golden_cases import Case, cases_of
 from rag.bundle.open_bundle import Bundle
 from rag.core.errors import RefusalError
+from rag.core.record_queries import Routed
+from rag.core.record_sets import RecordSet
 from rag.core.records import Query, Recalled, Sought
-from rag.core.roles import Memory, Rewriter
+from rag.core.roles import Memory, Rewriter, Router
 from rag.pipeline.pipeline import Pipeline, Trace
 
 
@@ -40,9 +42,10 @@ def _is_recorded(case: Case, config: Mapping[str, Any], result: Replay) -> bool:
     """Whether a case holds all that models wrote before its answer; a memory is used only if there is a prompt."""
     lacks_search = case.sought is None and golden_cases.asks(config["queries"])
     lacks_memory = case.recalled is None and case.prompt is not None and golden_cases.asks(config["memory"])
-    if lacks_search or lacks_memory:
+    lacks_route = case.routed is None and golden_cases.asks(config["route"])
+    if lacks := lacks_search or lacks_memory or lacks_route or golden_cases.asks(config["policy"]):
         result.leave_out("what a model said is not recorded")
-    return not (lacks_search or lacks_memory)
+    return not lacks
 
 
 def _compare_answer(result: Replay, case: Case, pipeline: Pipeline, trace: Trace) -> None:
@@ -77,8 +80,22 @@ class _RecordedMemory:
         return [self.recalled.get(query) or self.other.recall([query])[0] for query in queries]
 
 
+@dataclass(frozen=True)
+class _RecordedRouter:
+    """Returns recorded routes, and asks another router for the rest."""
+
+    routed: Mapping[Query, Routed]
+    other: Router
+
+    def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
+        return [self.routed.get(query) or self.other.route([query], records)[0] for query in queries]
+
+
 def _with_records(pipeline: Pipeline, cases: Sequence[Case]) -> Pipeline:
     sought = {case.query: case.sought for case in cases if case.sought}
     recalled = {case.query: case.recalled for case in cases if case.recalled}
     reading = replace(pipeline.reading, memory=_RecordedMemory(recalled, pipeline.reading.memory))
-    return replace(pipeline, queries=_RecordedRewriter(sought, pipeline.queries), reading=reading)
+    routed = {replace(case.query, text=case.sought.question if case.sought else case.query.text): case.routed for case in cases}
+    routes = {query: route for query, route in routed.items() if route}
+    router = _RecordedRouter(routes, pipeline.router) if routes else pipeline.router
+    return replace(pipeline, queries=_RecordedRewriter(sought, pipeline.queries), router=router, reading=reading)

@@ -14,7 +14,8 @@ Where = Annotated[
     typer.Option(
         "--where",
         metavar="KEY=VALUE",
-        help="Only documents with this metadata, for example status=current or year=2023..2024; several values of a key: any.",
+        help="Only documents with this metadata, or field of records, for example status=current or year=2023..2024; "
+        "several values of a key: any.",
     ),
 ]
 Overrides = Annotated[

@@ -55,7 +55,7 @@ def ask(question: str, overrides: Overrides = None, where: Where = None, as_json
     from rag.pipeline.answer_json import found_passages
     from rag.pipeline.passage_fates import traced_answer
     from rag.pipeline.search_filter import narrowed, where_scope
-    from rag.reporting.terminal.answers import answered, print_difference
+    from rag.reporting.terminal.answers import answered, looked, print_difference
     from rag.reporting.terminal.output import print_json, print_line
     from rag.reporting.terminal.passages import passages, passages_of_answer
     from rag.reporting.terminal.streamed_answer import Waiting
@@ -74,6 +74,8 @@ def ask(question: str, overrides: Overrides = None, where: Where = None, as_json
         print_json({**record, "not_as_measured": differs})
         return
     answered(answer, pipeline.generator, hear.heard)
+    if "look" in record:
+        looked(record["look"])
     print_line("")
     passages(passages_of_answer(found_passages(pipeline.corpus, trace, pipeline.k), record))
 

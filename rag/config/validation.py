@@ -7,7 +7,7 @@ from rag.config.build import TARGET, Components
 from rag.config.parameters import yaml_text
 from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
-from rag.core.roles import ChecksIndexes
+from rag.core.roles import ChecksIndexes, changes_nothing
 from rag.core.text.languages import check_language
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
@@ -74,10 +74,14 @@ def _check_named(config: Mapping[str, Any]) -> None:
 
 
 def check_together(components: Components, config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for indexes that the fusion cannot fuse, and for selectors in an order that has no meaning."""
+    """Raise ConfigError for indexes that the fusion cannot fuse, selectors in a wrong order, and a roster without records."""
     fusion = components.role("fusion", config["fusion"])
     if isinstance(fusion, ChecksIndexes):
         fusion.check(list(config["index"]))
+    # The config of a bundle has neither: a bundle holds the records.
+    without = "enrich" in config and changes_nothing(components.role("enrich", config["enrich"]))
+    if without and not changes_nothing(components.role("roster", config["roster"])):
+        raise ConfigError("roster", "joins records, and enrich=none makes none", "choose, for example, enrich=rules")
     widens = ""
     for name, node in config["selector"].items():
         selector = components.role("selector", node, f"selector.{name}")

@@ -95,6 +95,11 @@ class Expected:
     values: tuple[str, ...] = ()
     table: tuple[tuple[str, ...], ...] = ()
 
+    @property
+    def set(self) -> tuple[str, ...]:
+        """The values, or the rows of the table as texts."""
+        return self.values or tuple(" ".join(row) for row in self.table)
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -126,6 +131,11 @@ class Example:
     def places(self) -> tuple[Place, ...]:
         """The alternatives of all groups, in their order."""
         return tuple(place for group in self.evidence for place in group.alternatives)
+
+    @property
+    def ranked(self) -> tuple[Evidence, ...]:
+        """The groups that rankings are measured by: none for a question that records answer."""
+        return () if self.route == "records" else tuple(group for group in self.evidence if group.grade > 0)
 
     @property
     def has_gold(self) -> bool:

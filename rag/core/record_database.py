@@ -161,10 +161,10 @@ class RecordDatabase:
             subtracted, added = self._numbers(query.other, second, self._selected(query.other, True))
             base, sources = sum(subtracted, Decimal(0)), tuple(dict.fromkeys((*sources, *added)))
             total, digits = total - base, max(digits, _digits(query.other, second))
-            if query.intent == "change" and not base:
-                raise DataError(f"records.{query.table}", "the change from 0 has no percentage", "ask for the difference")
+            if query.intent == "change" and base <= 0:
+                raise DataError(f"records.{query.table}", f"a change from {base} has no percentage", "ask for the difference")
             if query.intent == "change":
-                total, digits, unit = total / abs(base) * 100, MORE, "%"
+                total, digits, unit = total / base * 100, MORE, "%"
         number = whole(float(round(total, digits)))
         return Result((query.intent,), ((number,),), sources, amount(number, unit))
 
@@ -213,6 +213,8 @@ class RecordDatabase:
         fields = opened.table.fields
         shown = (" ".join(filter(None, (written(record, place, fields[place]) for place in places))) for record in records)
         values = tuple(shown)
+        if len(records) == 1:  # Several fields of one record are several values.
+            values = tuple(written(records[0], place, fields[place]) for place in places)
         return Result(tuple(names), rows, _cited(records), _single(values), values, left_out)
 
     def _bounded(self, sql: str, parameters: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:

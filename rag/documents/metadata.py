@@ -193,7 +193,7 @@ def read_table(path: Path, names: Collection[str], others: Collection[str] = ())
     nothing. Later rows overrule earlier ones. DataError with file and line for a row with too many or too few cells, a value
     that is not of its type, and a path that matches neither `names` nor `others`, files that are no documents.
     """
-    rows = _rows(path)
+    rows = table_rows(path)
     where, header = next(rows, (f"{path}:1", []))
     columns = _columns(header, where)
     place = [column.name for column in columns].index(PATH)
@@ -212,7 +212,7 @@ def read_table(path: Path, names: Collection[str], others: Collection[str] = ())
     return found
 
 
-def _rows(path: Path) -> Iterator[tuple[str, list[str]]]:
+def table_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
     """The rows of a CSV file that are not empty, each with its place."""
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     line = 1

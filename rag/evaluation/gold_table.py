@@ -69,9 +69,9 @@ class Gold(ArrayTable):
 def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.5) -> Gold:
     """The gold of every example in the chunks of a corpus, in the order of the examples.
 
-    Groups with a grade of 0 or less are not gold; their documents count as judged. Gold in documents that are missing in the
-    corpus counts as gold that no ranking can find. Raises ConfigError for a coverage outside (0, 1], and DataError for a group
-    without alternatives and for a span that is empty or outside its document.
+    Groups with a grade of 0 or less are not gold; their documents count as judged. Questions that records answer have no gold.
+    Gold in documents that are missing in the corpus counts as gold that no ranking can find. Raises ConfigError for a coverage
+    outside (0, 1], and DataError for a group without alternatives and for a span that is empty or outside its document.
     """
     if not 0 < coverage <= 1:
         raise ConfigError("coverage", f"{coverage} is not a valid share of a span's characters", "above 0, at most 1, like 0.5")
@@ -190,7 +190,7 @@ def _numbered(examples: Sequence[Example], line: _Line) -> tuple[Ints, Ints, Int
     for number, example in enumerate(examples):
         column = 0
         judged += [(number, line.place[doc_id]) for doc_id in example.judged if doc_id in line.place]
-        for evidence in example.evidence:
+        for evidence in example.evidence if example.route != "records" else ():
             rows = list(_alternatives(example, evidence, line))
             judged += [(number, line.place[document_of(gold)]) for gold in evidence.alternatives]
             if evidence.grade > 0:

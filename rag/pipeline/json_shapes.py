@@ -11,6 +11,19 @@ Value = str | int | float | bool
 Metadata = dict[str, Value]
 
 
+RecordCell = str | int | float | bool | list[str] | None
+
+
+class DocumentRecord(TypedDict):
+    """A record: its table, its values by field (null where not known), and the characters [start, end) that state them."""
+
+    table: str
+    record: str
+    start: int
+    end: int
+    values: dict[str, RecordCell]
+
+
 class Step(TypedDict):
     """The rank of a passage after a step, from 1, and the score that ranked it."""
 

@@ -13,9 +13,11 @@ from rag.components.rerankers.none import NoReranker
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.rankings import Rankings
+from rag.core.record_sets import RecordSet
 from rag.core.records import Allowed, Document, Span, Vectors
-from rag.pipeline.metadata_filter import Condition, fitting, written_conditions
+from rag.pipeline.metadata_filter import Condition, written_conditions
 from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.record_filter import fitting_documents, record_fields
 
 Stretches = Sequence[tuple[int, int]]
 """Characters of one document as [start, end), ascending."""
@@ -27,8 +29,9 @@ class Scope:
 
     `documents` are doc_ids. `sections` are headings, one or several in order joined by ` > `: the text under them may be read;
     an empty one is the text above the first heading. `range` are characters of one document. Passages are cut to the first and
-    the last of their characters that may be read. `metadata` are conditions by key, see `rag.pipeline.metadata_filter`. `whole`
-    names documents that replace the search, each as one passage, in this order; it cannot be combined with others.
+    the last of their characters that may be read. `metadata` are conditions by key of metadata or by field of records, see
+    `rag.pipeline.metadata_filter`. `whole` names documents that replace the search, each as one passage, in this order; it
+    cannot be combined with others.
     """
 
     documents: tuple[str, ...] | None = None
@@ -67,7 +70,7 @@ def narrowed(pipeline: Pipeline, scope: Scope) -> Pipeline:
     if scope.whole is not None:
         return _whole(pipeline, scope)
     corpus = pipeline.corpus
-    open_ = _documents(corpus, scope)
+    open_ = _documents(corpus, scope, pipeline.records)
     allowed = open_[corpus.doc] if pipeline.allowed is None else open_[corpus.doc] & pipeline.allowed
     if scope.sections is None and scope.range is None:
         pinned = tuple(document for document in pipeline.reading.pinned if open_[_row(corpus, document.doc_id, "pinned")])
@@ -76,17 +79,18 @@ def narrowed(pipeline: Pipeline, scope: Scope) -> Pipeline:
     return replace(pipeline, corpus=corpus, allowed=allowed, reading=replace(pipeline.reading, pinned=()))
 
 
-def _documents(corpus: Corpus, scope: Scope) -> NDArray[np.bool_]:
+def _documents(corpus: Corpus, scope: Scope, records: RecordSet) -> NDArray[np.bool_]:
     """Which documents may be read at all, shape (documents,)."""
     open_ = np.ones(len(corpus.documents), dtype=bool)
     if scope.documents is not None:
         open_[:] = False
         open_[[_row(corpus, name, "within.documents") for name in scope.documents]] = True
     for key, condition in (scope.metadata or {}).items():
-        values = [document.metadata.get(key) for document in corpus.documents]
-        if all(value is None for value in values):
-            raise _unknown("within.metadata", "key", key, {key for document in corpus.documents for key in document.metadata})
-        open_ &= fitting(f"within.metadata.{key}", condition, values)
+        found = fitting_documents(f"within.metadata.{key}", key, condition, corpus.documents, records)
+        if found is None:
+            known = {key for document in corpus.documents for key in document.metadata} | record_fields(records)
+            raise _unknown("within.metadata", "key", key, known)
+        open_ &= found
     return open_
 
 

@@ -16,6 +16,8 @@ from rag.bundle.replay import replay
 from rag.components.queries.none import AsTyped
 from rag.core.errors import UserError, closest
 from rag.core.records import Query
+from rag.pipeline.document_records import by_document
+from rag.pipeline.json_shapes import DocumentRecord
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
 from rag.serve.retry_limits import interactive
@@ -56,6 +58,11 @@ class Model:
         corpus, model = pipeline.corpus, pipeline.embedder if any(pipeline.uses_vectors.values()) else None
         chunks = Flagger.over(map(corpus.text, range(len(corpus))), model)
         return Flagger.over(document.text for document in corpus.documents), chunks
+
+    @cached_property
+    def records(self) -> Mapping[str, Sequence[DocumentRecord]]:
+        """The records of each document."""
+        return by_document(self.bundle.pipeline.records)
 
     @property
     def name(self) -> str:

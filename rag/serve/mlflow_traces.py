@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.core.errors import ConfigError
 from rag.serve.logs import FAILURES
-from rag.serve.otel_spans import SEARCHING, steps_in_time
+from rag.serve.otel_spans import SEARCHING, route_attributes, steps_in_time
 from rag.serve.request_log import RequestRecord
 from rag.tracking.request_traces import Step, TraceLog
 
@@ -82,7 +82,7 @@ def _trace(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> d
 
 
 def _kind(step: str) -> str:
-    kinds = {"embed": "EMBEDDING", "rerank": "RERANKER", "generate": "CHAT_MODEL"}
+    kinds = {"embed": "EMBEDDING", "rerank": "RERANKER", "generate": "CHAT_MODEL", "look": "AGENT"}
     return kinds.get(step, "RETRIEVER" if step in SEARCHING else "CHAIN")
 
 
@@ -92,6 +92,7 @@ def _attributes(record: RequestRecord, response: Mapping[str, Any]) -> dict[str,
         "assay.answer": response["id"],
         "assay.bundle": response["bundle"],
     }
+    known |= route_attributes(response)
     if "tokens" in response:
         read, wrote = response["tokens"]["prompt"], response["tokens"]["completion"]
         known["mlflow.chat.tokenUsage"] = {"input_tokens": read, "output_tokens": wrote, "total_tokens": read + wrote}
@@ -103,5 +104,6 @@ def _outputs(response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
     outputs: dict[str, Any] = {"passages": [{"chunk": each["chunk"], "score": each["score"]} for each in passages]}
     if "answer" in response:
         outputs |= {"abstained": response["abstained"], "cost_usd": response["cost_usd"]}
+        outputs |= {"look": response["look"]} if texts and "look" in response else {}
         outputs |= {"answer": response["answer"]} if texts else {"characters": len(response["answer"])}
     return outputs

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-SEARCHING = ("queue", "rewrite", "embed", "search", "fuse", "rerank", "select")
+SEARCHING = ("queue", "rewrite", "route", "embed", "search", "fuse", "rerank", "select", "look")
 """Steps of the search, with waiting in the queue; all other steps answer."""
 
 SECOND = 1_000_000_000
@@ -110,7 +110,15 @@ def _request_attributes(record: RequestRecord) -> dict[str, Any]:
     known = {"http.request.method": record.method, "http.response.status_code": record.status, "assay.request": record.request}
     known |= {"http.route": record.route} if record.route != "-" else {}
     known |= {"user.name": record.owner} if record.owner else {}
-    return known | ({"assay.bundle": record.response["bundle"]} if record.response else {})
+    if record.response:
+        known |= {"assay.bundle": record.response["bundle"]} | route_attributes(record.response)
+    return known
+
+
+def route_attributes(response: Mapping[str, Any]) -> dict[str, Any]:
+    """The route of an answer and the number of steps of its policy; nothing for one search."""
+    look = response.get("look")
+    return {"assay.route": look["route"], "assay.steps": len(look["steps"])} if look else {}
 
 
 def _retrieval_attributes(response: Mapping[str, Any], texts: bool) -> dict[str, Any]:

@@ -42,7 +42,8 @@ class Within(ClosedBody):
     metadata: dict[str, Value | list[Value] | Ends] | None = Field(
         default=None,
         validation_alias=AliasChoices("metadata", "tags"),
-        description="Metadata of documents by key: a value, a list of which one must fit, or a range with its ends included.",
+        description="Metadata of documents, or fields of their records, by key: a value, a list of which one must fit, "
+        "or a range with its ends included.",
         examples=[{"status": "current", "department": ["pay", "leave"], "year": {"from": 2023, "to": 2024}}],
     )
     range: Range | None = Field(default=None, description="Only these characters of one document.")

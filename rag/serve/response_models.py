@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from rag.pipeline.json_shapes import FoundPassage, Metadata, PipelineAnswer
+from rag.pipeline.json_shapes import DocumentRecord, FoundPassage, Metadata, PipelineAnswer, RecordCell
 
 
 class Problem(TypedDict):
@@ -42,13 +42,17 @@ class Answer(Head, PipelineAnswer):
 
 
 class ListedDocument(TypedDict):
-    """A document: its length in Unicode code points, its number of pages (0 for formats without), its headings."""
+    """A document: its length in Unicode code points, its number of pages (0 for formats without), its headings.
+
+    `record` are the values of its record by field, null where not known; empty without a record.
+    """
 
     id: str
     title: str
     characters: int
     pages: int
     metadata: Metadata
+    record: dict[str, RecordCell]
     sections: list[str]
 
 
@@ -90,10 +94,11 @@ class DocumentChunk(TypedDict):
 
 
 class DocumentText(ListedDocument):
-    """A document and its text, with blocks in reading order (none for plain text), chunks, redactions and flags."""
+    """A document and its text, with its records, blocks in reading order (none for plain text), chunks, redactions, flags."""
 
     flags: list[str]
     redactions: list[RedactedText]
+    records: list[DocumentRecord]
     blocks: list[TextBlock]
     chunks: list[DocumentChunk]
     text: str

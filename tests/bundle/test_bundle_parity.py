@@ -22,6 +22,7 @@ from support.swept_trial import swept, trials
 
 from rag.bundle import golden_cases, remote_replay
 from rag.bundle.differences import COMPARED, Replay
+from rag.bundle.errors import BundleError
 from rag.bundle.golden_cases import Case
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.remote_replay import replay_url
@@ -31,6 +32,7 @@ from rag.bundle.source_trial import measured
 from rag.bundle.trust import ROOMS
 from rag.core.errors import DataError, ServiceError
 from rag.core.files import shipped
+from rag.core.record_queries import RecordQuery, Routed
 from rag.core.records import Message, Query, Recalled, Sought, Turn
 from rag.execution.store.entry_format import Entry
 from rag.pipeline import pipeline as pipelines
@@ -62,6 +64,7 @@ PIPELINES = {
     "strict": "chunker=whole queries=last_turn memory=buffer prompt=strict_book",
     "grounded": "check=[grounded] prompt=grounded_study",
     "bare": "prompt=bare chunker=fixed",
+    "routed": "route=rules enrich=tables guard=[scan,output]",
 }
 ELSEWHERE = {
     "embedder": {"minilm", "minilm_windows", "static", "sentence_transformer", "openai"},
@@ -89,13 +92,19 @@ USUAL = {
 HISTORY = [{"role": "user", "text": "Is there a bus to Holm?"}, {"role": "assistant", "text": "Yes, it leaves at eight."}]
 
 
+FARES = "# Fares\n\n| Line | Price |\n|---|---|\n| Holm | 9 crowns |\n| Sund | 4 crowns |\n| Vik | 12 crowns |\n"
+
+
 def with_conversations(folder: Path) -> Path:
     """Write the small golden set, with a question that has a conversation before it."""
     golden = write_golden(folder / "golden")
     line = {"id": "q7", "text": "And what does a ticket for it cost?", "kind": "follow_up", "split": "tune", "history": HISTORY}
     line |= {"answers": ["four crowns"], "evidence": [{"any": [{"doc": "bus.md", "quote": "A ticket costs four crowns."}]}]}
+    (golden / "documents" / "fares.md").write_text(FARES, "utf-8")
+    count = {"id": "q8", "text": "How many lines have a price below 10 crowns?", "route": "records", "expects": {"value": "2"}}
+    count |= {"answers": ["two"], "split": "tune", "evidence": [{"any": [{"doc": "fares.md"}]}]}
     with (golden / "questions.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+        file.write(f"{json.dumps(line)}\n{json.dumps(count)}\n")
     return folder
 
 
@@ -121,9 +130,35 @@ def test_every_pipeline_answers_as_it_was_measured(there: Path, tmp_path: Path, 
     bundle = bundle_of(there, name, tmp_path / "b")
     found = replay(bundle)
     assert found.mismatches == []
-    assert found.compared["passages"] == 7
-    answers = 0 if name == "no generator" else 7
+    assert found.compared["passages"] == 8
+    answers = 0 if name == "no generator" else 8
     assert (found.compared["prompt"], found.compared["contexts"], found.compared["answer"]) == (answers,) * 3
+
+
+def test_a_routed_question_is_answered_from_the_records_of_the_bundle(there: Path, tmp_path: Path) -> None:
+    bundle = bundle_of(there, "routed", tmp_path / "b")
+    case = golden_cases.cases_of(bundle)[7]
+    assert (case.prompt, case.answer) == (golden_cases.digest_of_messages(()), "2 [1].")
+    assert bundle.pipeline.answer(case.query).look.result.rows == ((2,),)
+    recorded = replace(case, routed=Routed("records", RecordQuery("list", "fares Fares", ("Line",))))
+    found = replay(with_lines(bundle, golden_cases.golden_bytes([recorded])))
+    assert found.mismatches[0].what == "answer", "a recorded route is used"
+
+
+def test_records_with_places_outside_of_the_documents_are_refused(there: Path, tmp_path: Path) -> None:
+    bundle_of(there, "routed", tmp_path / "b")
+    for change in (
+        lambda records: records["tables"][0]["records"][0].update(end=10**6),
+        lambda records: records["tables"][0]["records"][0].update(doc_id="../secret"),
+        lambda records: records["tables"][0]["records"][0].update(values="x"),
+        lambda records: records.update(tables=7),
+    ):
+        copy = shutil.copytree(tmp_path / "b", tmp_path / "c", dirs_exist_ok=True)
+        with pytest.raises(BundleError, match=r"records\.json"):
+            changed(copy, "records.json", change)
+    (tmp_path / "b" / "records.json").write_text("{}", "utf-8")
+    with pytest.raises(BundleError):
+        open_bundle(tmp_path / "b")
 
 
 def test_questions_that_a_check_declines_are_repeated_too(there: Path, tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from rag.components.metrics.correctness import Correctness
 from rag.core.assessments import Assessment, Case, Claim, Spent, Verdict
 from rag.core.records import Answer, Evidence, Example, Expected, Query, Reply
+from rag.core.text.facts import READ
 from rag.core.text.refusals import claims
+from rag.core.text.value_rules import decide, expected
 from rag.evaluation.answer_judging import Counted, assess, counted
-from rag.evaluation.correctness.facts import READ
-from rag.evaluation.correctness.rules import decide, expected
 
 VALUES = [  # question, reference, answer, value
     ("How long?", "4 days", "You may carry up to four days. [1]", 1),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from rag.components.queries.none import AsTyped
 from rag.components.queries.turns import TypedTurns
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
+from rag.core.record_sets import Field, Record, RecordSet, RecordTable
 from rag.core.records import Document, Query, Sought, Span, Turn
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline, Trace
@@ -329,3 +331,44 @@ def same(alone: Trace, together: Trace) -> None:
         one, other = getattr(alone, step), getattr(together, step)
         assert one.row(0) == other.row(0)
         assert np.array_equal(one.positions[0][: len(one.row(0))], other.positions[0][: len(one.row(0))])
+
+
+OWN = RecordTable(
+    "documents",
+    (Field("status"), Field("year", "number"), Field("tags", "list")),
+    (
+        Record("bus.md", "bus.md", 0, 3, ("old", 2023, ("road", "town"))),
+        Record("ferry.md", "ferry.md", 0, 3, ("current", 2025, None)),
+    ),
+)
+ROWS = RecordTable(
+    "fares", (Field("fare", "number"), Field("status")), tuple(Record(f"r{n}", "bus.md", 0, 3, (n, "row")) for n in (2, 4))
+)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "found"),
+    [
+        ({"status": "current"}, {"ferry.md"}),
+        ({"status": "row"}, {"bus.md"}),
+        ({"status": ["old", "current"], "year": {"from": 2024}}, {"ferry.md"}),
+        ({"tags": "town"}, {"bus.md"}),
+        ({"fare": {"from": 4, "to": 5}}, {"bus.md"}),
+        ({"status": "stated in metadata"}, set()),
+    ],
+)
+def test_fields_of_records_restrict(opened: Opened, metadata: dict[str, Any], found: set[str]) -> None:
+    pipeline = opened("fused")
+    documents = tuple(replace(each, metadata={"status": "stated in metadata"}) for each in pipeline.corpus.documents)
+    own = {"bus.md", "ferry.md"}
+    documents = tuple(each if each.doc_id in own else replace(each, metadata={}) for each in documents)
+    pipeline = replace(pipeline, corpus=replace(pipeline.corpus, documents=documents), records=RecordSet((OWN, ROWS)))
+    narrower = narrowed(pipeline, Scope(metadata=metadata))
+    assert narrower.allowed is not None
+    assert {documents[row].doc_id for row in pipeline.corpus.doc[narrower.allowed].tolist()} == found
+
+
+def test_an_unknown_field_of_records_is_refused(opened: Opened) -> None:
+    pipeline = replace(opened("fused"), records=RecordSet((OWN, ROWS)))
+    with pytest.raises(UserError, match=r"there is no key 'statu'(.|\n)*'status'"):
+        narrowed(pipeline, Scope(metadata={"statu": "old"}))

@@ -125,7 +125,9 @@ def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> Absten
     examples = study.trial.golden.examples
     losses, answered = _losses(study, examples)
     confidence, answerable = _confidence(study, examples), np.array([example.has_gold for example in examples])
+    # The floor compares questions with passages, and so does not concern what records answer.
     known = answerable | np.array([example.to_decline for example in examples])
+    known &= np.array([example.route != "records" for example in examples])
     cases = Cases(confidence, losses, answerable, tuple(example.cluster or example.query.query_id for example in examples))
     parts = {}
     for split in sorted({example.split for example in examples}, key=lambda name: (name != SPLITS[0], name)):

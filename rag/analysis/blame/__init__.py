@@ -79,7 +79,7 @@ def lost_questions(
     stages = (reader or Reader(made, store)).stages(trial)
     if stages is None:
         return ()
-    answerable = [bool(example.evidence) for example in trial.golden.examples]
+    answerable = [bool(example.ranked) for example in trial.golden.examples]
     worst = np.where(stages == NOWHERE, len(STAGES), stages)
     first, group = worst.min(axis=1), worst.argmin(axis=1)
     lost = []

@@ -78,8 +78,7 @@ _FATES: Mapping[str, int] = {"parser": 1, "redaction": 2, "noise": 3}
 
 def _alternatives(examples: Sequence[Example]) -> list[Place]:
     """Every alternative, in the order of the gold table."""
-    groups = (evidence for example in examples for evidence in example.evidence if evidence.grade > 0)
-    return [gold for evidence in groups for gold in evidence.alternatives]
+    return [gold for example in examples for evidence in example.ranked for gold in evidence.alternatives]
 
 
 def _most_chars(corpus: Corpus, spans: int, number: Ints, document: Ints, start: Ints, end: Ints) -> Ints:
@@ -103,7 +102,10 @@ def _by_group(values: NDArray[Any], gold: Gold) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Steps:
-    """The keys of the ranking stages of a trial; a step that changes nothing has the key of the one before."""
+    """The keys of the ranking stages of a trial; a step that changes nothing has the key of the one before.
+
+    With a router or a policy they are one stage, which has no `indexes` of its own.
+    """
 
     indexes: Mapping[str, str]
     fused: str
@@ -115,6 +117,8 @@ class Steps:
         """The steps before the final ranking; None if it was not searched for, as with controls of reading."""
         passed: dict[str, str] = {}
         key = trial.ends.ranking
+        if stages[key].name == "look":
+            return cls({}, key, key, key)
         while stages[key].name in ("select", "rerank"):
             passed[stages[key].name] = key
             key = stages[key].inputs["ranking"]

@@ -28,9 +28,9 @@ def write_trec(made: Plan, store: Store, folder: Path) -> list[Path]:
 
 
 def grades(example: Example) -> dict[str, int]:
-    """The grades of the documents judged for a question; 0 without evidence."""
+    """The grades of the documents judged for a question; 0 without evidence and where records answer."""
     by_document = dict.fromkeys(sorted(example.judged), 0)
-    for group in example.evidence:
+    for group in example.evidence if example.route != "records" else ():
         for place in group.alternatives:
             doc_id = document_of(place)
             by_document[doc_id] = max(by_document.get(doc_id, 0), group.grade)

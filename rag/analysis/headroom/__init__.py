@@ -128,7 +128,7 @@ def _with_reader(trial: PlannedTrial, reader: Reader, own: Floats, metric: Answe
     all_there = np.all(read | ~is_group, axis=1).tolist()
     best = own.copy()
     for row, example in enumerate(trial.golden.examples):
-        if all_there[row] and example.evidence and example.answers:
+        if all_there[row] and example.ranked and example.answers:
             perfect = (Answer(example.query, (), Reply(answer)) for answer in example.answers)
             best[row] = max(own[row], *(metric.measure(example, answer) for answer in perfect))
     return best

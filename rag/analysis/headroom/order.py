@@ -39,7 +39,7 @@ def perfect_order(candidates: Rankings, corpus: Corpus, examples: Sequence[Examp
     rows = []
     for number, example in enumerate(examples):
         row = [position for position, _ in candidates.row(number)]
-        groups = [evidence for evidence in example.evidence if evidence.grade > 0]
+        groups = example.ranked
         places = [place for group, evidence in enumerate(groups) for place in placing.places(row, group, evidence.alternatives)]
         picked = _Picking.of(row, corpus, places, [evidence.grade for evidence in groups]).all()
         relevant = [position for position in row if number * len(corpus) + position in placing.relevant]

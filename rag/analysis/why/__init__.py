@@ -43,8 +43,7 @@ def _question(example: Example, reopened: ReopenedTrial) -> dict[str, Any]:
         fate = {"fate": gold.fate, "rule": gold.rule, "pieces": spans} if isinstance(gold, Anchor) else {}
         return {"document": gold.doc_id} | whole | {"quote": quote} | fate
 
-    graded = (evidence for evidence in example.evidence if evidence.grade > 0)
-    groups = [{"grade": group.grade, "any": [place(gold) for gold in group.alternatives]} for group in graded]
+    groups = [{"grade": group.grade, "any": [place(gold) for gold in group.alternatives]} for group in example.ranked]
     history = [{"role": turn.role, "text": turn.text} for turn in example.query.history]
     about = {"id": example.query.query_id, "text": example.query.text, "history": history, "kind": example.kind}
     return about | {"split": example.split, "answers": list(example.answers), "evidence": groups}

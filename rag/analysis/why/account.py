@@ -70,8 +70,8 @@ class _Row:
         return self.asked.trial.golden.examples[self.row]
 
     @cached_property
-    def groups(self) -> list[Evidence]:
-        return [evidence for evidence in self.example.evidence if evidence.grade > 0]
+    def groups(self) -> tuple[Evidence, ...]:
+        return self.example.ranked
 
     def account(self) -> Account:
         trial, answer = self.asked.trial, self._answer()
@@ -128,6 +128,8 @@ class _Row:
 
     def _summary(self, lost: blame.Lost | None, sentences: Sequence[str], where: Sequence[Whereabouts]) -> str:
         count = len(sentences)
+        if not count and self.example.route == "records":
+            return "Records answer it: its evidence is not searched for, so none of it can be lost."
         if not count:
             return "This corpus has no answer to it: there is no evidence that could be lost."
         if lost and lost.stage == STAGES[ANSWER]:
@@ -151,8 +153,8 @@ class _Row:
 
     def _sought(self) -> Sought:
         """What was searched for: the output of the rewriter, or the question as it was typed."""
-        made, index = self.asked.made, next(iter(self.steps.indexes.values()))
-        key = made.stages[index].inputs["queries"]
+        made, index = self.asked.made, next(iter(self.steps.indexes.values()), "")
+        key = made.stages[index].inputs["queries"] if index else self.steps.fused
         if key in made.stages:
             return sought_of(self.reader.runner.obtain(key).meta)[self.row]
         return Sought(self.example.query.text, (self.example.query.text,))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.analysis import blame, headroom
+from rag.analysis import blame, headroom, routes
 from rag.analysis.blame import Lost
 from rag.analysis.headroom import Headroom
 from rag.analysis.why.reopened_trial import ReopenedTrial
@@ -21,7 +21,7 @@ ANSWERS = "token_f1"
 class Overview:
     """The lost questions of a trial, by id and counted by stage, and its headroom by column; `answerable` questions have gold.
 
-    `named` is the name of the trial on the command line.
+    `named` is the name of the trial on the command line, `routes` the right and the chosen routes.
     """
 
     trial_id: str
@@ -32,6 +32,7 @@ class Overview:
     counts: Mapping[str, int]
     lost: Mapping[str, Lost]
     headroom: Mapping[str, Sequence[Headroom]]
+    routes: routes.Matrix
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Overviews:
             {"trial": each.trial_id, "name": each.name, "questions": each.questions, "answerable": each.answerable}
             | {"counts": dict(each.counts), "lost": [asdict(lost) for lost in each.lost.values()]}
             | {"headroom": {column: [part.to_json() for part in parts] for column, parts in each.headroom.items()}}
+            | ({"routes": each.routes} if each.routes else {})
             for each in self.trials
         ]
         return {"trials": trials}
@@ -70,10 +72,11 @@ def _overview(reopened: ReopenedTrial) -> Overview:
         name=trial.trial.name,
         named=reopened.named,
         questions=len(trial.golden.examples),
-        answerable=sum(bool(example.evidence) for example in trial.golden.examples),
+        answerable=sum(bool(example.ranked) for example in trial.golden.examples),
         counts=blame.counts(lost),
         lost={each.query_id: each for each in lost},
         headroom={column: headroom.measure_headroom(trial, made, store, column) for column in _columns(trial)},
+        routes=routes.confusion(trial, made, store),
     )
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import re2
-
 from rag.core.errors import ConfigError
+from rag.core.text import re2_patterns
 
 GAP = r"(?:[\s*_\"'“”‘’~-]+)"
 """A space in a pattern matches white space, emphasis and quotation marks."""
@@ -28,17 +27,9 @@ def alternatives(patterns: Sequence[str], where: str, gap: str = GAP) -> Any:
 
 def compiled(pattern: str, where: str, gap: str = " ") -> Any:
     """A pattern compiled by RE2, ignoring case; ConfigError if it is not valid."""
-    options = re2.Options()
-    options.case_sensitive = False
-    options.log_errors = False
     if not isinstance(pattern, str) or not pattern:
         raise ConfigError(where, f"is {pattern!r}, which is not a pattern", "write it in single quotes")
-    try:
-        return re2.compile(widened(pattern, gap), options)
-    except re2.error as error:
-        reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else error
-        remedy = "RE2 has no look-around and no back-references: github.com/google/re2/wiki/Syntax"
-        raise ConfigError(where, f"{pattern!r} is not a valid pattern: {reason}", remedy) from error
+    return re2_patterns.compiled(widened(pattern, gap), where, ignore_case=True, shown=repr(pattern))
 
 
 def widened(pattern: str, gap: str) -> str:

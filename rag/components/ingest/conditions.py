@@ -10,6 +10,7 @@ from typing import Any
 from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
 from rag.core.source_files import SourceFile
+from rag.core.text.re2_patterns import compiled
 from rag.documents.file_tree import leaves_folder, matches
 from rag.documents.languages import language_of, languages
 
@@ -56,17 +57,8 @@ def modified(value: object, where: str) -> FileTest:
 
 def content(value: object, where: str) -> TextTest:
     """Texts in which RE2 finds a pattern; its time is linear in the length of the text."""
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
     (pattern,) = texts([value], where, "a pattern in single quotes")
-    try:
-        found = re2.compile(pattern, options)
-    except re2.error as error:
-        reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else error
-        remedy = "RE2 has no look-around and no back-references: github.com/google/re2/wiki/Syntax"
-        raise ConfigError(where, f"{pattern!r} is not a valid pattern: {reason}", remedy) from error
+    found = compiled(pattern, where)
     return lambda text: found.search(text) is not None
 
 

@@ -94,7 +94,7 @@ def column(name: str, texts: Sequence[str], words: Words) -> tuple[Field, list[C
     if sum(";" in text for text in filled) >= LISTED:
         parts = [tuple(part.strip() for part in text.split(";") if part.strip()) for text in texts]
         return Field(name, "list"), [each or None for each in parts]
-    return Field(name), [text if text.strip() else None for text in texts]
+    return Field(name), [text if any(map(str.isalnum, text)) else None for text in texts]
 
 
 def _share(read: Callable[[str], object], texts: Sequence[str]) -> float:

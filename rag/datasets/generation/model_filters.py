@@ -10,9 +10,9 @@ from rag.core.roles import Generator
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import f1, normalised
 from rag.core.text.templates import fill
+from rag.core.text.value_rules import decide
 from rag.datasets.candidates import Candidate, touches
 from rag.datasets.generation.model_prompts import prompts
-from rag.evaluation.correctness.rules import decide
 
 OWN, CLOSED, OTHERS = "evidence", "closed_book", "others"
 FILTERS: Mapping[str, str] = {

@@ -8,11 +8,11 @@ from rag.core.assessments import Case, Claim, Compared, Spent, Verdict, first_fa
 from rag.core.numbers import mean
 from rag.core.records import Answer, Example, Query, Reply
 from rag.core.roles import Judge
+from rag.core.text.facts import READ
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import f1, normalised
+from rag.core.text.value_rules import decide, expected
 from rag.evaluation.attribution import judged
-from rag.evaluation.correctness.facts import READ
-from rag.evaluation.correctness.rules import decide, expected
 
 CLAIMS = 0.75
 """The weight of claims; that of words is the rest. They are those of ragas' answer correctness (Es et al. 2024)."""

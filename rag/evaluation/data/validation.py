@@ -74,7 +74,8 @@ class DatasetCheck:
 
     `dealing` explains the splits if the dataset names none, else it is empty. `skipped` are files of the corpus that were not
     read; `without_evidence` are questions with answers but no evidence. `fates` counts quotes by fate, `lost` lists those that
-    are not in their documents, and `pieced` question and document of those that are in pieces.
+    are not in their documents, and `pieced` question and document of those that are in pieces. `routes` counts the questions
+    with a golden route.
     """
 
     documents: int
@@ -96,6 +97,7 @@ class DatasetCheck:
     fates: Mapping[str, int] = field(default_factory=dict)
     lost: tuple[LostQuote, ...] = ()
     pieced: tuple[tuple[str, str], ...] = ()
+    routes: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON values."""
@@ -130,6 +132,7 @@ def check_dataset(golden: Golden) -> DatasetCheck:
         fates=golden.fates,
         lost=tuple(LostQuote(query_id, place.doc_id, place.fate, place.rule) for query_id, place in anchors if place.rule),
         pieced=tuple((query_id, place.doc_id) for query_id, place in anchors if place.fate == "pieced"),
+        routes=dict(sorted(Counter(example.route for example in golden.examples if example.route).items())),
     )
 
 
@@ -179,7 +182,7 @@ def smallest_difference(questions: int, deviation: float = DEVIATION) -> float |
 
 
 def _size(examples: Sequence[Example]) -> SplitSize:
-    scored = sum(bool(example.evidence) for example in examples)
+    scored = sum(bool(example.ranked) for example in examples)
     return SplitSize(len(examples), scored, len({example.cluster for example in examples}), smallest_difference(scored))
 
 

@@ -19,7 +19,7 @@ from rag.execution.store.store import Store
 JUDGED = 5
 """Assumed number of passages that a judge reads with an answer."""
 TWICE = 2
-"""Requests for every question that is timed."""
+"""Requests for every question that is timed, and the most for a document whose fields a model reads."""
 PASSAGE = 200
 """Assumed tokens of a question with its instructions, and of a passage before chunks are stored."""
 REPLY = 100
@@ -48,7 +48,7 @@ class Forecast:
     _passages: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def of(self, stage: Stage, golden: Golden) -> Outlook:
-        """The spending of a stage: one request per question or chunk, and for judges one per answer and part."""
+        """The spending of a stage: one request per question, chunk or document, and for judges one per answer and part."""
         times, k, questions, fresh = 1, int(stage.values.get("k", 0)), len(golden.examples), self.fresh(stage, golden)
         if stage.name == "assess":
             needs = stage.values["needs"]
@@ -58,12 +58,15 @@ class Forecast:
         elif stage.name == "passage":
             size, count = self._passage(stage.inputs["corpus"])
             questions = fresh = count or round(golden.characters / CHARACTERS / size)
+        elif stage.name == "enrich":
+            questions = fresh = len(golden.documents)
+            questions *= TWICE  # A reply with a problem is answered once.
         elif stage.name not in ("rewrite", "generate", "converse"):
             return Outlook()  # A check repeats a request only where it fails.
         total = Outlook()
         for role, node in stage.nodes.items():
             for component in spenders(self.graph.components.without_inner, node, role):
-                prompt = PASSAGE + (self._read(stage, golden, k) if role in ("generator", "judge", "passage") else 0)
+                prompt = PASSAGE + (self._read(stage, golden, k) if role in ("generator", "judge", "passage", "enrich") else 0)
                 likely = component.spending(min(questions, fresh) * times, prompt, self._reply(component))
                 total += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
         return total
@@ -87,10 +90,10 @@ class Forecast:
 
     def _read(self, stage: Stage, golden: Golden, k: int) -> int:
         """Tokens of the passages and pinned documents of a prompt."""
-        if stage.name == "passage":  # Each chunk is read with its document.
+        if stage.name in ("passage", "enrich"):  # Each chunk is read with its document, and each document is read.
             lengths = [len(document.text) for document in golden.documents]
             mean = round(sum(length * length for length in lengths) / max(sum(lengths), 1))
-            return int(min(mean, stage.nodes["passage"].get("document_chars", mean))) // CHARACTERS
+            return int(min(mean, stage.nodes[stage.name].get("document_chars", mean))) // CHARACTERS
         limit = stage.values.get("context_tokens")
         pinned = set(stage.values.get("pinned") or ())
         whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)

@@ -72,12 +72,15 @@ def run_converse(job: Job) -> Entry:
 
 def run_enrich(job: Job) -> Entry:
     """Documents → records."""
-    return Entry(meta=job.build("enrich").enrich(job.golden.documents).to_json())
+    enricher = job.build("enrich")
+    made = enricher.enrich(job.golden.documents)
+    meta = {"failed": len(made.failures), "tokens": made.tokens, "cost": made.cost}
+    return Entry(meta={"records": made.to_json()} | ({"enriched": meta} if is_costly(enricher) else {}))
 
 
 def run_roster(job: Job) -> Entry:
     """Records → records with the fields of an authoritative table."""
-    return Entry(meta=job.build("roster").join(job.records).to_json())
+    return Entry(meta={"records": job.build("roster").join(job.records).to_json()})
 
 
 def run_look(job: Job) -> Entry:

@@ -141,7 +141,7 @@ def lived_of(entry: Entry, queries: Sequence[Query]) -> list[Query]:
 
 def records_of(inputs: Mapping[str, Entry]) -> RecordSet:
     """The stored records among the inputs of a stage; none without the stage `enrich`."""
-    return RecordSet.from_json(inputs["records"].meta) if "records" in inputs else NO_RECORDS
+    return RecordSet.from_json(inputs["records"].meta["records"]) if "records" in inputs else NO_RECORDS
 
 
 def corpus_of(entry: Entry, golden: Golden) -> Corpus:

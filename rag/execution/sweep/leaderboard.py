@@ -182,9 +182,10 @@ class _Rows:
         }
         unread = {meta["cost"]["name"]: meta["unread"] for meta in metas if meta.get("unread") is not None}
         measured |= {unread_text.COLUMNS[stage]: share for stage, share in unread.items()}
-        if written := next((meta["written"] for meta in metas if "written" in meta), None):
-            measured |= {"passage_tokens": float(written["tokens"]), "passage_failures": float(written["failed"])}
-            measured |= {} if math.isnan(written["cost"]) else {"passage_cost_usd": round(written["cost"], 6)}
+        for stage, kind in (("written", "passage"), ("enriched", "enrich")):
+            if taken := next((meta[stage] for meta in metas if stage in meta), None):
+                measured |= {f"{kind}_tokens": float(taken["tokens"]), f"{kind}_failures": float(taken["failed"])}
+                measured |= {} if math.isnan(taken["cost"]) else {f"{kind}_cost_usd": round(taken["cost"], 6)}
         if self.generates:  # In a sweep without generators no row has these columns; else a trial without one spent nothing.
             spent = sum((meta["paid"] for meta in metas if "paid" in meta), Spent())
             measured["tokens"] = float(spent.tokens)
@@ -203,9 +204,13 @@ class _Rows:
         return {f"latency_p{share}_ms": round(1000 * float(np.percentile(seconds, share)), 3) for share in (50, 95)}
 
 
+SUMS = ("summary", "failures", "cost", "unread", "asked", "written", "enriched")
+"""Parts of the JSON of a stage that are small."""
+
+
 def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     """The JSON of a stage with sums in the place of what it says of single answers, which may be large."""
-    kept = {name: meta[name] for name in ("summary", "failures", "cost", "unread", "asked", "written") if name in meta}
+    kept = {name: meta[name] for name in SUMS if name in meta}
     if meta.get("cost", {}).get("name") in ("rewrite", "look", "generate", "check"):
         kept["paid"] = _paid(meta)
     return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})

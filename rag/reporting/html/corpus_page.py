@@ -1,19 +1,23 @@
 """Documents and chunks as one HTML file that opens from a disk, in the form of the report of a sweep."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
+from rag.analysis.record_summary import LISTED
 from rag.analysis.text_flags import FLAGS, OF_CHUNKS
 from rag.core.records import BLOCKS, FATES
+from rag.pipeline.document_records import by_document
 from rag.reporting.html import page
 from rag.reporting.html.embedded_data import BUDGET, block, chunk_values
 
 LONGEST, SHARD = 400_000, 300_000
 """The most characters of a document in a page, and about how many characters are unpacked together."""
 DIGITS = 4
+MOST_RECORDS = 100
+"""The most records of a document in a page."""
 
 
 def write(view: CorpusView, path: Path, budget: int = BUDGET) -> int:
@@ -25,7 +29,7 @@ def write(view: CorpusView, path: Path, budget: int = BUDGET) -> int:
 
 def render(view: CorpusView, budget: int = BUDGET) -> tuple[str, int]:
     """Return the page, and the number of documents whose texts are left out to stay within `budget` characters of data."""
-    shards, places = _shards(view.documents, budget)
+    shards, places = _shards(view, budget)
     left_out = len(view.documents) - len(places)
     text = page.page_of(
         "corpus.html",
@@ -38,17 +42,24 @@ def render(view: CorpusView, budget: int = BUDGET) -> tuple[str, int]:
         of_chunks=OF_CHUNKS,
         left_out=left_out,
         longest=LONGEST,
+        listed=LISTED,
     )
     return text, left_out
 
 
-def _shards(documents: Sequence[SeenDocument], budget: int) -> tuple[list[str], dict[int, tuple[int, int]]]:
+def _shards(view: CorpusView, budget: int) -> tuple[list[str], dict[int, tuple[int, int]]]:
     """Blocks of the documents that fit, those with gold or flags first, and by row the block and the place in it."""
-    shards: list[str] = []
+    documents, records, shards = view.documents, by_document(view.records), list[str]()
+    failures = defaultdict[str, list[list[str]]](list)
+    for each in view.records.failures:
+        failures[each.doc_id].append([each.field, each.why])
     places: dict[int, tuple[int, int]] = {}
     order = sorted(range(len(documents)), key=lambda row: (not documents[row].gold, not documents[row].flags))
     for rows in _groups(documents, order):
-        shard = block([_content(documents[row]) for row in rows])
+        contents = [_content(documents[row]) for row in rows]
+        for content, name in zip(contents, (documents[row].document.doc_id for row in rows), strict=True):
+            content |= {"records": [*records.get(name, ())][:MOST_RECORDS], "failures": failures[name]}
+        shard = block(contents)
         budget -= len(shard)
         if budget < 0:
             break

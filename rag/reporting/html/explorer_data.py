@@ -81,7 +81,7 @@ class _Reading:
         ranked, gold = _ranked(rankings.first(WIDTH), corpus, judged, list(names.values())), []
         for row, example in enumerate(trial.golden.examples):
             ranks = {position: rank for position, (rank, _) in rankings.placed(row).items()}
-            groups = zip((group for group in example.evidence if group.grade > 0), ranked.found[row], strict=False)
+            groups = zip(example.ranked, ranked.found[row], strict=False)
             near = [gold_chunks.chunks_at(corpus, group, ranks, rank, self.structure) for group, rank in groups]
             gold.append([replace(one, document=names.get(one.document, "")) for one in near])
         return replace(ranked, gold=gold)
@@ -103,7 +103,7 @@ class _Reading:
 
     def question(self, *asked: Example) -> Question:
         """A question with its gold in the texts of all trials."""
-        query, groups = asked[0].query, [[group for group in each.evidence if group.grade > 0] for each in asked]
+        query, groups = asked[0].query, [each.ranked for each in asked]
         gold = (
             (place for trial, group in zip(self.sets, same, strict=True) for place in self.places(trial, group))
             for same in zip(*groups, strict=True)

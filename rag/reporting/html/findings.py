@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.analysis import ann_audit, blame, finding_counts, headroom
+from rag.analysis import ann_audit, blame, finding_counts, headroom, routes
 from rag.core.errors import UserError
+from rag.core.record_queries import ROUTES
 from rag.evaluation.data import slices
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics import effects, resampling
@@ -100,6 +101,7 @@ def collect_findings(scored: Scored, concluded: Mapping[str, Any]) -> Findings:
         "found": lambda: {"found": _check_findings(scored)},
         "judges": lambda: {"judges": judges(scored.made, scored.store, scored.trials[0])},
         "audit": lambda: {"audit": _audit(scored)},
+        "routes": lambda: {"routes": _routes(scored)},
     }
     for section, find in finders.items():
         try:
@@ -182,7 +184,7 @@ def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:
         lost[trial.trial_id] = {question.query_id: blame.STAGES.index(question.stage) + 1 for question in found}
         counts.append(tuple(blame.counts(found).values()))
     ids = tuple(trial.trial_id for trial in scored.trials)
-    answerable = sum(bool(example.evidence) for example in scored.trials[0].golden.examples)
+    answerable = sum(bool(example.ranked) for example in scored.trials[0].golden.examples)
     return Blame(blame.STAGES, ids, tuple(counts), answerable)
 
 
@@ -229,6 +231,20 @@ def _audit(scored: Scored) -> Listing | None:
         for name, audit in approximate.items()
     ]
     return Listing(heads, tuple(lines))
+
+
+def _routes(scored: Scored) -> Listing | None:
+    """Right and chosen routes, once for all trials that route alike."""
+    found = dict[str, tuple[str, routes.Matrix]]()
+    for trial in scored.trials:
+        if matrix := routes.confusion(trial, scored.made, scored.store):
+            found.setdefault(str(matrix), (trial.trial.name, matrix))
+    lines = [
+        (f"{name}: {right}", *(str(chosen[route]) for route in ROUTES))
+        for name, matrix in found.values()
+        for right, chosen in matrix.items()
+    ]
+    return Listing(tuple(f"went to {route}" for route in ROUTES), tuple(lines)) if lines else None
 
 
 def _check_findings(scored: Scored) -> Listing | None:

@@ -18,6 +18,7 @@ MEASURED = {
     "judge_tokens": "judge tokens per question",
     "judge_failures": "not judged",
     "passage_failures": "passages without a reply",
+    "enrich_failures": "fields that could not be filled",
     "unread": "not read by the embedder",
     "reranker_unread": "not read by the reranker",
 }

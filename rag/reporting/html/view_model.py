@@ -234,6 +234,7 @@ class Material:
     judges: Listing | None = None
     audit: Listing | None = None
     found: Listing | None = None
+    routes: Listing | None = None
     latency: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     explorer: Explorer | None = None
     missing: Mapping[str, str] = field(default_factory=dict)

@@ -3,7 +3,8 @@
 from rag.core.records import Answer, Chunk, Finding
 from rag.core.roles import Generator, changes_nothing
 from rag.core.text.citations import CitedPlace, places_of
-from rag.reporting.terminal.output import escape, out, stream, visible
+from rag.pipeline.json_shapes import AnswerLook
+from rag.reporting.terminal.output import amount, escape, out, stream, visible
 
 DONE = {
     "quarantine": "taken out",
@@ -48,6 +49,18 @@ def _remark(finding: Finding) -> str:
     about = [f"context {finding.context}"] if finding.context else [finding.passage] if finding.passage else []
     about += [DONE[finding.action]] if finding.action in DONE else []
     return visible(f"{finding.source}: {finding.what}" + (f" ({', '.join(about)})" if about else ""))
+
+
+def looked(look: AnswerLook) -> None:
+    """Print the route of a question, the query of records with the size of its result, and the steps of a policy."""
+    lines = [f"Route: {look['route']}{f' ({why})' if (why := look['why']) else ''}"]
+    if result := look["result"]:
+        lines.append(f"Records: {look['query']}: {amount(len(result['rows']) + result['left_out'], 'row')}")
+    for number, step in enumerate(look["steps"], 1):
+        seen = step["failure"] or step["observed"] or amount(len(step["found"]), "passage")
+        lines.append(f"{number}. {step['act']}: {step['given']} → {seen}")
+    for line in filter(None, (*lines, look["note"])):
+        out.print(f"[dim]{escape(visible(line))}[/dim]", soft_wrap=True)
 
 
 def sources(answer: Answer) -> None:

@@ -12,9 +12,9 @@ from rag.core.errors import ConfigError, UserError, closest
 from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import places_of
-from rag.pipeline.answer_json import answer_json, found_passages
+from rag.pipeline.answer_json import answer_json, found_passages, look_json
 from rag.pipeline.session import Exchange, Session
-from rag.reporting.terminal.answers import answered, remarks, sources
+from rag.reporting.terminal.answers import answered, looked, remarks, sources
 from rag.reporting.terminal.line_input import PROMPT, Typed
 from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
 from rag.reporting.terminal.passages import passages, passages_of_answer
@@ -174,6 +174,8 @@ class Chat:
         if sought.note:
             out.print(f"[yellow]{escape(sought.note)}[/yellow]", soft_wrap=True)
         remarks(exchange.answer)
+        if look := exchange.answer.look:
+            looked(look_json(look))
         pipeline, trace = self.session.pipeline, exchange.trace
         found = found_passages(pipeline.corpus, trace, pipeline.k)
         passages(passages_of_answer(found, answer_json(exchange.answer, trace.sought, pipeline.corpus)))

@@ -4,7 +4,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from rag.analysis.headroom import Headroom, sentence
+from rag.analysis.routes import Matrix
 from rag.analysis.why import Overview, Overviews
+from rag.core.record_queries import ROUTES
 from rag.reporting.terminal.output import Table, escape, interval, next_commands, out, table
 
 MOST = 30
@@ -23,6 +25,9 @@ def losses(found: Overviews) -> None:
         for column, parts in trial.headroom.items():
             out.print(f"\n[bold]{escape(name)}[/bold]" if len(names) > 1 else "")
             headroom(parts, column)
+        if trial.routes:
+            out.print()
+            out.print(_routes(trial.routes))
     if found.texts:
         out.print()
         out.print(_listed(found))
@@ -37,6 +42,13 @@ def _listed(found: Overviews) -> Table:
     shown = table("lost", *trials, "question", words=2 + len(trials))
     for query_id, text in list(found.texts.items())[:MOST]:
         shown.add_row(escape(query_id), *(_stage(trial, query_id) for trial in found.trials), escape(text))
+    return shown
+
+
+def _routes(found: Matrix) -> Table:
+    shown = table("right route", *(f"went to {route}" for route in ROUTES))
+    for right, chosen in found.items():
+        shown.add_row(right, *(str(chosen[route]) for route in ROUTES))
     return shown
 
 

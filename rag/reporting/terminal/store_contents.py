@@ -61,6 +61,9 @@ def dataset(name: str, found: DatasetCheck) -> None:
         if size.clusters < FEWEST:
             out.print(f"{split}: with fewer than {FEWEST} clusters no test at 5 % can find anything, however large.")
     out.print(f"[dim](80 % power, two-sided 5 %, paired differences with standard deviation {found.assumed_deviation})[/dim]")
+    if found.routes:
+        listed = ", ".join(f"{count} {route}" for route, count in found.routes.items())
+        print_line(f"Golden routes: {listed}. Retrieval is not measured for those that records answer.")
     _without_evidence(found.without_evidence)
     _quotes(found)
     for twin in found.twins:

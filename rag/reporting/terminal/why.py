@@ -9,6 +9,7 @@ from rich.padding import Padding
 
 from rag.analysis.why import Account, Why
 from rag.core.pages import label
+from rag.reporting.terminal.answers import looked
 from rag.reporting.terminal.output import Table, escape, number, out, table
 from rag.reporting.terminal.passages import excerpt, heading
 from rag.reporting.terminal.passages import passages as print_passages
@@ -114,6 +115,8 @@ def _read(accounts: Sequence[Account]) -> None:
             out.print(NOTHING)
         if account.answer:
             out.print(_answer(account))
+            if look := account.answer.get("look"):
+                looked(look)
 
 
 def _side_by_side(accounts: Sequence[Account]) -> Table:

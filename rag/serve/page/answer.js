@@ -4,6 +4,7 @@ import { Problem, stream } from "./api.js";
 import { icon, make, say } from "./dom.js";
 import { MEANT, openEvidence, placeOf, summary } from "./evidence.js";
 import { thumbs } from "./feedback.js";
+import { lookOf } from "./look.js";
 import { peekAt } from "./peek.js";
 import { prose, words } from "./prose.js";
 import * as scope from "./scope.js";
@@ -78,7 +79,7 @@ export class AnswerView {
     this.element.className = answer.abstained ? "answer abstained" : "answer";
     this.status.textContent = "";
     this.final();
-    this.under.replaceChildren(...[this.warned(), this.sources(), ...this.foot()].filter(Boolean));
+    this.under.replaceChildren(...[this.warned(), this.looked(), this.sources(), ...this.foot()].filter(Boolean));
     say(answer.abstained ? "It declined to answer." : `Answered from ${several(this.contexts.length, "passage")}.`);
   }
 
@@ -123,6 +124,10 @@ export class AnswerView {
     const led = grave.action === "flag" ? "" : `${MEANT[grave.action][0].toUpperCase()}${MEANT[grave.action].slice(1)}. `;
     const words = `${led}${grave.source}: ${grave.what}${findings.length > 1 ? `, and ${findings.length - 1} more` : ""}`;
     return make("button.warning", { type: "button", onclick: () => openEvidence(this.answer, "checks") }, icon("warn"), make("span", {}, words));
+  }
+
+  looked() {
+    return lookOf(this.answer.look, one => openEvidence(this.answer, "document", placeOf({ model: this.model }, one)));
   }
 
   sources() {

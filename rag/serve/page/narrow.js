@@ -23,7 +23,7 @@ function headingsOf(documents) {
 /** The values of every tag that groups documents; tags that are unique to each document are left out. */
 function tagsOf(documents) {
   const found = new Map();
-  for (const [name, value] of documents.flatMap(one => Object.entries(one.metadata))) {
+  for (const [name, value] of documents.flatMap(one => Object.entries({ ...one.metadata, ...one.record })).filter(([, value]) => value !== null && !Array.isArray(value))) {
     found.set(name, [...(found.get(name) ?? []), String(value)]);
   }
   const tags = [...found].map(([name, all]) => [name, [...new Set(all)].sort(), all.length]);

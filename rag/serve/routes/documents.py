@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from rag.core.corpus import Corpus
+from rag.pipeline.document_records import own_values
 from rag.serve.database import MissingError
 from rag.serve.loaded_bundles import Model
 from rag.serve.openapi import responses_of
@@ -39,7 +39,7 @@ class Page(ModelChoice):
 
 @router.get("/documents", responses=responses_of(Documents))
 async def documents(request: Request, page: Annotated[Page, Query()]) -> Response:
-    """List documents by name: title, length, pages, metadata and headings of each; `total` counts all."""
+    """List documents by name: title, length, pages, metadata, record and headings of each; `total` counts all."""
     model = handler_of(request).served.pick(page.model)
     corpus, listed_rows = model.bundle.pipeline.corpus, model.rows
     rows = listed_rows[page.offset : page.offset + page.limit]
@@ -49,7 +49,7 @@ async def documents(request: Request, page: Annotated[Page, Query()]) -> Respons
             "model": model.name,
             "total": len(listed_rows),
             "offset": page.offset,
-            "documents": [_listed(corpus, row) for row in rows],
+            "documents": [_listed(model, row) for row in rows],
         }
         return json_response(listed, model.headers)
 
@@ -58,7 +58,7 @@ async def documents(request: Request, page: Annotated[Page, Query()]) -> Respons
 
 @router.get("/documents/{doc_id:path}", responses=responses_of(DocumentText))
 async def document(request: Request, doc_id: str, choice: Annotated[ModelChoice, Query()]) -> Response:
-    """Return a document: text, pages and blocks, chunks, redactions, flags. Offsets count Unicode code points."""
+    """Return a document: text, records, pages and blocks, chunks, redactions, flags. Offsets count Unicode code points."""
     model = handler_of(request).served.pick(choice.model)
     corpus = model.bundle.pipeline.corpus
     row = corpus.place(doc_id)
@@ -75,7 +75,8 @@ def _whole(model: Model, row: int) -> Iterator[bytes]:
     first, last = np.searchsorted(corpus.doc, [row, row + 1]).tolist()
     places = ((int(corpus.start[at]), int(corpus.end[at]), corpus.text(at)) for at in range(first, last))
     redactions = [{"start": each.start, "end": each.end, "rule": each.rule} for each in document.redactions]
-    yield json_bytes({**_listed(corpus, row), "flags": documents.flags(document.text), "redactions": redactions})[:-1]
+    yield json_bytes({**_listed(model, row), "flags": documents.flags(document.text), "redactions": redactions})[:-1]
+    yield from _list("records", model.records.get(document.doc_id, ()))
     yield from _list("blocks", (asdict(block) for block in document.blocks))
     yield from _list("chunks", ({"start": start, "end": end, "flags": chunks.flags(text)} for start, end, text in places))
     yield from (b',"text":', *_string(document.text), b"}")
@@ -95,7 +96,8 @@ def _list(name: str, values: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     yield b"]"
 
 
-def _listed(corpus: Corpus, row: int) -> ListedDocument:
+def _listed(model: Model, row: int) -> ListedDocument:
+    corpus = model.bundle.pipeline.corpus
     document = corpus.documents[row]
     return {
         "id": document.doc_id,
@@ -103,5 +105,6 @@ def _listed(corpus: Corpus, row: int) -> ListedDocument:
         "characters": len(document.text),
         "pages": corpus.page_counts[row],
         "metadata": dict(document.metadata),
+        "record": own_values(document.doc_id, model.records.get(document.doc_id, ())),
         "sections": list(dict.fromkeys(title for _, _, title in corpus.outline(row) if title)),
     }

@@ -204,3 +204,21 @@ def test_the_clicked_citation_stays_in_place_when_the_panel_opens(page: Opened) 
     places.append(cite.bounding_box())
     heights = [place["y"] for place in places if place]
     assert heights == pytest.approx([heights[0]] * 3, abs=2)
+
+
+def test_a_routed_answer_shows_its_query_and_rows_with_sources(opened: Callable[..., Opened], tmp_path: Path) -> None:
+    rows = f"| Holm | 9 crowns |\n| {HOSTILE} | 4 crowns |\n| Vik | 12 crowns |\n"
+    texts = {"fares.md": f"# Fares\n\n| Line | Price |\n|---|---|\n{rows}"}
+    with page_server(tmp_path, overrides=("route=rules", "enrich=tables"), texts=texts) as server:
+        page = opened(server)
+        turn = page.ask("Which lines have a price below 10 crowns?")
+        asked = httpx.post(
+            f"{server.url}/ask", json={"question": "Which lines have a price below 10 crowns?"}, timeout=60
+        ).json()
+        assert turn.locator(".look summary").inner_text() == f"Answered from records: {asked['look']['query']}"
+        turn.locator(".look summary").click()
+        assert turn.locator(".look tbody td:first-child").all_inner_texts() == ["Holm", asked["look"]["result"]["values"][1]]
+        turn.locator(".look tbody button").first.click()
+        expect(page.page.locator("article.document mark.passage").first).to_contain_text("Holm")
+        assert page.page.evaluate("window.pwned") is None
+        assert server.script.asked == []

@@ -34,7 +34,7 @@
     const head = [make("h3", {}, one.name, ...flags(one.flags)), make("p", { class: "about" }, about.filter(Boolean).join(" · "))];
     if (!content) return detail.replaceChildren(...head, make("p", { class: "missing" }, "The text of this document is left out of the page."));
     const text = new Text(content), pages = pagesOf(content, text);
-    detail.replaceChildren(...head, ...gold(content, text),
+    detail.replaceChildren(...head, ...records(content, text), ...gold(content, text),
       ...(pages.length ? [make("h4", {}, "Pages"), some(pages, PAGES, one => page(one, content, text), "page")] : []),
       make("h4", {}, "Chunks"), make("div", { class: "sides" }, ...index.chunkers.map((name, place) => side(name, content.chunks[place], content, text))));
   }
@@ -62,6 +62,17 @@
         return marked.reduce((inside, mark) => make(mark.tag, { class: mark.class, title: mark.title, "data-start": mark.start }, inside), this.cut(cuts[at], to));
       });
     }
+  }
+
+  /** The records of a document: the values by field, and the characters that state them. */
+  function records(content, text) {
+    if (!content.records.length && !content.failures.length) return [];
+    const written = value => (value === null ? "–" : Array.isArray(value) ? value.join(", ") : String(value));
+    const lines = content.records.map(({ table, start, end, values }) => make("li", {},
+      ...Object.entries(values).flatMap(([name, value], at) => [at ? " · " : "", make("span", { class: "meaning" }, `${name} `), make("b", {}, written(value))]),
+      make("p", { class: "where" }, `${table}, stated at ${count(start)}–${count(end)}: ${text.cut(start, Math.min(end, start + 120)).trim()}`)));
+    const failed = content.failures.map(([field, why]) => make("li", { class: "missing" }, `${field} ${why}`));
+    return [make("h4", {}, lines.length === 1 ? "Record" : "Records"), make("ul", { class: "gold" }, ...lines, ...failed)];
   }
 
   function gold(content, text) {

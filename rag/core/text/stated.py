@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from rag.evaluation.correctness.facts import Fact, clean, facts, parts
+from rag.core.text.facts import Fact, clean, facts, parts
 
 BREAK = re.compile(r"[.!?;](?=\s)|\n+|[()]|\b(?:or|but|whereas|while|although)\b", re.IGNORECASE)
 """The end of a clause."""

@@ -10,10 +10,10 @@ from itertools import pairwise, takewhile
 
 from rag.core.assessments import Compared
 from rag.core.questions import Expected
+from rag.core.text.facts import READ, Fact
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import normalised
-from rag.evaluation.correctness.facts import READ, Fact
-from rag.evaluation.correctness.stated import Stated
+from rag.core.text.stated import Stated
 
 SHORT = 8
 """The most facts of a short reference, those of the question left out."""
@@ -176,15 +176,15 @@ def _prefers(given: Stated, wanted: Stated, other: Sequence[Fact]) -> bool:
 
 
 def expected(question: str, answer: str, expects: Expected, language: str = "english") -> Compared:
-    """The value of an answer that should be one value, or name a set of values: the F1 of the set.
+    """The value of an answer that should be one value, or name a set of values or of rows: the F1 of the set.
 
     Values that are not in the set are items of a list in the answer with a fact of the same kind that the question has not.
     """
     asked, given = Stated.of(question, language), Stated.of(answer, language)
-    if not expects.values:
+    if not expects.set:
         wanted = Stated.of(expects.value, language)
         return decide(question, answer, expects.value, language) or phrase(asked, given, wanted, wanted.facts)
-    sought = {_sequence(Stated.of(value, language).facts) for value in expects.values} - {()}
+    sought = {_sequence(Stated.of(value, language).facts) for value in expects.set} - {()}
     lengths, row = {len(each) for each in sought}, _sequence(given.facts)
     named = {row[start : start + length] for length in lengths for start in range(len(row) - length + 1)}
     found = len(sought & named)
@@ -192,6 +192,34 @@ def expected(question: str, answer: str, expects: Expected, language: str = "eng
     items = [Stated.of(item, language).facts for item in ITEM.split(given.text)]
     extra = sum(_is_other([fact for fact in item if not asked.has(fact)], known, kinds or {"word"}) for item in items)
     return Compared(2 * found / (len(sought) + found + extra) if sought else 0.0, "set")
+
+
+def states(question: str, answer: str, value: str, language: str = "english") -> bool:
+    """Whether an answer states one value and no rival: stricter than `decide`, which gives parts of a value parts of a point.
+
+    Beside a number or date it may have no other number that the question has not, beside a name only a few other facts.
+    """
+    if normalised(answer, language) == normalised(value, language):
+        return True
+    asked, given, wanted = (Stated.of(text[:READ], language) for text in (question, answer, value))
+    if polar := POLAR.match(value):
+        return _affirms(given, asked) == bool(polar[1])
+    new = [fact for fact in wanted.facts if not asked.has(fact)] or wanted.facts
+    others = [fact for fact in given.facts if not asked.has(fact) and not wanted.has(fact)]
+    if not new or not all(map(given.has, new)):
+        return False
+    if any(fact.kind == "number" for fact in new):
+        return not any(fact.kind == "number" and not fact.weak for fact in others)
+    return len(others) <= max(2 * len(new), SHORT // 2)
+
+
+def set_f1(items: Sequence[str], values: Sequence[str], language: str = "english") -> float:
+    """The F1 of the items of a list and the values that it should have; an item may say more than its value."""
+    wanted = {_sequence(Stated.of(value, language).facts) for value in values} - {()}
+    given = [_sequence(Stated.of(item, language).facts) for item in dict.fromkeys(items)]
+    holds = [{each for each in wanted if each in {row[at : at + len(each)] for at in range(len(row))}} for row in given]
+    found = len(set[tuple[tuple[str, str, str], ...]]().union(*holds))
+    return 2 * found / (len(wanted) + sum(1 for held in holds if not held) + found) if wanted else 0.0
 
 
 def _is_other(item: Sequence[Fact], known: set[tuple[str, str, str]], kinds: set[str]) -> bool:

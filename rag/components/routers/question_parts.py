@@ -1,0 +1,96 @@
+"""A question as parts that a table explains, of which a query uses one after the other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rag.components.routers.record_words import Lexicon
+
+ASKS = ("ask", "what", "who")
+"""Operations of words that ask for something."""
+FREE = ("stop", "title", "rows", "unit")
+"""Kinds of parts that need no place in a query."""
+OPTIONAL = ("all", "aside", "from", "to", "between")
+"""Operations that need none."""
+EARLIEST, LATEST = 1000, 2100
+"""Numbers that may be years."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The words [start, end) of a question with one meaning.
+
+    kind: `operation`, `order`, `comparison`, `number`, `value`, `field`, `unit`, `rows`, `title` or `stop`. `meaning` is the
+    operation, the order or the operator; `place` the field; `rows` those with a value, `is_part` if their cells have more words;
+    `fields` those that an order, a question word, a unit or a number may mean.
+    """
+
+    kind: str
+    start: int
+    end: int
+    meaning: str = ""
+    place: int = -1
+    rows: frozenset[int] = frozenset()
+    number: float = 0.0
+    fields: tuple[int, ...] = ()
+    is_part: bool = False
+
+    @property
+    def year(self) -> int:
+        """The year of a number, field or value that is one, else 0."""
+        return int(self.number) if EARLIEST <= self.number <= LATEST else 0
+
+
+class Misfit(Exception):  # noqa: N818
+    """The parts make no query; the text says why."""
+
+
+class PartList:
+    """The parts of one reading of a question in order, and those that have no place in the query yet."""
+
+    def __init__(self, parts: Sequence[Part], lexicon: Lexicon) -> None:
+        self.parts, self.lexicon = parts, lexicon
+        self.left = {part for part in parts if part.kind not in FREE and part.meaning not in OPTIONAL}
+
+    def all(self, kind: str, *meanings: str) -> list[Part]:
+        """The parts of a kind, with one of the meanings if there are any."""
+        return [part for part in self.parts if part.kind == kind and (not meanings or part.meaning in meanings)]
+
+    def take(self, kind: str, *meanings: str) -> list[Part]:
+        """As `all`, those that are left: they are used now."""
+        found = [part for part in self.all(kind, *meanings) if part in self.left]
+        self.left.difference_update(found)
+        return found
+
+    def use(self, part: Part | None) -> Part | None:
+        """A part, which is used now."""
+        if part:
+            self.left.discard(part)
+        return part
+
+    def behind(self, part: Part, kind: str = "") -> Part | None:
+        """The next part that is no stop word, if it is of a kind."""
+        found = next((each for each in self.parts if each.start >= part.end and each.kind != "stop"), None)
+        return found if found and kind in ("", found.kind) else None
+
+    def before(self, part: Part, kind: str = "") -> Part | None:
+        """The last part before it that is no stop word, if it is of a kind."""
+        found = next((each for each in reversed(self.parts) if each.end <= part.start and each.kind != "stop"), None)
+        return found if found and kind in ("", found.kind) else None
+
+    def are_joined(self, parts: Sequence[Part]) -> bool:
+        """True if `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""
+        for first, second in pairwise(parts):
+            between = [part for part in self.parts if first.end <= part.start and part.end <= second.start]
+            is_free = all(part.kind == "stop" or part.meaning in ("or", "to", "between") for part in between)
+            if not is_free or not any(part.meaning in ("and", "or", "to") for part in between):
+                return False
+        return True
+
+    def name(self, place: int) -> str:
+        """The name of a field."""
+        return self.lexicon.table.fields[place].name
+
+    def type(self, place: int) -> str:
+        """The type of a field."""
+        return self.lexicon.table.fields[place].type

@@ -1,0 +1,160 @@
+"""The words of questions and of tables, as stems that can be compared."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from rag.core.record_display import written
+from rag.core.record_sets import RecordTable
+from rag.core.text.languages import stemmer
+from rag.core.text.numerals import NAMES
+
+TOKEN = re.compile(r"[^\W_]+(?:(?:[.,'’](?=[^\W_]))[^\W_]+)*|[%£$€¥]")
+CARDINALS = {words.split()[0]: str(value) for value, words in enumerate(NAMES.split("|")) if value > 1}
+LONGEST = 6
+"""The most words of a value or a field name that are compared."""
+MOST_TOKENS, MOST_ROWS = 40, 5_000
+"""The most words of a cell whose parts are linked, and the most rows of such a table; larger ones are linked by whole cells."""
+YEAR = re.compile(r"1\d{3}|20\d\d")
+NOTE = re.compile(r"(?:\s*(?:\(\d{1,2}\)|\[[^\]]{1,8}\]|[*†‡]))+$")
+"""Marks of footnotes at the end of a cell."""
+Stems = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of a text in lower case, its stem, and its value if it is a number."""
+
+    word: str
+    stem: str
+    number: float | None
+
+
+class Tokenizer:
+    """Splits texts into tokens; every thread needs its own."""
+
+    def __init__(self, language: str) -> None:
+        self._stemmer = stemmer(language)
+        self._known: dict[str, Token] = {}
+
+    def __call__(self, text: str) -> tuple[Token, ...]:
+        """The tokens of a text; numbers are alike in digits and words, with and without separators."""
+        return tuple(self._token(match[0].lower()) for match in TOKEN.finditer(text))
+
+    def stems(self, text: str) -> Stems:
+        """The stems of a text."""
+        return tuple(token.stem for token in self(text))
+
+    def _token(self, word: str) -> Token:
+        if word not in self._known:
+            plain = re.sub(r"['’]s$", "", word)
+            digits = CARDINALS.get(plain, re.sub(r"(?<=\d),(?=\d{3})", "", plain))
+            number = float(digits) if re.fullmatch(r"\d{1,15}(\.\d+)?", digits) else None
+            stem = digits if number is not None else self._stemmer.stemWord(plain) if self._stemmer else plain
+            self._known[word] = Token(plain, stem, number)
+        return self._known[word]
+
+
+@dataclass
+class Link:
+    """Rows of a field with certain words: those whose cell has no others, and all."""
+
+    whole: set[int] = field(default_factory=set)
+    part: set[int] = field(default_factory=set)
+
+
+class Lexicon:
+    """The words of one table: of its fields, cells and titles."""
+
+    def __init__(self, table: RecordTable, tokens: Tokenizer, stop: frozenset[str]) -> None:
+        self.table = table
+        self.title = frozenset(tokens.stems(f"{table.name} {table.title}"))
+        self.fields: dict[Stems, list[int]] = {}
+        self.partial: dict[Stems, list[int]] = {}
+        self.headed: dict[int, int] = {}
+        self.values: dict[Stems, dict[int, Link]] = {}
+        for place, each in enumerate(table.fields):
+            stems = tokens.stems(each.name.partition("(")[0]) or tokens.stems(each.name)
+            parts = [part for part in _parts(stems) if part[0] not in stop and part[-1] not in stop]
+            for part in {stems, *parts}:
+                (self.fields if part == stems else self.partial).setdefault(part, []).append(place)
+            years = {int(stem) for stem in stems if YEAR.fullmatch(stem)}
+            if len(years) == 1:
+                self.headed[place] = years.pop()
+        for row, record in enumerate(table.records):
+            for place, each in enumerate(table.fields):
+                stems = tokens.stems(NOTE.sub("", written(record, place, each)))
+                if stems and each.type != "boolean":
+                    self._add(stems, place, row, len(table.records) <= MOST_ROWS and len(stems) <= MOST_TOKENS, stop)
+        keys = [place for place, each in enumerate(table.fields) if each.type == "text"]
+        alone = [place for place in keys if self.is_key(place)]
+        self.key = (alone or keys or [0])[0]
+        self.years = [place for place, each in enumerate(table.fields) if each.type == "date" or self._has_years(place)]
+
+    def _add(self, stems: Stems, place: int, row: int, by_part: bool, stop: frozenset[str]) -> None:
+        self.values.setdefault(stems, {}).setdefault(place, Link()).whole.add(row)
+        initial = (stems[0], *stems[1:]) if len(stems[0]) == 1 else ()
+        for part in _parts(stems) if by_part else ():
+            if part != stems and (part[0] not in stop and part[-1] not in stop):
+                self.values.setdefault(part, {}).setdefault(place, Link()).part.add(row)
+        if initial and len(stems) > 1:
+            self.values.setdefault((f"{stems[0]}.", *stems[1:]), {}).setdefault(place, Link()).whole.add(row)
+
+    def named(self, stems: Stems) -> tuple[list[int], bool]:
+        """The fields with this name, else the only one that has these words in its name; and if it is the whole name."""
+        whole, partial = self.fields.get(stems, []), self.partial.get(stems, [])
+        return (whole, True) if whole else (partial if len(partial) == 1 else [], False)
+
+    def links(self, stems: Stems) -> Mapping[int, Link]:
+        """The rows with these words by field; a first name finds its initial."""
+        found = self.values.get(stems, {})
+        return found or (self.values.get((f"{stems[0][0]}.", *stems[1:]), {}) if len(stems) > 1 else {})
+
+    def is_sorted(self, place: int) -> bool:
+        """True if the values of a field never fall from row to row."""
+        values = [record.values[place] for record in self.table.records if not record.total]
+        return None not in values and all(first <= second for first, second in pairwise(values))  # type: ignore[operator]
+
+    def is_key(self, place: int) -> bool:
+        """True if no two records have the same value."""
+        values = [record.values[place] for record in self.table.records if not record.total]
+        return len(set(values)) == len(values)
+
+    def _has_years(self, place: int) -> bool:
+        values = [record.values[place] for record in self.table.records if record.values[place] is not None]
+        is_plain = self.table.fields[place].type == "number" and not self.table.fields[place].unit
+        return is_plain and bool(values) and all(1000 <= value <= 2100 and value == int(value) for value in values)  # type: ignore[operator, arg-type]
+
+
+def _parts(stems: Stems) -> Iterator[Stems]:
+    """All words in a row, up to the longest that are compared."""
+    for start in range(len(stems)):
+        for end in range(start + 1, min(start + LONGEST, len(stems)) + 1):
+            yield stems[start:end]
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """The phrases of a language: each with what it means."""
+
+    meanings: Mapping[tuple[str, ...], tuple[str, Any]]
+    longest: int
+
+    @classmethod
+    def of(cls, groups: Mapping[str, Mapping[str, Any]], tokens: Tokenizer) -> "Phrases":
+        """From kind → meaning → phrases."""
+        meanings: dict[tuple[str, ...], tuple[str, Any]] = {}
+        for kind, named in groups.items():
+            for meaning, phrases in named.items():
+                for phrase in phrases:
+                    meanings[tuple(token.word for token in tokens(str(phrase)))] = (kind, meaning)
+        return cls(meanings, max(map(len, meanings), default=0))
+
+    def at(self, tokens: Sequence[Token], start: int) -> tuple[int, tuple[str, Any]] | None:
+        """The end and the meaning of the longest phrase that begins at a token."""
+        for end in range(min(start + self.longest, len(tokens)), start, -1):
+            if found := self.meanings.get(tuple(token.word for token in tokens[start:end])):
+                return end, found
+        return None
