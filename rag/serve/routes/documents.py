@@ -41,7 +41,7 @@ class Page(ModelChoice):
 async def documents(request: Request, page: Annotated[Page, Query()]) -> Response:
     """List documents by name: title, length, pages, metadata, record and headings of each; `total` counts all."""
     model = handler_of(request).served.pick(page.model)
-    corpus, listed_rows = model.bundle.pipeline.corpus, model.rows
+    listed_rows = model.rows
     rows = listed_rows[page.offset : page.offset + page.limit]
 
     def listing() -> Response:
