@@ -66,8 +66,11 @@ def _left(own: Sequence[Said], others: Sequence[Said], rules: AuthorityOrder, fi
     """The statements of a text that no other overrules; None if that is all of them."""
     kept = list[str]()
     for said in own:
-        overruled = ((other, relation(said, other, rules)) for other in others)
-        found = next(((other, how) for other, how in overruled if how and (other.origin or how == "contradicts")), None)
+        related = [
+            (other, how) for other in others if (how := relation(said, other, rules)) and (other.origin or how == "contradicts")
+        ]
+        # A file that says the same elsewhere is not contradicted.
+        found = min(related, key=lambda each: each[1] == "contradicts", default=None)
         if found is None:
             kept.append(said.text)
         else:

@@ -118,7 +118,9 @@ def same(found: Iterable[str], gold: Iterable[str]) -> bool:
 def _normal(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).casefold().strip()
     plain = re.sub(r"\s*(\[[^\]]*\]|[*†‡])+$", "", plain)
-    amount = re.fullmatch(r"[$£€]?\s*\(?\s*([-−–]?)\s*[$£€]?\s*([-−–]?)(\d[\d,]*(?:\.\d+)?)\s*\)?\s*(%|[a-z²³/ ]{1,25})?", plain)
+    amount = re.fullmatch(
+        r"[$£€]?\s*\(?\s*([-−–]?)\s*[$£€]?\s*([-−–]?)(\d[\d,]*(?:\.\d+)?)\s*\)?\s*(%|[a-z²³/ ]{1,25})?", plain
+    )
     if amount:
         value = float(amount[3].replace(",", ""))
         value = -value if amount[1] or amount[2] or "(" in plain else value

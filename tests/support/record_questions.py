@@ -56,7 +56,9 @@ def _document(kind: tuple[str, str, str, str, Sequence[str]], rows: Sequence[Row
     name, place, amount, unit, _ = kind
     lines = [f"| {name.title()} | {place} | {amount} | Price | Bought |", "|---|---|---|---|---|"]
     for row in rows:
-        lines.append(f"| {row.name} | {row.place} | {row.amount:,} {unit} | £{row.price:,} | {MONTHS[row.month - 1]} {row.year} |")
+        lines.append(
+            f"| {row.name} | {row.place} | {row.amount:,} {unit} | £{row.price:,} | {MONTHS[row.month - 1]} {row.year} |"
+        )
     lines.append(f"| Total | | {sum(row.amount for row in rows):,} {unit} | £{sum(row.price for row in rows):,} | |")
     return Document(f"{name}s.md", f"# The {name}s of the trust\n\n" + "\n".join(lines) + "\n")
 
@@ -121,7 +123,9 @@ def _top(chance: random.Random, kind: tuple[str, str, str, str, Sequence[str]], 
     ranked = sorted(rows, key=lambda row: -row.price if is_high else row.price)
     if ranked[n - 1].price == ranked[n].price:
         return None
-    return Asked(f"Which {kind[0]}s have the {n} {'highest' if is_high else 'lowest'} prices?", tuple(row.name for row in ranked[:n]))
+    return Asked(
+        f"Which {kind[0]}s have the {n} {'highest' if is_high else 'lowest'} prices?", tuple(row.name for row in ranked[:n])
+    )
 
 
 def _groups(chance: random.Random, kind: tuple[str, str, str, str, Sequence[str]], rows: Sequence[Row]) -> Asked | None:
