@@ -22,7 +22,7 @@ Relation = Literal["", "repeats", "contradicts"]
 
 @dataclass(frozen=True)
 class Said:
-    """A statement with its origin: `stems` of its words, `names`, numbers, and whether it has a negation."""
+    """A statement with its origin: `stems` of its words and names, `names`, numbers, and whether it denies or asks."""
 
     text: str
     origin: str
@@ -103,8 +103,11 @@ def read(text: str, origin: str, rules: AuthorityOrder) -> list[Said]:
 
 @lru_cache(maxsize=1 << 14)
 def _said(text: str, origin: str, language: str, negations: frozenset[str]) -> Said:
-    content = read_statement(text, language)
+    known, bare = numbers(text), text
+    for number in known:
+        bare = bare[: number.start] + " " * (number.end - number.start) + bare[number.end :]
+    content = read_statement(bare, language)
     names = frozenset(value for value in content.values if not any(map(str.isdigit, value)))
     words = {word.lower().replace("’", "'") for word in WORD.findall(text)}
-    stems = content.stems - negations
-    return Said(text, origin, stems, names, tuple(numbers(text)), values(text), bool(words & negations), content.asks)
+    stems = (content.stems | names) - negations
+    return Said(text, origin, stems, names, tuple(known), values(text), bool(words & negations), content.asks)

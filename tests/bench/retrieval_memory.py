@@ -63,10 +63,10 @@ def measured(dataset: str) -> None:
                     used, stale = used + len(reused), stale + len(reused - set(new))
                 lost, won = sum(known[row] and not now[row] for row in rows), sum(now[row] and not known[row] for row in rows)
                 low, high = binomtest(stale, used).proportion_ci(method="wilson") if used else (0, 0)
-                print(
-                    f"{dataset} full={full} guard={guard} {act}: {len(rows)}/{len(asked)} questions, stale {stale}/{used} "
-                    f"[{low:.2f}, {high:.2f}], lost {lost}, won {won}, of {sum(known[row] for row in rows)} with gold in {K}"
-                )
+                share = f"stale {stale}/{used} [{low:.2f}, {high:.2f}]"
+                gold_in = sum(known[row] for row in rows)
+                counts = f"{len(rows)}/{len(asked)} questions, {share}, lost {lost}, won {won}, of {gold_in} with gold in {K}"
+                print(f"full={full} guard={guard} {act}: {counts}")  # noqa: T201
 
 
 def found(heads: Sequence[Rankings], gold: Gold) -> Flags:
