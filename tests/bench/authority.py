@@ -26,7 +26,8 @@ from rag.pipeline.authority import Said, read, settled
 
 VERB = re.compile(r"\b(?:is|are|was|were|must|may|can|will|should|has|have|does|do)\b")
 NUMBER = re.compile(r"(?<![\w.,-])\d{1,3}(?![\w,-]|\.\d)")
-PAIRS = 150
+PAIRS, PART = 150, 20_000
+"""Planted statements of each kind, and the most characters of a file: longer documents are cut."""
 
 
 def planted(said: Said, dice: random.Random) -> Iterator[tuple[str, str, str]]:
@@ -48,7 +49,8 @@ def planted(said: Said, dice: random.Random) -> Iterator[tuple[str, str, str]]:
 def measured(documents: list[Document], rules: AuthorityOrder) -> None:
     """Print found and false shares with Wilson intervals."""
     dice, right, total = random.Random(16), Counter[str](), Counter[str]()
-    texts = [document for document in documents if len(document.text) < 20_000]
+    parts = ((one.doc_id, one.text[at : at + PART]) for one in documents for at in range(0, len(one.text), PART))
+    texts = [Document(f"{name} {number}", text) for number, (name, text) in enumerate(parts)]
     known = {document.doc_id: [said for said in read(document.text, "", rules) if len(said.stems) >= 4] for document in texts}
     rows = [(document, said) for document in texts for said in known[document.doc_id] if not said.asks]
     dice.shuffle(rows)
