@@ -76,8 +76,7 @@ class CorpusView:
             "gold": dict(Counter(gold.state for each in self.documents for gold in each.gold)),
             "flags": _counts(flag for each in self.documents for flag in each.flags),
             "chunkers": {name: self._chunker(place) for place, name in enumerate(self.chunkers)},
-            "records": summary(self.records) if self.records.tables else None,
-        }
+        } | ({"records": summary(self.records)} if self.records.tables else {})
 
     def _chunker(self, place: int) -> dict[str, Any]:
         chunks = [chunk for each in self.documents for chunk in each.chunks[place]]

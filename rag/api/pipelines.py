@@ -7,11 +7,11 @@ from pathlib import Path
 
 from rag.api.tables import Table
 from rag.bundle import open_bundle as opened
+from rag.core.checks import check_choice
 from rag.core.records import Answer, Query, Turn
 from rag.execution.sweep import open_config
 from rag.pipeline import json_shapes
 from rag.pipeline.answer_json import found_passages
-from rag.pipeline.document_records import table_rows
 from rag.pipeline.metadata_filter import Condition
 from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline, Trace
@@ -68,9 +68,12 @@ class OpenPipeline:
         """
         return OpenPipeline(self.name, narrowed(self.pipeline, Scope(metadata=metadata)))
 
-    def records(self, table: str = "") -> Table:
-        """The records of a table, the first one by default: one row each, with document, offsets and values by field."""
-        return Table.of(list(table_rows(self.pipeline.records, table)))
+    def records(self, table: str = "documents") -> Table:
+        """The records of a table: document, offsets and values; UserError for a table that is not there."""
+        known = {each.name: each for each in self.pipeline.records.tables}
+        check_choice("records", table, known)
+        columns = ("doc_id", "start", "end", *(field.name for field in known[table].fields))
+        return Table(columns, tuple((each.doc_id, each.start, each.end, *each.values) for each in known[table].records))
 
     def ask(self, question: str, history: Turns = ()) -> PipelineAnswer:
         """Answer a question; UserError for an empty one."""

@@ -78,9 +78,9 @@ def check_together(components: Components, config: Mapping[str, Any]) -> None:
     fusion = components.role("fusion", config["fusion"])
     if isinstance(fusion, ChecksIndexes):
         fusion.check(list(config["index"]))
-    # The config of a bundle has neither: a bundle holds the records.
-    without = "enrich" in config and changes_nothing(components.role("enrich", config["enrich"]))
-    if without and not changes_nothing(components.role("roster", config["roster"])):
+    # A bundle has its records, and no components that make them.
+    none = {role: changes_nothing(components.role(role, config[role])) for role in ("enrich", "roster") if role in config}
+    if none.get("enrich") and not none["roster"]:
         raise ConfigError("roster", "joins records, and enrich=none makes none", "choose, for example, enrich=rules")
     widens = ""
     for name, node in config["selector"].items():

@@ -13,11 +13,10 @@ from rag.components.rerankers.none import NoReranker
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.rankings import Rankings
-from rag.core.record_sets import RecordSet
-from rag.core.records import Allowed, Document, Span, Vectors
-from rag.pipeline.metadata_filter import Condition, written_conditions
+from rag.core.record_sets import Cell, RecordSet
+from rag.core.records import Allowed, Document, Span, Value, Vectors
+from rag.pipeline.metadata_filter import Condition, fitting, written_conditions
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.record_filter import fitting_documents, record_fields
 
 Stretches = Sequence[tuple[int, int]]
 """Characters of one document as [start, end), ascending."""
@@ -86,12 +85,33 @@ def _documents(corpus: Corpus, scope: Scope, records: RecordSet) -> NDArray[np.b
         open_[:] = False
         open_[[_row(corpus, name, "within.documents") for name in scope.documents]] = True
     for key, condition in (scope.metadata or {}).items():
-        found = fitting_documents(f"within.metadata.{key}", key, condition, corpus.documents, records)
-        if found is None:
-            known = {key for document in corpus.documents for key in document.metadata} | record_fields(records)
+        rows, values = _stated(corpus, records, key)
+        if not values:
+            fields = {field.name for table in records.tables for field in table.fields}
+            known = fields | {key for document in corpus.documents for key in document.metadata}
             raise _unknown("within.metadata", "key", key, known)
-        open_ &= found
+        fits = np.zeros_like(open_)
+        fits[np.array(rows)[fitting(f"within.metadata.{key}", condition, values)]] = True
+        open_ &= fits
     return open_
+
+
+def _stated(corpus: Corpus, records: RecordSet, key: str) -> tuple[list[int], list[Value]]:
+    """The rows of documents with a value of `key`, and these values: one that fulfils a condition is enough.
+
+    Where a document has a record of its own with that field, its metadata do not count. Rows of its tables are added.
+    """
+    place = {document.doc_id: row for row, document in enumerate(corpus.documents)}
+    own, found = set[int](), list[tuple[int, Cell]]()
+    for table in records.tables:
+        for column in (column for column, field in enumerate(table.fields) if field.name == key):
+            rows = [(place[record.doc_id], record) for record in table.records]
+            own |= {row for row, record in rows if record.record_id == record.doc_id}
+            cells = ((row, record.values[column]) for row, record in rows)
+            found += [(row, value) for row, cell in cells for value in (cell if isinstance(cell, tuple) else (cell,))]
+    found += [(row, each.metadata.get(key)) for row, each in enumerate(corpus.documents) if row not in own]
+    known = [(row, value) for row, value in found if value is not None and not isinstance(value, tuple)]
+    return [row for row, _ in known], [value for _, value in known]
 
 
 def _row(corpus: Corpus, doc_id: str, where: str) -> int:

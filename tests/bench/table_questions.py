@@ -20,6 +20,7 @@ import yaml
 from rag.core.files import shipped
 from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import RecordQuery
+from rag.core.record_sets import RecordSet
 from rag.core.records import Document, Query
 
 
@@ -72,6 +73,20 @@ def tatqa(folder: Path) -> tuple[dict[str, str], list[Question]]:
     return texts, questions
 
 
+def squad(folder: Path) -> list[str]:
+    """All questions of SQuAD."""
+    data = json.loads((folder / "squad2.json").read_text("utf-8"))["data"]
+    return [qa["question"] for article in data for paragraph in article["paragraphs"] for qa in paragraph["qas"]]
+
+
+def document_records(folder: Path) -> RecordSet:
+    """The tables of a folder of Markdown and text as records."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    documents = [Document(file.relative_to(folder).as_posix(), file.read_text("utf-8")) for file in files]
+    records: RecordSet = built("enrich", "tables").enrich(documents)
+    return records
+
+
 def built(kind: str, name: str) -> Any:
     """A shipped choice of enrich or route."""
     values = yaml.safe_load((shipped("conf") / kind / f"{name}.yaml").read_text("utf-8"))
@@ -119,7 +134,7 @@ def _normal(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).casefold().strip()
     plain = re.sub(r"\s*(\[[^\]]*\]|[*†‡])+$", "", plain)
     amount = re.fullmatch(
-        r"[$£€]?\s*\(?\s*([-−–]?)\s*[$£€]?\s*([-−–]?)(\d[\d,]*(?:\.\d+)?)\s*\)?\s*(%|[a-z²³/ ]{1,25})?", plain
+        r"[$£€]?\s*\(?\s*([-−–]?)\s*[$£€]?\s*([-−–]?)(\d[\d,]*(?:\.\d+)?)\s*\)?\s*(%|[a-z²³/. ]{1,25})?", plain
     )
     if amount:
         value = float(amount[3].replace(",", ""))

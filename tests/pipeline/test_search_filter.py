@@ -14,6 +14,7 @@ from rag.components.queries.none import AsTyped
 from rag.components.queries.turns import TypedTurns
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
+from rag.core.record_database import RecordDatabase
 from rag.core.record_sets import Field, Record, RecordSet, RecordTable
 from rag.core.records import Document, Query, Sought, Span, Turn
 from rag.execution.sweep.open_config import config_of, open_config
@@ -362,13 +363,15 @@ def test_fields_of_records_restrict(opened: Opened, metadata: dict[str, Any], fo
     documents = tuple(replace(each, metadata={"status": "stated in metadata"}) for each in pipeline.corpus.documents)
     own = {"bus.md", "ferry.md"}
     documents = tuple(each if each.doc_id in own else replace(each, metadata={}) for each in documents)
-    pipeline = replace(pipeline, corpus=replace(pipeline.corpus, documents=documents), records=RecordSet((OWN, ROWS)))
+    pipeline = replace(
+        pipeline, corpus=replace(pipeline.corpus, documents=documents), database=RecordDatabase(RecordSet((OWN, ROWS)))
+    )
     narrower = narrowed(pipeline, Scope(metadata=metadata))
     assert narrower.allowed is not None
     assert {documents[row].doc_id for row in pipeline.corpus.doc[narrower.allowed].tolist()} == found
 
 
 def test_an_unknown_field_of_records_is_refused(opened: Opened) -> None:
-    pipeline = replace(opened("fused"), records=RecordSet((OWN, ROWS)))
+    pipeline = replace(opened("fused"), database=RecordDatabase(RecordSet((OWN, ROWS))))
     with pytest.raises(UserError, match=r"there is no key 'statu'(.|\n)*'status'"):
         narrowed(pipeline, Scope(metadata={"statu": "old"}))

@@ -1,53 +1,77 @@
-"""Fields that a config declares, and the sources of their values: metadata, the title, and patterns of RE2."""
+"""Fields that a config declares, the sources of their values, and the record of a document in the making."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, get_args
 
-from rag.components.enrichers.drafts import Draft, Stated
 from rag.core.checks import check_choice
-from rag.core.documents import Value
+from rag.core.documents import Document
 from rag.core.errors import ConfigError, closest
 from rag.core.field_values import ITEMS, UnfitError, fitted
-from rag.core.record_sets import Field, FieldType
+from rag.core.headings import FRONT, sections
+from rag.core.models.pinned import readable
+from rag.core.record_sets import Cell, Field, FieldFailure, FieldType, Record, RecordSet, RecordTable
 from rag.core.text.re2_patterns import compiled
 
-WHERE = "enrich.fields"
+SHORT = 1000
+"""The most characters of the beginning of a document, and of the place of a record."""
 ROSTER = "roster"
 """The source of fields that a roster fills."""
-KEYS = ("name", "type", "description", "allowed", "unit", "source")
-SOURCE_KEYS = ("metadata", "pattern", "in", "value")
 PARTS = ("text", "beginning", "title", "headings", "name")
-"""What a pattern reads: the text, its part up to the second heading, the title, every heading, or the name of the document."""
+"""What a pattern reads: the text, its part up to the second heading, the line of the first or of every heading, the doc_id."""
+KEYS = {"": ("name", "type", "description", "allowed", "unit", "source"), ".source": ("metadata", "pattern", "in", "value")}
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where a value may be: a key of metadata, a pattern in a part of the document, or neither, for a `value` of all."""
+@dataclass
+class Draft:
+    """The values of one document by field, the characters that state them, and why other fields have none."""
 
-    key: str = ""
-    pattern: Any = None
-    part: str = "text"
-    value: Value | None = None
+    document: Document
+    values: dict[str, Cell] = field(default_factory=dict)
+    places: list[tuple[int, int]] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
 
-    def read(self, draft: Draft, several: bool) -> Stated | None:
-        """What the document states there; None for nothing. With `several` it is a list of all matches."""
-        if self.pattern is None:
-            value = draft.document.metadata.get(self.key) if self.key else self.value
-            return None if value in (None, "") else Stated(value)
-        found: list[Stated] = []
-        for start, text in draft.part(self.part):
-            for match in self.pattern.finditer(text):
-                group = 1 if self.pattern.groups else 0
-                if self.value is not None or (match[group] or "").strip():
-                    first, last = match.span(group)
-                    place = None if start is None else (start + first, start + last)
-                    found.append(Stated(match[group] if self.value is None else self.value, place))
-                if found and (not several or len(found) > ITEMS):
-                    break
-        return found[0].joined(found[1:]) if several and found else next(iter(found), None)
+    def take(self, field: Field, value: object, place: tuple[int, int] | None = None) -> None:
+        """Fill a field that is empty, or list why the value does not fit; `place` is None for one that is not in the text."""
+        try:
+            self.values.setdefault(field.name, fitted(field, value))
+        except UnfitError as error:
+            self.failures.setdefault(field.name, str(error))
+            return
+        self.failures.pop(field.name, None)
+        self.places += [place] if place else []
+
+    def record(self, fields: Sequence[Field]) -> Record:
+        """The record, where its values are if these are near each other, or else where the first is, or at the first line."""
+        text, doc_id = self.document.text, self.document.doc_id
+        first = len(text) - len(text.lstrip())
+        line = text.find("\n", first)
+        places = sorted(self.places) or [(first, len(text) if line < 0 else line)]
+        start, end = places[0][0], max(end for _, end in places)
+        end = end if end - start <= SHORT else min(places[0][1], start + SHORT)
+        return Record(doc_id, doc_id, start, end, tuple(self.values.get(each.name) for each in fields))
+
+    def part(self, name: str) -> list[tuple[int | None, str]]:
+        """The texts of one of PARTS with their places, None for a name."""
+        if name in ("text", "name"):
+            return [(0, self._text)] if name == "text" else [(None, self.document.doc_id)]
+        if name == "beginning":
+            front = FRONT.match(self._text)
+            start = front.end() if front else 0
+            return [(start, self._text[start : self._headings[1][0] if len(self._headings) > 1 else None][:SHORT])]
+        lines: list[tuple[int | None, str]] = [(start, self._text[start:end].strip()) for start, end in self._headings]
+        return lines if name == "headings" else lines[:1] or [(None, self.document.doc_id.rpartition("/")[2])]
+
+    @cached_property
+    def _headings(self) -> list[tuple[int, int]]:
+        return [(each.start, each.body) for each in sections(self._text)[1:]]
+
+    @cached_property
+    def _text(self) -> str:
+        return readable(self.document.text)
 
 
 @dataclass(frozen=True)
@@ -55,80 +79,96 @@ class DeclaredField:
     """A field with its sources, in the order in which they are read; a roster fills it where `of_roster` is True."""
 
     field: Field
-    sources: tuple[Source, ...] = ()
-    of_roster: bool = False
+    sources: Sequence[Mapping[str, Any]]
+    of_roster: bool
 
     def fill(self, draft: Draft) -> None:
-        """Write the first value that fits the field into a draft, or else the reason why the first one does not."""
+        """Take the first value that fits the field, or else list why the first one does not."""
         for source in self.sources:
-            stated = source.read(draft, self.field.type == "list")
-            if stated is None:
-                continue
-            try:
-                draft.state(self.field.name, fitted(self.field, stated.value), stated.place)
+            if self.field.name not in draft.values and (found := list(self._read(source, draft))):
+                several = self.field.type == "list" and "pattern" in source
+                draft.take(self.field, [value for value, _ in found] if several else found[0][0], found[0][1])
+
+    def _read(self, source: Mapping[str, Any], draft: Draft) -> Iterator[tuple[Any, tuple[int, int] | None]]:
+        """What a document states in a source, with its places: several values where a pattern fills a list."""
+        if "pattern" not in source:
+            value = draft.document.metadata.get(source["metadata"]) if "metadata" in source else source["value"]
+            yield from [] if value in (None, "") else [(value, None)]
+            return
+        matches = ((start, match) for start, text in draft.part(source["in"]) for match in source["pattern"].finditer(text))
+        for number, (start, match) in enumerate(matches):
+            first, last = match.span(source["pattern"].groups)
+            if match[source["pattern"].groups]:
+                value = source.get("value", match[source["pattern"].groups])
+                yield value, None if start is None else (start + first, start + last)
+            if number == (ITEMS if self.field.type == "list" else 0):
                 return
-            except UnfitError as error:
-                draft.failures.setdefault(self.field.name, str(error))
+
+
+def filled(document: Document, fields: Sequence[DeclaredField]) -> Draft:
+    """The draft of a document with what its sources state."""
+    draft = Draft(document)
+    for each in fields:
+        each.fill(draft)
+    return draft
+
+
+def records_of(drafts: Iterable[Draft], declared: Sequence[DeclaredField], table: str, title: str) -> RecordSet:
+    """The table of finished drafts, and their failures; a draft, with what it read of its document, is not kept."""
+    fields = tuple(each.field for each in declared)
+    records, failures = list[Record](), list[FieldFailure]()
+    for draft in drafts:
+        records.append(draft.record(fields))
+        failures += [FieldFailure(draft.document.doc_id, name, why) for name, why in draft.failures.items()]
+    return RecordSet((RecordTable(table, fields, tuple(records), title),), tuple(failures))
 
 
 def declared(fields: Sequence[Mapping[str, Any]]) -> tuple[DeclaredField, ...]:
     """The fields of a config; ConfigError for a key, type, source or pattern that is not valid, and for a repeated name."""
-    if not isinstance(fields, list | tuple) or not fields:
-        raise ConfigError(WHERE, f"is {fields!r}", "list the fields: [{name: status, source: [{metadata: status}]}]")
-    found = tuple(_field(content, f"{WHERE}.{number}") for number, content in enumerate(fields))
+    found = tuple(_field(content, f"enrich.fields.{number}") for number, content in enumerate(fields))
     names = [each.field.name.casefold() for each in found]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise ConfigError(f"{WHERE}.{number}.name", f"{name!r} is declared twice", "keep one, with all its sources")
+    if not found or len(set(names)) < len(names):
+        raise ConfigError("enrich.fields", f"declares {', '.join(names) or 'nothing'}", "list each field once, by its name")
     return found
 
 
-def _field(content: object, where: str) -> DeclaredField:
-    if not isinstance(content, Mapping):
-        raise ConfigError(where, f"is {content!r}", "write {name: status, source: [{metadata: status}]}")
-    _check_keys(content, KEYS, where)
-    name, kind = content.get("name"), content.get("type", "text")
+def _field(content: Mapping[str, Any], where: str) -> DeclaredField:
+    _check_keys(content, "", where)
+    name, kind, allowed, source = (content.get(key) for key in ("name", "type", "allowed", "source"))
+    check_choice(f"{where}.type", kind or "text", get_args(FieldType))
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ConfigError(f"{where}.name", f"is {name!r}", "a letter, then letters, digits and _, 64 at most")
-    check_choice(f"{where}.type", kind, get_args(FieldType))
-    allowed = content.get("allowed", ())
-    if isinstance(allowed, str) or not all(isinstance(word, str) and word.strip() for word in allowed):
-        raise ConfigError(f"{where}.allowed", f"is {allowed!r}", "list texts; put yes, no and numbers in quotes")
-    if allowed and kind not in ("text", "list"):
-        raise ConfigError(f"{where}.allowed", f"is given for a {kind}", "only texts and lists have allowed values")
-    texts = (str(content.get(key, "")) for key in ("description", "unit"))
-    field = Field(name, kind, next(texts), tuple(allowed), next(texts))
-    sources = content.get("source", ())
-    if sources == ROSTER:
-        return DeclaredField(field, of_roster=True)
-    listed = [sources] if isinstance(sources, Mapping) else sources
+    if allowed and (isinstance(allowed, str) or kind in ("number", "date", "boolean") or {*map(type, allowed)} != {str}):
+        raise ConfigError(f"{where}.allowed", f"is {allowed!r}", "list texts, for a field of the type text or list")
+    made = Field(name, kind or "text", content.get("description", ""), tuple(allowed or ()), content.get("unit", ""))
+    listed = [source] if isinstance(source, Mapping) else () if source in (None, ROSTER) else source
     if isinstance(listed, str):
         raise ConfigError(f"{where}.source", f"is {listed!r}", f"list sources such as {{metadata: status}}, or write {ROSTER}")
-    return DeclaredField(field, tuple(_source(each, field, f"{where}.source.{at}") for at, each in enumerate(listed)))
+    sources = [_source(each, made, f"{where}.source.{number}") for number, each in enumerate(listed)]
+    return DeclaredField(made, sources, source == ROSTER)
 
 
-def _source(content: object, field: Field, where: str) -> Source:
-    if not isinstance(content, Mapping) or not content:
-        raise ConfigError(where, f"is {content!r}", "write {metadata: status} or {pattern: 'Status: (.+)'}")
-    _check_keys(content, SOURCE_KEYS, where)
-    value, key, pattern = content.get("value"), content.get("metadata"), content.get("pattern")
-    if "metadata" in content and (len(content) > 1 or not isinstance(key, str)):
-        raise ConfigError(where, f"is {dict(content)!r}", "metadata is a key alone, without pattern, in or value")
+def _source(content: Mapping[str, Any], field: Field, where: str) -> dict[str, Any]:
+    """A source with its pattern compiled."""
+    _check_keys(content, ".source", where)
+    if not ({*content} in ({"metadata"}, {"value"}) or ("pattern" in content and "metadata" not in content)):
+        raise ConfigError(where, f"is {dict(content)!r}", "write {metadata: key}, {pattern: …, in: title} or {value: …}")
     check_choice(f"{where}.in", content.get("in", PARTS[0]), PARTS)
-    if value is not None:
-        try:
-            fitted(field, value)
-        except UnfitError as error:
-            raise ConfigError(f"{where}.value", str(error), f"a value of the type {field.type}") from error
-    found = compiled(pattern, f"{where}.pattern") if "pattern" in content else None
-    if found is not None and found.groups != 1 and not (value is not None and not found.groups):
-        raise ConfigError(f"{where}.pattern", f"has {found.groups} groups", "put the value in one ( ), others in (?: )")
-    if found is None and ("in" in content or (key is None and value is None)):
-        raise ConfigError(where, "names nothing to read", "give metadata, pattern or value")
-    return Source(key or "", found, content.get("in", PARTS[0]), value)
+    try:
+        fitted(field, content["value"]) if "value" in content else None
+    except UnfitError as error:
+        raise ConfigError(f"{where}.value", str(error), f"a value of the type {field.type}") from error
+    if "pattern" not in content:
+        return dict(content)
+    pattern = compiled(content["pattern"], f"{where}.pattern")
+    if pattern.groups > 1 or (not pattern.groups and "value" not in content):
+        raise ConfigError(f"{where}.pattern", f"has {pattern.groups} groups", "put the value in one ( ), others in (?: )")
+    return {"in": PARTS[0], **content, "pattern": pattern}
 
 
-def _check_keys(content: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+def _check_keys(content: object, kind: str, where: str) -> None:
+    if not isinstance(content, Mapping):
+        raise ConfigError(where, f"is {content!r}", f"a mapping with the keys {', '.join(KEYS[kind])}")
     for key in content:
-        if key not in known:
-            raise ConfigError(f"{where}.{key}", "is not a key here", closest(str(key), known))
+        if key not in KEYS[kind]:
+            raise ConfigError(f"{where}.{key}", "is not a key here", closest(str(key), KEYS[kind]))

@@ -1,13 +1,12 @@
 """One record per document, whose fields a chat model reads in the document; its replies are checked against the document."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from rag.components.enrichers.drafts import Draft
-from rag.components.enrichers.fields import declared
+from rag.components.enrichers.fields import Draft, declared, filled, records_of
 from rag.components.enrichers.replies import read, schema
-from rag.components.enrichers.rules import filled, records_of
 from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.models.chat import Given, ask, spent
@@ -17,7 +16,9 @@ from rag.core.roles import Framing, Generator, Screen, fingerprint
 from rag.core.text.templates import check_template, fill
 
 BATCH = 64
-"""Requests that are held in memory at a time."""
+"""Documents whose requests are held in memory at a time."""
+TRIES = 2
+"""Requests for a document: the second one says what is wrong with the first reply."""
 REPEATED = 2000
 """Characters of a reply that the second request repeats."""
 PLACES = ("schema", "document")
@@ -63,92 +64,76 @@ class ModelEnricher:
 
     def enrich(self, documents: Sequence[Document]) -> RecordSet:
         """One record per document, in their order; its id is that of the document."""
-        drafts = [filled(document, self.fields) for document in documents]
-        cost = Spent()
-        asked = [draft for draft in drafts if self._is_asked(draft)]
-        for at in range(0, len(asked), BATCH):
-            some = asked[at : at + BATCH]
-            cost += self._ask([_Asked(draft, self._left(draft), self._shown(draft.document)) for draft in some])
-        made = records_of(drafts, self.fields, self.table, self.title)
+        took: list[Spent] = []
+        made = records_of(self._drafts(documents, took), self.fields, self.table, self.title)
+        cost = sum(took, Spent())
         return RecordSet(made.tables, made.failures, (), cost.tokens, cost.cost)
 
-    def _left(self, draft: Draft) -> list[Field]:
-        return [each.field for each in self.fields if not each.of_roster and each.field.name not in draft.values]
+    def _drafts(self, documents: Sequence[Document], took: list[Spent]) -> Iterator[Draft]:
+        """The finished drafts; `took` gets what each reply took."""
+        for at in range(0, len(documents), BATCH):
+            drafts = [filled(document, self.fields) for document in documents[at : at + BATCH]]
+            asked = [each for each in map(self._asked, drafts) if each]
+            for _ in range(TRIES):
+                some = [each for each in asked if each.wants]
+                for each, reply in zip(some, ask(self.generator, [each.request for each in some]), strict=True):
+                    each.take(reply, self.again)
+                    took.append(Spent(*spent(reply)))
+            for each in asked:
+                each.list_failures()
+            yield from drafts
 
-    def _is_asked(self, draft: Draft) -> bool:
-        """True if a model may read the document of a draft for the fields that it lacks."""
-        left = self._left(draft)
-        if not left or not draft.document.text.strip():
-            return False
-        shown = self._shown(draft.document)
-        hit = Hit(Chunk(Span(draft.document.doc_id, 0, len(shown)), shown), 1.0)
-        found = self.screen.screen([Query("enrich", "")], [(hit,)])[0] if self.screen else []
-        orders = [finding.what for finding in found if finding.action in ("quarantine", "abstain")]
-        if orders:
-            draft.failures |= {each.name: f"no model was asked, because of the document: {orders[0]}" for each in left}
-        return not orders
-
-    def _shown(self, document: Document) -> str:
-        """The beginning of a document that a model reads."""
-        text = document.text
-        if len(text) <= self.document_chars:
-            return text
-        end = text.rfind("\n", self.document_chars // 2, self.document_chars)
-        return text[: end if end > 0 else self.document_chars]
-
-    def _ask(self, asked: Sequence["_Asked"]) -> Spent:
-        """Fill the drafts by one request each, and a second one for those whose reply has a problem."""
-        requests = [self._request(each) for each in asked]
-        replies = ask(self.generator, requests)
-        cost = sum((Spent(*spent(reply)) for reply in replies), Spent())
-        retried: list[tuple[_Asked, Request]] = []
-        for each, request, reply in zip(asked, requests, replies, strict=True):
-            problems = each.take(reply)
-            if problems and not isinstance(reply, str):
-                said = "; ".join(f"{name} {why}" for name, why in problems.items())
-                correction = Message("user", fill(self.again, {"problem": said[:REPEATED]}))
-                turns = (*request.messages, Message("assistant", reply.text[:REPEATED]), correction)
-                retried.append((each, Request(request.query, (), turns)))
-        for (each, _), reply in zip(retried, ask(self.generator, [request for _, request in retried]), strict=True):
-            each.take(reply)
-            cost += Spent(*spent(reply))
-        for each in asked:
-            each.end()
-        return cost
-
-    def _request(self, asked: "_Asked") -> Request:
-        query = Query(asked.draft.document.doc_id, "")
-        framed = self.framing.frame(query, [asked.text])
-        wanted = json.dumps(schema(asked.fields), ensure_ascii=False)
-        parts = [fill(self.prompt, {"schema": wanted, "document": framed.contexts[0]}), framed.after]
-        system = Message("system", "\n\n".join(filter(None, (self.instruction, framed.before))))
-        return Request(query, (), (system, Message("user", "\n\n".join(filter(None, parts)))))
+    def _asked(self, draft: Draft) -> "_Asked | None":
+        """The request for the fields that a draft lacks; None if there are none, and if the document gives orders."""
+        left = [each.field for each in self.fields if not each.of_roster and each.field.name not in draft.values]
+        text = draft.document.text
+        if len(text) > self.document_chars:
+            end = text.rfind("\n", self.document_chars // 2, self.document_chars)
+            text = text[: end if end > 0 else self.document_chars]
+        if not left or not text.strip():
+            return None
+        query, chunk = Query(draft.document.doc_id, ""), Chunk(Span(draft.document.doc_id, 0, len(text)), text)
+        found = self.screen.screen([query], [(Hit(chunk, 1.0),)])[0] if self.screen else []
+        if orders := next((finding.what for finding in found if finding.action in ("quarantine", "abstain")), ""):
+            draft.failures |= {each.name: f"no model was asked, because of the document: {orders}" for each in left}
+            return None
+        framed = self.framing.frame(query, [text])
+        wanted = json.dumps(schema(left), ensure_ascii=False)
+        asked = fill(self.prompt, {"schema": wanted, "document": framed.contexts[0]})
+        system, user = (
+            "\n\n".join(filter(None, parts)) for parts in ((self.instruction, framed.before), (asked, framed.after))
+        )
+        return _Asked(draft, left, text, Request(query, (), (Message("system", system), Message("user", user))))
 
 
+@dataclass
 class _Asked:
     """A document of which a model is asked for some fields, by the text that it reads."""
 
-    def __init__(self, draft: Draft, fields: Sequence[Field], text: str) -> None:
-        self.draft, self.fields, self.text = draft, fields, text
-        self.unstated: set[str] = set()
-        self.problems: dict[str, str] = {}
+    draft: Draft
+    fields: Sequence[Field]
+    text: str
+    request: Request
+    wants: bool = True
+    unstated: set[str] = field(default_factory=set)
+    wrong: dict[str, str] = field(default_factory=dict)
 
-    def take(self, reply: Given) -> dict[str, str]:
-        """Fill the draft with what a reply states; return what is wrong with the reply, by field."""
+    def take(self, reply: Given, again: str) -> None:
+        """Fill the draft with what a reply states, and make the next request if something is wrong with it."""
         if isinstance(reply, str):
-            self.problems = self.problems or {each.name: f"the model gave no reply: {reply}" for each in self.fields}
-            return self.problems
-        found = read(reply.text, self.fields, self.text)
-        for name, (value, place) in found.values.items():
-            if name not in self.draft.values:
-                self.draft.state(name, value, place)
-        self.unstated |= found.unstated
-        self.problems = found.problems
-        return found.problems
+            self.wants = False
+            self.wrong = self.wrong or {each.name: f"the model gave no reply: {reply}" for each in self.fields}
+            return
+        unstated, self.wrong = read(reply.text, self.fields, self.text, self.draft)
+        self.unstated |= unstated
+        self.wants = bool(self.wrong)
+        problem = "; ".join(f"{name} {why}" for name, why in self.wrong.items())[:REPEATED]
+        turns = Message("assistant", reply.text[:REPEATED]), Message("user", fill(again, {"problem": problem}))
+        self.request = replace(self.request, messages=(*self.request.messages, *turns))
 
-    def end(self) -> None:
-        """List the failures of the fields that are not filled, and those that the model invented."""
+    def list_failures(self) -> None:
+        """List the fields that are not filled, and those that the model invented."""
         size, read = len(self.draft.document.text), len(self.text)
         cut = f"does not stand in the first {read:,} of {size:,} characters, which is all that was read"
-        said = dict.fromkeys(self.unstated, cut) if read < size else {}
-        self.draft.failures |= {name: why for name, why in (said | self.problems).items() if name not in self.draft.values}
+        said = (dict.fromkeys(self.unstated, cut) if read < size else {}) | self.wrong
+        self.draft.failures |= {name: why for name, why in said.items() if name not in self.draft.values}

@@ -1,11 +1,10 @@
-"""One record per document, whose fields come from metadata, the title, and patterns."""
+"""One record per document, whose fields come from metadata, headings and patterns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag.components.enrichers.drafts import Draft
-from rag.components.enrichers.fields import DeclaredField, declared
-from rag.core.record_sets import RecordSet, RecordTable
+from rag.components.enrichers.fields import declared, filled, records_of
+from rag.core.record_sets import RecordSet
 from rag.core.records import Document
 
 
@@ -23,20 +22,4 @@ class RulesEnricher:
 
     def enrich(self, documents: Sequence[Document]) -> RecordSet:
         """One record per document, in their order; its id is that of the document."""
-        return records_of([filled(document, self.fields) for document in documents], self.fields, self.table, self.title)
-
-
-def filled(document: Document, fields: Sequence[DeclaredField]) -> Draft:
-    """The draft of a document with what its sources state."""
-    draft = Draft(document)
-    for each in fields:
-        each.fill(draft)
-    return draft
-
-
-def records_of(drafts: Sequence[Draft], declared: Sequence[DeclaredField], table: str, title: str) -> RecordSet:
-    """The table of finished drafts, and their failures."""
-    fields = tuple(each.field for each in declared)
-    records = tuple(draft.record(fields) for draft in drafts)
-    failures = tuple(failure for draft in drafts for failure in draft.failed(fields))
-    return RecordSet((RecordTable(table, fields, records, title),), failures)
+        return records_of((filled(document, self.fields) for document in documents), self.fields, self.table, self.title)

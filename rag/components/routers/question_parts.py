@@ -21,7 +21,7 @@ class Part:
     """The words [start, end) of a question with one meaning.
 
     kind: `operation`, `order`, `comparison`, `number`, `value`, `field`, `unit`, `rows`, `title` or `stop`. `meaning` is the
-    operation, the order or the operator; `place` the field; `rows` those with a value, `is_part` if their cells have more words;
+    operation, the order or the operator; `place` the field; `rows` those with a value, `is_part` if their cells say more;
     `fields` those that an order, a question word, a unit or a number may mean.
     """
 

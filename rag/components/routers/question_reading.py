@@ -28,6 +28,8 @@ class Reading(Conditions):
         """The query; Misfit if the parts make none, or if one is left over."""
         where = self.compared()
         made = self._difference() or self._moved() or self._ordered(where) or self._grouped(where) or self._others(where)
+        if made.intent in ("count", "top_n", "group_by") and any(part.is_part for part in self.all("value")):
+            raise Misfit("parts of values, which may be other things")
         self.claims = tuple(part.number for part in self.take("number"))
         if self.left:
             raise Misfit("words are left over")
@@ -121,11 +123,11 @@ class Reading(Conditions):
         if found and self.type(found.place) == "number" and (not hints or found.place in order.fields):
             self.use(found)
             return found.place
-        if hints == ["row"] and not years:
+        if hints == ["row"]:
             return -1
-        if hints in (["row"], ["time"]) and len(years) == 1 and (hints == ["time"] or self.lexicon.is_sorted(years[0])):
+        if hints in (["first"], ["time"]) and len(years) == 1 and (hints == ["time"] or self.lexicon.is_sorted(years[0])):
             return years[0]
-        if hints not in (["row"], ["time"]) and len(order.fields) == 1:
+        if hints not in (["first"], ["time"]) and len(order.fields) == 1:
             return order.fields[0]
         raise Misfit("it is not clear what the order is by")
 

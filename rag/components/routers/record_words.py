@@ -15,6 +15,8 @@ TOKEN = re.compile(r"[^\W_]+(?:(?:[.,'’](?=[^\W_]))[^\W_]+)*|[%£$€¥]")
 CARDINALS = {words.split()[0]: str(value) for value, words in enumerate(NAMES.split("|")) if value > 1}
 LONGEST = 6
 """The most words of a value or a field name that are compared."""
+SHARE = 3
+"""Words link to a cell that has at most this many times as many words."""
 MOST_TOKENS, MOST_ROWS = 40, 5_000
 """The most words of a cell whose parts are linked, and the most rows of such a table; larger ones are linked by whole cells."""
 YEAR = re.compile(r"1\d{3}|20\d\d")
@@ -97,7 +99,8 @@ class Lexicon:
         self.values.setdefault(stems, {}).setdefault(place, Link()).whole.add(row)
         initial = (stems[0], *stems[1:]) if len(stems[0]) == 1 else ()
         for part in _parts(stems) if by_part else ():
-            if part != stems and (part[0] not in stop and part[-1] not in stop):
+            is_much = SHARE * len(part) >= len(stems)
+            if part != stems and is_much and part[0] not in stop and part[-1] not in stop:
                 self.values.setdefault(part, {}).setdefault(place, Link()).part.add(row)
         if initial and len(stems) > 1:
             self.values.setdefault((f"{stems[0]}.", *stems[1:]), {}).setdefault(place, Link()).whole.add(row)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
-from rag.analysis.record_summary import LISTED
 from rag.analysis.text_flags import FLAGS, OF_CHUNKS
 from rag.core.records import BLOCKS, FATES
 from rag.pipeline.document_records import by_document
@@ -42,7 +41,6 @@ def render(view: CorpusView, budget: int = BUDGET) -> tuple[str, int]:
         of_chunks=OF_CHUNKS,
         left_out=left_out,
         longest=LONGEST,
-        listed=LISTED,
     )
     return text, left_out
 
@@ -56,10 +54,9 @@ def _shards(view: CorpusView, budget: int) -> tuple[list[str], dict[int, tuple[i
     places: dict[int, tuple[int, int]] = {}
     order = sorted(range(len(documents)), key=lambda row: (not documents[row].gold, not documents[row].flags))
     for rows in _groups(documents, order):
-        contents = [_content(documents[row]) for row in rows]
-        for content, name in zip(contents, (documents[row].document.doc_id for row in rows), strict=True):
-            content |= {"records": [*records.get(name, ())][:MOST_RECORDS], "failures": failures[name]}
-        shard = block(contents)
+        names = [(documents[row], documents[row].document.doc_id) for row in rows]
+        kept = [{"records": records.get(name, ())[:MOST_RECORDS], "failures": failures[name]} for _, name in names]
+        shard = block([_content(seen) | own for (seen, _), own in zip(names, kept, strict=True)])
         budget -= len(shard)
         if budget < 0:
             break

@@ -9,7 +9,7 @@ from rag.analysis.text_flags import FLAGS, OF_CHUNKS
 from rag.reporting.terminal.output import amount, escape, out, print_line, table
 
 SHOWN = 10
-"""Failures, and joins that are no match, that are printed."""
+"""Failures, and joins that are no match, that are printed; the page and --json list more."""
 
 
 def inspected(view: CorpusView, page: Path, left_out: int) -> None:
@@ -26,7 +26,7 @@ def inspected(view: CorpusView, page: Path, left_out: int) -> None:
         shown.add_row("rows parted", f"of {found['rows']:,}", *(f"{chunker['rows_parted']:,}" for chunker in chunkers))
     shown.add_row("all", f"{found['documents']:,}", *(f"{chunker['chunks']:,}" for chunker in chunkers))
     out.print(shown)
-    if found["records"]:
+    if "records" in found:
         _records(found["records"])
     sums = [amount(found[name], name[:-1]) for name in ("pages", "blocks") if found[name]]
     sums += [f"{escape(rule)} redacted {count:,} times" for rule, count in found["redactions"].items()]
@@ -40,18 +40,12 @@ def inspected(view: CorpusView, page: Path, left_out: int) -> None:
 def _records(found: Mapping[str, Any]) -> None:
     """Print how many records have each field, what could not be filled, and the joins with a roster."""
     for each in found["tables"]:
-        shown = table(escape(each["name"]), "type", "filled", "failed", breaks=True)
+        shown = table(escape(each["name"]), "type", f"filled of {each['records']:,}", "failed", breaks=True)
         for field in each["fields"]:
-            shown.add_row(escape(field["name"]), field["type"], f"{field['filled']:,}", f"{field['failed'] or ''}")
-        shown.add_row("all", "", f"{each['records']:,}", "")
+            shown.add_row(escape(field["name"]), field["type"], f"{field['filled']:,}", str(field["failed"] or ""))
         out.print(shown)
-    for one in found["failures"][:SHOWN]:
-        print_line(f"{one['doc_id']}: {one['field']} {one['why']}")
-    if found["reconciled"]:
-        print_line("Roster: " + ", ".join(f"{count:,} {status}" for status, count in found["reconciled"].items()))
+    lines = [f"{one['doc_id']}: {one['field']} {one['why']}" for one in found["failures"][:SHOWN]]
+    lines += ["Roster: " + ", ".join(f"{count:,} {status}" for status, count in found["reconciled"].items()) or "none"]
     for one in found["unmatched"][:SHOWN]:
-        near = f"; near it: {', '.join(one['near'])}" if one["near"] else ""
-        print_line(f"{one['record_id']}: {one['status']}, {one['detail']}{near}")
-    more = found["failed"] + sum(found["reconciled"].get(status, 0) for status in ("mismatch", "missing"))
-    if (more := more - len(found["failures"][:SHOWN]) - len(found["unmatched"][:SHOWN])) > 0:
-        print_line(f"{more:,} more of these; the page and --json list them.")
+        lines.append(f"{one['record_id']}: {one['status']}, {', near '.join([one['detail'], *one['near']])}")
+    print_line("\n".join(lines))

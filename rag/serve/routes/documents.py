@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from rag.pipeline.document_records import own_values
 from rag.serve.database import MissingError
 from rag.serve.loaded_bundles import Model
 from rag.serve.openapi import responses_of
@@ -99,12 +98,13 @@ def _list(name: str, values: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 def _listed(model: Model, row: int) -> ListedDocument:
     corpus = model.bundle.pipeline.corpus
     document = corpus.documents[row]
+    records = model.records.get(document.doc_id, ())
     return {
         "id": document.doc_id,
         "title": str(document.metadata.get("title") or document.doc_id),
         "characters": len(document.text),
         "pages": corpus.page_counts[row],
         "metadata": dict(document.metadata),
-        "record": own_values(document.doc_id, model.records.get(document.doc_id, ())),
+        "record": next((one["values"] for one in records if one["record"] == document.doc_id), {}),
         "sections": list(dict.fromkeys(title for _, _, title in corpus.outline(row) if title)),
     }

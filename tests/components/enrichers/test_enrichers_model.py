@@ -97,7 +97,7 @@ BAD: Mapping[str, tuple[str, object, str]] = {
     "part of a word": ("owner", "Offic", "does not stand in the document"),
     "another number": ("price", 1201, "does not stand in the document"),
     "another date": ("since", "2 April 2025", "does not stand in the document"),
-    "no date": ("since", "People Office", "states no date"),
+    "no date": ("since", "People Office", "is no date"),
     "a list with a guess": ("sites", ["Annex", "Wick Lane"], "does not stand in the document"),
     "a list of numbers": ("sites", [1], "is no list of texts"),
     "an object": ("owner", {"$ne": None}, "is no text"),

@@ -12,9 +12,15 @@ from rag.components.metrics.citation_recall import CitationRecall
 from rag.components.metrics.declined import Declined
 from rag.components.metrics.evidence_cited import EvidenceCited
 from rag.components.metrics.exact_match import ExactMatch
+from rag.components.metrics.route_accuracy import RouteAccuracy
+from rag.components.metrics.set_f1 import SetF1
 from rag.components.metrics.token_f1 import TokenF1
 from rag.components.metrics.token_recall import TokenRecall
+from rag.components.metrics.value_match import ValueMatch
 from rag.core.errors import DataError
+from rag.core.looks import Look
+from rag.core.questions import Expected
+from rag.core.record_queries import Result, Routed
 from rag.core.records import Answer, Chunk, Evidence, Example, Hit, Query, Reply, Span
 from rag.core.text.squad import normalised
 
@@ -211,3 +217,55 @@ def test_two_goals_must_both_be_reached() -> None:
 def test_a_goal_without_patterns_is_an_error() -> None:
     with pytest.raises(DataError, match="no patterns for 'cod'"):
         measured("x", "cod")
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "reply", "matches"),
+    [
+        ("How many are open?", "3", "3 [1][2].", 1),
+        ("How many are open?", "3", "There are three open items: HB-101, HB-102 and HB-103.", 1),
+        ("How many are open?", "3", "13", 0),
+        ("How many are open?", "3", "Some 3 of 4.", 0),
+        ("How many of the 4 are open?", "3", "3 of the 4.", 1),
+        ("What do they cost?", "£1,022", "£1022.00 [1]", 1),
+        ("What do they cost?", "£1,022", "$1,022", 0),
+        ("What is the payload?", "2,700 kg", "It is 2.7 tonnes.", 1),
+        ("When?", "2 March 2024", "On March 2, 2024.", 1),
+        ("When?", "2 March 2024", "On 3 March 2024.", 0),
+        ("Is any open?", "no", "No.", 1),
+        ("Is any open?", "no", "Yes.", 0),
+        ("Which boat carries most?", "Dunlin", "The Dunlin [2].", 1),
+        ("Which boat carries most?", "Dunlin", "Sandpiper, Coot, Remora, Otter, Mink, Vole, Plover and Dunlin.", 0),
+        ("Which boat carries most?", "Dunlin", "", 0),
+    ],
+)
+def test_value_match(question: str, value: str, reply: str, matches: float) -> None:
+    example = Example(Query("q", question), expects=Expected(value=value))
+    assert ValueMatch().measure(example, replying(reply)) == matches
+    declined = Answer(example.query, (), Reply(reply), abstained=True)
+    assert ValueMatch().measure(example, declined) == 0
+    assert math.isnan(ValueMatch().measure(asking(value), replying(reply)))
+
+
+def test_set_f1_of_a_result_and_of_a_text() -> None:
+    example = Example(Query("q", "Which ones?"), expects=Expected(values=("OV-1", "OV-2", "OV-3")))
+    result = Result(("id",), (("OV-1",), ("OV-2",), ("OV-9",)), (), values=("OV-1", "OV-2", "OV-9"))
+    looked = Answer(example.query, (), Reply("cut"), look=Look(Routed("records"), result))
+    assert SetF1().measure(example, looked) == pytest.approx(2 * 2 / (3 + 3))
+    assert SetF1().measure(example, replying("OV-1, OV-2 and OV-3 [1].")) == 1
+    assert SetF1().measure(example, replying("OV-1, OV-2, OV-9")) == pytest.approx(2 * 2 / (3 + 3))
+    assert SetF1().measure(example, replying("None.")) == 0
+    table = Example(Query("q", "?"), expects=Expected(table=(("Otter", "£120"), ("Mink", "£480"))))
+    rows = Result(("a", "b"), (("Otter", 120.0), ("Mink", 48.0)), (), values=("Otter £120", "Mink £48"))
+    assert SetF1().measure(table, Answer(table.query, (), Reply(""), look=Look(Routed("records"), rows))) == pytest.approx(0.5)
+    assert math.isnan(SetF1().measure(asking("x"), replying("x")))
+
+
+def test_route_accuracy() -> None:
+    looked = Answer(Query("q", "?"), (), Reply(""), look=Look(Routed("both")))
+    chosen = [
+        RouteAccuracy().measure(Example(Query("q", "?"), route=route), looked) for route in ("both", "records", "semantic")
+    ]
+    assert chosen == [1, 0, 0]
+    assert RouteAccuracy().measure(Example(Query("q", "?"), route="semantic"), replying("x")) == 1
+    assert math.isnan(RouteAccuracy().measure(asking("x"), looked))

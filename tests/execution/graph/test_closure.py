@@ -62,6 +62,10 @@ TRIALS = (
     ("generator=extractive", "memory=buffer", "reuse=similar", "reuse.full=0.1", "reuse.half=0", "reuse.guard=false"),
     ("generator=extractive", "lock=[bus.md]", "off=[rules.txt]", "context_tokens=12"),
     (*COSTLY, "chunker=sentence", "metrics=[recall@k,token_f1]", "latency=1"),
+    (
+        *("generator=extractive", "enrich=rules", "roster=csv", "roster.path=roster.csv", "roster.key=format"),
+        *("roster.column=id", "roster.fields={kind: Kind}", "route=rules"),
+    ),
     ("generator=extractive", "control=closed_book"),
     ("generator=extractive", "control=shuffled_contexts"),
     ("generator=extractive", "control=gold_contexts"),
@@ -76,6 +80,7 @@ def _talk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A golden set with a conversation."""
     monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: TRUSTED)
     folder, history = write_golden(here / "golden"), list[Mapping[str, str]]()
+    (here / "roster.csv").write_text("id,Kind\nmd,Markdown\n", "utf-8")
     with (folder / "talk.jsonl").open("w", encoding="utf-8") as file:
         for turn in TALK:
             row = {name: value for name, value in turn.items() if name not in ("doc", "quote")}
@@ -240,6 +245,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
         "rag.components.passages.contextual": {"rag.components.passages.titled"},
         "rag.components.passages.row": {"rag.components.passages.titled"},
+        "rag.components.routers.model": {"rag.components.routers.rules"},
     }
     for module in components:
         assert (closure(module) & components) - {module} == needed.get(module, set()), module

@@ -68,3 +68,13 @@ def test_pinned_documents_and_a_limit_of_contexts_are_estimated(here: Path, stor
     assert outlook(study, store, "context_tokens=50") == (likely - 350 * QUESTIONS, most - 350 * QUESTIONS)
     more = QUESTIONS * (len(TEXTS["rules.txt"]) // 4)
     assert outlook(study, store, "pinned=[rules.txt]") == (likely + more, most + more)
+
+
+def test_a_model_that_reads_fields_is_expected_once_per_document_and_twice_at_most(
+    here: Path, store: Store, script: Script
+) -> None:
+    alone, read = (outlook(write_study(here), store, "route=rules", f"enrich={name}") for name in ("rules", "model"))
+    sizes = [len(text) for text in TEXTS.values()]
+    prompt = 200 + round(sum(size * size for size in sizes) / sum(sizes)) // 4
+    assert read[0] - alone[0] == len(sizes) * (prompt + 100)
+    assert read[1] - alone[1] == 2 * len(sizes) * (prompt + 400)

@@ -64,15 +64,12 @@
     }
   }
 
-  /** The records of a document: the values by field, and the characters that state them. */
+  /** The values of a document by field, and the characters that state them. */
   function records(content, text) {
-    if (!content.records.length && !content.failures.length) return [];
-    const written = value => (value === null ? "–" : Array.isArray(value) ? value.join(", ") : String(value));
-    const lines = content.records.map(({ table, start, end, values }) => make("li", {},
-      ...Object.entries(values).flatMap(([name, value], at) => [at ? " · " : "", make("span", { class: "meaning" }, `${name} `), make("b", {}, written(value))]),
-      make("p", { class: "where" }, `${table}, stated at ${count(start)}–${count(end)}: ${text.cut(start, Math.min(end, start + 120)).trim()}`)));
+    const written = values => Object.entries(values).map(([name, value]) => `${name}: ${value === null ? "–" : [value].flat().join(", ")}`).join(" · ");
+    const lines = content.records.map(({ table, start, end, values }) => make("li", {}, written(values), make("p", { class: "where" }, `${table}, at ${count(start)}–${count(end)}: ${text.cut(start, Math.min(end, start + WIDTH)).trim()}`)));
     const failed = content.failures.map(([field, why]) => make("li", { class: "missing" }, `${field} ${why}`));
-    return [make("h4", {}, lines.length === 1 ? "Record" : "Records"), make("ul", { class: "gold" }, ...lines, ...failed)];
+    return lines.length + failed.length ? [make("h4", {}, "Records"), make("ul", { class: "gold" }, ...lines, ...failed)] : [];
   }
 
   function gold(content, text) {
