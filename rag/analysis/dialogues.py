@@ -14,6 +14,7 @@ import numpy as np
 
 from rag.analysis.blame.corridor import Steps
 from rag.analysis.blame.reader import Reader
+from rag.analysis.reused_passages import ReusedPassages, reused_passages
 from rag.analysis.why import ReopenedTrial
 from rag.config.compose import compose, hydra_ready, resolve
 from rag.config.experiment import Experiment
@@ -69,7 +70,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Dialogues:
-    """A trial turn by turn; the last row is for all turns."""
+    """A trial turn by turn; the last row is for all turns. `reused` is None without a retrieval memory."""
 
     trial: str
     name: str
@@ -77,6 +78,7 @@ class Dialogues:
     k: int
     turns: tuple[AtTurn, ...]
     lost: tuple[Lost, ...]
+    reused: ReusedPassages | None = None
 
     def to_json(self) -> dict[str, Any]:
         """What `rag dialogues --json` prints."""
@@ -99,14 +101,14 @@ def study_dialogues(reopened: ReopenedTrial, watch: Watch) -> Dialogues:
     members = [(int(part.name.partition("=")[2]), part.members) for part in parts]
     rows = tuple(trial.at(turn, chosen, lost) for turn, chosen in [*members, (0, everything)])
     trial_id, name = reopened.trial.trial_id, reopened.trial.trial.name
-    return Dialogues(trial_id, name, history_of(config), config["k"], rows, trial.errors(lost))
+    return Dialogues(trial_id, name, history_of(config), config["k"], rows, trial.errors(lost), trial.reused)
 
 
 def _human(reopened: ReopenedTrial) -> ReopenedTrial:
     trial = reopened.trial.trial
     with hydra_ready():
         composed = resolve(compose(HUMAN))
-    parts = {key: composed[key] for key in ("queries", "generator", "metric", "metrics")}
+    parts = {key: composed[key] for key in ("queries", "generator", "metric", "metrics", "reuse")}
     twin = Trial("human", {}, {**trial.config, **parts, "history": "gold", "latency": 0})
     made = plan.assemble(Experiment("dialogues", "", ()), [twin], reopened.store)
     steps = Steps.of(made.trials[0], made.stages) or reopened.steps
@@ -126,6 +128,7 @@ class _Trial:
         self.found: Flags = self.evidence & ((ranks < 0) | ((ranks > 0) & (ranks <= k))).all(axis=1)
         self.scores = Scores.from_arrays(self.reader.runner.obtain(reopened.trial.ends.score).arrays)
         self.declined, self.prompt, self.spent = self._answered()
+        self.reused = reused_passages(self.reader, reopened.trial, k, self.evidence)
 
     def at(self, turn: int, chosen: Flags, lost: Flags) -> AtTurn:
         """The row of one turn."""

@@ -92,6 +92,8 @@ def dialogues(overrides: Overrides = None, as_json: Json = False) -> None:
     - declined: share of answers that decline
     - prompt_tokens counted in a request, tokens that models reported
     lost: question (id), text, rewrite, and sought: the search texts of the trial
+    reused, null without a retrieval memory: saved and half searches of questions; passages used again, and stale of them, which
+    a fresh search has not among its first k; lost and won of the questions with evidence
     """
     from rag.analysis.dialogues import study_dialogues
     from rag.analysis.why import prepare

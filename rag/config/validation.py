@@ -39,11 +39,13 @@ def check(config: Mapping[str, Any]) -> None:
             raise ConfigError(name, f"is {yaml_text(config[name])}", expected)
     if not isinstance(config["coverage"], int | float) or not 0 < config["coverage"] <= 1:
         raise ConfigError("coverage", f"is {yaml_text(config['coverage'])}", "a share above 0, at most 1")
-    tokens, pinned = config.get("context_tokens"), config.get("pinned")
+    tokens = config.get("context_tokens")
     if tokens is not None and not is_whole(tokens, 1):
         raise ConfigError("context_tokens", f"is {yaml_text(tokens)}", "a whole number from 1, or null for no limit")
-    if pinned is not None and not (isinstance(pinned, list) and all(isinstance(name, str) for name in pinned)):
-        raise ConfigError("pinned", f"is {yaml_text(pinned)}", "a list of doc_ids, for example pinned=[leave/policy.md]")
+    for name in ("pinned", "lock", "off"):
+        files = config.get(name)
+        if files is not None and not (isinstance(files, list) and all(isinstance(each, str) for each in files)):
+            raise ConfigError(name, f"is {yaml_text(files)}", f"a list of doc_ids, for example {name}=[leave/policy.md]")
     check_language("language", config.get("language", "english"))
     _check_named(config)
     for name, value, known in (("control", control_of(config), CONTROLS), ("history", history_of(config), HISTORIES)):

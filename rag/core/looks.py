@@ -5,7 +5,7 @@ from typing import Literal
 
 from rag.core.record_queries import Result, Routed
 
-Act = Literal["search", "query_records", "decompose", "gap", "think", "stop"]
+Act = Literal["search", "query_records", "decompose", "gap", "think", "stop", "reuse", "merge"]
 
 
 @dataclass(frozen=True, slots=True)

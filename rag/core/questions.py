@@ -18,16 +18,29 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """What a conversation found for an earlier question, as that was searched for.
+
+    `hits` are the chunks of its first passages, best first, each with score, rank and flag `joined` as in Rankings.
+    """
+
+    question: str
+    hits: tuple[tuple[Span, float, int, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A question with the earlier turns, oldest first.
 
-    `rewrite` is the question as a person wrote it to be understood alone, or empty: only `queries=human` reads it.
+    `rewrite` is the question as a person wrote it to be understood alone, or empty: only `queries=human` reads it. `earlier` is
+    what the conversation found before, oldest first: only a RetrievalMemory reads it.
     """
 
     query_id: str
     text: str
     history: tuple[Turn, ...] = ()
     rewrite: str = ""
+    earlier: tuple[Found, ...] = ()
 
 
 Fate = Literal["exact", "pieced", "parser", "redaction", "noise"]

@@ -20,6 +20,7 @@ from rag.core.questions import (
     Example,
     Expected,
     Fate,
+    Found,
     Place,
     Query,
     Turn,

@@ -5,9 +5,10 @@ early mistake can affect later turns.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from rag.core.errors import RefusalError
-from rag.core.records import Answer, Example, Query, Turn
+from rag.core.records import Answer, Example, Found, Query, Turn
 from rag.core.text.citations import without_markers
 from rag.pipeline.pipeline import Pipeline, Trace
 
@@ -17,8 +18,20 @@ UNSAID = "…"
 Questions = tuple[str, ...]
 """The questions of a conversation so far, oldest first."""
 
-Ask = Callable[[Sequence[Query], Sequence[tuple[str, ...]]], Sequence[Answer | None]]
-"""Answers questions, each with the reference answers of its golden question if it is one; None for one that failed."""
+
+@dataclass(frozen=True)
+class Past:
+    """A conversation before a question: its turns, and what it found."""
+
+    history: tuple[Turn, ...] = ()
+    earlier: tuple[Found, ...] = ()
+
+
+Ask = Callable[[Sequence[Query], Sequence[tuple[str, ...]]], Sequence[tuple[Answer | None, tuple[Found, ...]]]]
+"""Answers questions, each with the reference answers of its golden question if it is one; None for one that failed.
+
+Behind each answer, what its conversation has found by then.
+"""
 
 
 def remembered_turn(question: str, answer: Answer) -> tuple[Turn, Turn]:
@@ -26,33 +39,53 @@ def remembered_turn(question: str, answer: Answer) -> tuple[Turn, Turn]:
     return Turn("user", question), Turn("assistant", without_markers(answer.reply.text).strip() or UNSAID)
 
 
-def lived(examples: Sequence[Example], ask: Ask) -> list[tuple[Turn, ...]]:
-    """The history of every golden question, with answers by `ask`.
+def lived(examples: Sequence[Example], ask: Ask) -> list[Past]:
+    """The conversation before every golden question, with answers by `ask`.
 
     Conversations that begin with the same questions share their beginning, and the n-th questions of all conversations are
     asked together. A question that failed leaves no turn, as in a chat.
     """
     before = [tuple(turn.text for turn in example.query.history if turn.role == "user") for example in examples]
     golden = {(*earlier, example.query.text): example for earlier, example in zip(before, examples, strict=True)}
-    histories: dict[Questions, tuple[Turn, ...]] = {(): ()}
+    pasts: dict[Questions, Past] = {(): Past()}
     for length in range(1, max(map(len, before), default=0) + 1):
         now = list(dict.fromkeys(earlier[:length] for earlier in before if len(earlier) >= length))
-        queries = [_query(asked, histories[asked[:-1]], golden) for asked in now]
-        answers = ask(queries, [golden[asked].answers if asked in golden else () for asked in now])
-        for asked, query, answer in zip(now, queries, answers, strict=True):
-            histories[asked] = (*query.history, *(remembered_turn(query.text, answer) if answer else ()))
-    return [histories[earlier] for earlier in before]
+        queries = [_query(asked, pasts[asked[:-1]], golden) for asked in now]
+        told = ask(queries, [golden[asked].answers if asked in golden else () for asked in now])
+        for asked, query, (answer, found) in zip(now, queries, told, strict=True):
+            turns = remembered_turn(query.text, answer) if answer else ()
+            pasts[asked] = Past((*query.history, *turns), found if answer else query.earlier)
+    return [pasts[earlier] for earlier in before]
 
 
-def _query(asked: Questions, history: tuple[Turn, ...], golden: dict[Questions, Example]) -> Query:
-    if asked in golden:
-        known = golden[asked].query
-        return Query(known.query_id, known.text, history, known.rewrite)
-    return Query(f"earlier {' / '.join(asked)}", asked[-1], history)
+def _query(asked: Questions, past: Past, golden: dict[Questions, Example]) -> Query:
+    known = golden[asked].query if asked in golden else Query(f"earlier {' / '.join(asked)}", asked[-1])
+    return replace(known, history=past.history, earlier=past.earlier)
 
 
-def answers(pipeline: Pipeline, queries: Sequence[Query], references: Sequence[tuple[str, ...]]) -> list[Answer | None]:
-    """The answers of a pipeline to questions of different conversations; None for one that was refused."""
+def retold(pipeline: Pipeline, examples: Sequence[Example]) -> list[Past]:
+    """The conversation before every golden question as the golden set has it, and what the pipeline found in it."""
+    golden = {(example.query.history, example.query.text): example.query for example in examples}
+    found: dict[tuple[Turn, ...], tuple[Found, ...]] = {}
+    for example in examples:
+        history: tuple[Turn, ...] = example.query.history
+        earlier: tuple[Found, ...] = ()
+        for place, turn in enumerate(history):
+            if turn.role == "user":
+                before, told = history[:place], history[: place + 1]
+                if told not in found:
+                    known = golden.get((before, turn.text)) or Query("earlier", turn.text, before)
+                    query = replace(known, earlier=earlier)
+                    found[told] = pipeline.earlier(query, pipeline.trace(query))
+                earlier = found[told]
+        found[history] = earlier
+    return [Past(example.query.history, found[example.query.history]) for example in examples]
+
+
+def answers(
+    pipeline: Pipeline, queries: Sequence[Query], references: Sequence[tuple[str, ...]]
+) -> list[tuple[Answer | None, tuple[Found, ...]]]:
+    """The answers of a pipeline to questions of different conversations, as `Ask`; None for one that was refused."""
     traces = [pipeline.trace(query) for query in queries]
     if getattr(pipeline.generator, "costly", False):
         rows = zip(queries, traces, references, strict=True)
@@ -60,7 +93,7 @@ def answers(pipeline: Pipeline, queries: Sequence[Query], references: Sequence[t
         # Replies are stored by request: the answers below find the replies to this one batch.
         pipeline.generator.generate([each.request for each in prepared if each.request and each.asks])
     rows = zip(queries, traces, references, strict=True)
-    return [_answer(pipeline, query, trace, gold) for query, trace, gold in rows]
+    return [(_answer(pipeline, query, trace, gold), pipeline.earlier(query, trace)) for query, trace, gold in rows]
 
 
 def _answer(pipeline: Pipeline, query: Query, trace: Trace, references: tuple[str, ...]) -> Answer | None:

@@ -3,14 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
+from rag.core.memo import Recent
 from rag.core.rankings import Rankings
 from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import RecordQuery, Result
 from rag.core.record_sets import NO_RECORDS, RecordSet
-from rag.core.records import Allowed, Answer, Hit, Query, Ranking, Reply, Sought, Vectors
+from rag.core.records import Allowed, Answer, Found, Hit, Query, Ranking, Reply, Sought, Vectors
 from rag.core.roles import (
     Embedder,
     Fusion,
@@ -26,19 +28,22 @@ from rag.core.roles import (
     changes_nothing,
 )
 from rag.core.text.final_answer import Announced, awaited
-from rag.pipeline import postprocess, record_routes
+from rag.pipeline import postprocess, record_routes, retrieval_memory
 from rag.pipeline.context_packing import hits, passages
 from rag.pipeline.looks import Patience, PipelineTools
 from rag.pipeline.prompt_assembly import Prepared, Reading
 from rag.pipeline.steps import embed_queries, fuse, gathered, rerank, rewrite, select
 from rag.pipeline.timing import Clock, Step
 from rag.pipeline.traces import Trace as Trace
-from rag.pipeline.traces import traced
+from rag.pipeline.traces import traced, with_reuse
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The components of a config around an opened corpus; with `allowed`, search finds only these chunks."""
+    """The components of a config around an opened corpus; with `allowed`, search finds only these chunks.
+
+    `off` are the doc_ids of documents that are never read.
+    """
 
     corpus: Corpus
     searchers: Mapping[str, Searcher]
@@ -58,6 +63,8 @@ class Pipeline:
     depth: int = 100
     rerank_depth: int = 20
     allowed: Allowed | None = None
+    off: frozenset[str] = frozenset()
+    memo: Recent[Vectors] = field(default_factory=Recent, repr=False, compare=False)
 
     @property
     def records(self) -> RecordSet:
@@ -79,8 +86,17 @@ class Pipeline:
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("rewrite"):
             sought = rewrite(self.queries, queries)
-        if changes_nothing(self.router) and changes_nothing(self.policy):
-            return self._searched(sought, step)
+        embed = partial(self.memo, compute=partial(embed_queries, self.embedder))
+        reused = retrieval_memory.reuses(self.reuse, queries, sought, embed, self.corpus, self.allowed)
+        new = [row for row in range(len(queries)) if row not in reused or not reused[row].full]
+        fresh = dict(zip(new, self._fresh([queries[row] for row in new], [sought[row] for row in new], step), strict=True))
+        rows = range(len(queries))
+        return [with_reuse(sought[row], reused[row], fresh.get(row), self.k) if row in reused else fresh[row] for row in rows]
+
+    def _fresh(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
+        """Traces that use nothing again."""
+        if not queries or (changes_nothing(self.router) and changes_nothing(self.policy)):
+            return self._searched(sought, step) if queries else []
         return self._routed(queries, sought, step)
 
     def _searched(self, sought: Sequence[Sought], step: Step) -> list[Trace]:
@@ -97,6 +113,15 @@ class Pipeline:
         with step("select"):
             selected = self._selected(reranked)
         return [traced(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
+
+    def earlier(self, query: Query, trace: Trace) -> tuple[Found, ...]:
+        """What the conversation has found after a question, as `Query.earlier` of the next one.
+
+        A question that was reused in full adds nothing, so that no later one is compared with it.
+        """
+        if changes_nothing(self.reuse) or (trace.look and retrieval_memory.adds_nothing(trace.look)):
+            return query.earlier
+        return (*query.earlier, retrieval_memory.found(trace.sought.question, trace.selected, self.k, self.corpus))
 
     def _routed(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
         """The traces by route and policy; questions that passages answer in one look are searched for in one batch."""

@@ -23,7 +23,9 @@ from rag.core.records import (
     Span,
 )
 from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
+from rag.pipeline.authority import settled
 from rag.pipeline.context_packing import Packed, Passage, pack, passages
+from rag.pipeline.cut_marks import OUTLINE, marked
 from rag.pipeline.record_answers import answer_of, texts_of
 
 GUARD = "guard."
@@ -77,6 +79,7 @@ class Reading:
     """The parts that lay out a prompt of the first `k` hits, each with the chunks that a selector added.
 
     `pinned` documents go in whole; `context_tokens` limits the contexts, None for no limit.
+    `locked`: the contexts are files that replace the search.
     """
 
     prompt: Prompt
@@ -86,6 +89,7 @@ class Reading:
     screens: Mapping[str, Screen] = field(default_factory=dict)
     framings: Mapping[str, Framing] = field(default_factory=dict)
     pinned: tuple[Document, ...] = ()
+    locked: bool = False
 
     def screen(
         self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
@@ -118,6 +122,10 @@ class Reading:
         gold: tuple[str, ...],
         look: Look | None,
     ) -> Prepared:
+        rules, files = getattr(self.prompt, "authority", None), self._files(screened, corpus)
+        if rules and files:
+            recalled, overruled = settled(rules, recalled, files)
+            screened = replace(screened, findings=(*screened.findings, *overruled))
         if recalled.note:
             screened = replace(screened, findings=(*screened.findings, Finding("memory", recalled.note)))
         packed = pack(screened.kept, corpus, self.context_tokens)
@@ -129,6 +137,8 @@ class Reading:
         if screened.abstains:
             return Prepared(None, *shown)
         quoted = self.quoted(packed, corpus)
+        if self.locked and self.context_tokens:
+            quoted = marked(quoted, packed.chunks, corpus, self.context_tokens // OUTLINE)
         texts = tuple(text for place, text in enumerate(texts_of(look)) if place not in screened.withheld)
         framed = self.framed(query, quoted + texts)
         contexts, results = framed.contexts[: len(quoted)], framed.contexts[len(quoted) :]
@@ -143,6 +153,16 @@ class Reading:
             framed = framing.frame(query, texts)
             texts, before, after = framed.contexts, [*before, framed.before], [*after, framed.after]
         return Framed(texts, "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after)))
+
+    def _files(self, screened: Screened, corpus: Corpus) -> list[Document]:
+        """The files in the prompt: the pinned ones, and what is read of locked ones."""
+        if not self.locked:
+            return list(self.pinned)
+        chunks = [passage.chunk(corpus) for passage in screened.kept]
+        names = list(dict.fromkeys(chunk.span.doc_id for chunk in chunks))
+        texts = {name: "\n".join(chunk.text for chunk in chunks if chunk.span.doc_id == name) for name in names}
+        rows = ((name, corpus.documents[corpus.place(name) or 0].metadata) for name in names)
+        return [*self.pinned, *(Document(name, texts[name], metadata) for name, metadata in rows)]
 
     def quoted(self, packed: Packed, corpus: Corpus) -> tuple[str, ...]:
         """The texts that guards frame: the passages, with the titles and sections that the prompt shows."""

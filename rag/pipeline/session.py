@@ -1,10 +1,11 @@
 """A conversation with a pipeline: its questions and answers, and the history for the next question."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rag.core.records import Answer, Query, Ranking, Turn
+from rag.core.records import Answer, Found, Query, Ranking, Turn
 from rag.pipeline.live_history import remembered_turn
+from rag.pipeline.locked_files import limited
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.steps import embed_queries
 
@@ -28,6 +29,17 @@ class Session:
 
     pipeline: Pipeline
     exchanges: list[Exchange] = field(default_factory=list)
+    found: tuple[Found, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._given = self.pipeline
+
+    def limit(self, lock: Sequence[str], off: Sequence[str]) -> None:
+        """Read only the files of `lock` and none of `off` from now on, and use nothing again that was found before.
+
+        Both are within what the config allows; empty ones give back all of it. ConfigError for a document that does not exist.
+        """
+        self.pipeline, self.found = limited(self._given, lock, off), ()
 
     @property
     def history(self) -> tuple[Turn, ...]:
@@ -48,12 +60,14 @@ class Session:
         Pieces are empty while the model writes hidden text. A question is remembered when its answer is complete: Ctrl-C or a
         failing service leaves the conversation as it was.
         """
-        query = Query(f"turn {len(self.exchanges) + 1}", question, self.history)
+        query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.found)
         trace = self.pipeline.trace(query)
         exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear, early=True, read=read))
         self.exchanges.append(exchange)
+        self.found = self.pipeline.earlier(query, trace)
         return exchange
 
     def reset(self) -> None:
         """Forget everything."""
         self.exchanges.clear()
+        self.found = ()

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rag.core.errors import RefusalError, ServiceError
-from rag.core.records import Answer, Query, Turn
+from rag.core.records import Answer, Found, Query, Turn
 from rag.pipeline.answer_json import answer_json, chunk_text, found_passages, holder
 from rag.pipeline.json_shapes import FoundPassage
 from rag.pipeline.passage_fates import passage_fates
-from rag.pipeline.search_filter import Scope
+from rag.pipeline.search_filter import EVERYTHING, Scope
 from rag.pipeline.steps import rewrite
 from rag.pipeline.timing import Clock
 from rag.serve import response_models
@@ -34,6 +34,7 @@ class AnswerJob:
     query: Query
     result: SearchResult
     began: float
+    scope: Scope = EVERYTHING
     answer: Answer | None = None
     clock: Clock = field(default_factory=Clock)
     generator: Stoppable = field(init=False)
@@ -43,12 +44,19 @@ class AnswerJob:
 
     @classmethod
     async def begin(
-        cls, model: Model, question: str, history: Sequence[Turn], scope: Scope, pool: ThreadPoolExecutor
+        cls,
+        model: Model,
+        question: str,
+        history: Sequence[Turn],
+        scope: Scope,
+        pool: ThreadPoolExecutor,
+        earlier: Sequence[Found] = (),
     ) -> "AnswerJob":
         """Search for a question. A model that rewrites it is called in a thread of the pool; ServiceError if that fails."""
-        began, query = time.perf_counter(), Query(answer_id(), question, tuple(history))
+        began, known = time.perf_counter(), tuple(earlier) if scope.everything else ()
+        query = Query(answer_id(), question, tuple(history), earlier=known)
         try:
-            return cls(model, query, await _searched(model, query, scope, pool), began)
+            return cls(model, query, await _searched(model, query, scope, pool), began, scope)
         except ServiceError as error:
             raise _upstream(error) from error
 
@@ -56,6 +64,13 @@ class AnswerJob:
     def id(self) -> str:
         """The id of the answer."""
         return self.query.query_id
+
+    @property
+    def found(self) -> tuple[Found, ...]:
+        """What this question adds to what its session found; nothing within a scope, which later questions may not have."""
+        if not self.scope.everything:
+            return ()
+        return self.result.pipeline.earlier(self.query, self.result.trace)[len(self.query.earlier) :]
 
     def passages(self, k: int | None = None) -> list[FoundPassage]:
         """The first `k` passages that were found, by default as many as are read for an answer."""

@@ -6,17 +6,17 @@ Every session has an owner, and every query filters by it; sessions of other own
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from rag.core.records import Answer, Query, Reply, Turn
+from rag.core.records import Answer, Found, Query, Reply, Span, Turn
 from rag.core.redaction import redacted_json
 from rag.pipeline.live_history import remembered_turn
 from rag.serve.database import Database, MissingError
-from rag.serve.sql_tables import ANSWERS, SESSIONS
+from rag.serve.sql_tables import ANSWERS, FOUND, SESSIONS
 
 RATEABLE = 1000
 """Answers outside of sessions that a purge keeps for each owner: about 8 MB."""
@@ -36,7 +36,8 @@ def no_session() -> MissingError:
 class StoredTurn:
     """A question of a session and its answer, `at` seconds since 1970.
 
-    `payload` is the answer as the server returned it; it is loaded only to show a session, and else empty.
+    `payload` is the answer as the server returned it; it is loaded only to show a session, and else empty. `found` is what it
+    adds to what the session found with the bundle of that digest.
     """
 
     number: int
@@ -44,6 +45,8 @@ class StoredTurn:
     answer: str
     payload: Mapping[str, Any]
     at: float
+    bundle: str = ""
+    found: tuple[Found, ...] = ()
 
     @property
     def messages(self) -> tuple[Turn, Turn]:
@@ -91,14 +94,22 @@ class Conversations:
             return stored_turns(connection, session, sa.null(), last=last)
 
     def append(
-        self, owner: str, session: str, question: str, answer: str, payload: Mapping[str, Any], seen: int | None = None
+        self,
+        owner: str,
+        session: str,
+        question: str,
+        answer: str,
+        payload: Mapping[str, Any],
+        seen: int | None = None,
+        found: Sequence[Found] = (),
     ) -> int:
         """Store an answered question, without secrets, and return its number, from 1.
 
         MissingError if the session does not exist or has ended.
 
         Two questions at once get two numbers. `payload["id"]` is the id of the answer; `seen` is the number of the last turn
-        that the question was answered after, by default the turn before it.
+        that the question was answered after, by default the turn before it. `found` is what it adds to what the
+        session found with the bundle of the payload.
         """
         now = self._now()
         counted = sa.update(SESSIONS).where(self._alive(owner, session)).values(used=now, turns=SESSIONS.c.turns + 1)
@@ -110,6 +121,9 @@ class Conversations:
             row |= redacted_json({"question": question, "answer": answer, "told": payload})
             row["seen"] = number - 1 if seen is None else seen
             connection.execute(sa.insert(ANSWERS), row)
+            if found:
+                passages = redacted_json([asdict(each) for each in found])
+                connection.execute(sa.insert(FOUND), {"answer": row["id"], "bundle": payload["bundle"], "passages": passages})
         return int(number)
 
     def show(self, owner: str, session: str) -> StoredSession:
@@ -170,8 +184,17 @@ def stored_turns(
 ) -> list[StoredTurn]:
     """The `last` turns of a session up to number `seen`, oldest first; `payload` is a column, or null to leave it out."""
     columns = (ANSWERS.c.number, ANSWERS.c.question, ANSWERS.c.answer, payload.label("told"), ANSWERS.c.at)
-    newest = sa.select(*columns).where(ANSWERS.c.session == session).order_by(ANSWERS.c.number.desc()).limit(last)
+    joined = sa.select(*columns, FOUND.c.bundle, FOUND.c.passages).outerjoin(FOUND, FOUND.c.answer == ANSWERS.c.id)
+    newest = joined.where(ANSWERS.c.session == session).order_by(ANSWERS.c.number.desc()).limit(last)
     if seen is not None:
         newest = newest.where(ANSWERS.c.number <= seen)
     rows = connection.execute(newest).all()
-    return [StoredTurn(row.number, row.question, row.answer, row.told or {}, row.at) for row in reversed(rows)]
+    return [
+        StoredTurn(row.number, row.question, row.answer, row.told or {}, row.at, row.bundle or "", _found(row.passages or []))
+        for row in reversed(rows)
+    ]
+
+
+def _found(passages: Sequence[Mapping[str, Any]]) -> tuple[Found, ...]:
+    rows = ((one["question"], ((Span(**span), *others) for span, *others in one["hits"])) for one in passages)
+    return tuple(Found(question, tuple(hits)) for question, hits in rows)

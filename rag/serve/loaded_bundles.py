@@ -46,6 +46,12 @@ class Model:
         return {"X-Assay-Bundle": self.bundle.digest}
 
     @cached_property
+    def rows(self) -> list[int]:
+        """The rows of its documents that are not off."""
+        pipeline = self.bundle.pipeline
+        return [row for row, document in enumerate(pipeline.corpus.documents) if document.doc_id not in pipeline.off]
+
+    @cached_property
     def flaggers(self) -> tuple[Flagger, Flagger]:
         """Flaggers of the documents and of the chunks, which read all texts when they are made."""
         pipeline = self.bundle.pipeline

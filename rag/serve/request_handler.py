@@ -10,11 +10,11 @@ from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from rag.core.errors import ServiceError, UserError
-from rag.core.records import Span, Turn
+from rag.core.records import Found, Span, Turn
 from rag.pipeline.metadata_filter import Condition
 from rag.pipeline.search_filter import EVERYTHING, Scope
 from rag.serve.answer_job import AnswerJob
-from rag.serve.conversations import Conversations
+from rag.serve.conversations import Conversations, StoredTurn
 from rag.serve.feedback import Opinions
 from rag.serve.loaded_bundles import Served
 from rag.serve.logs import log_failure
@@ -46,13 +46,14 @@ class RequestHandler:
     opinions: Opinions
     pool: ThreadPoolExecutor
 
-    async def search(self, body: AskRequest, history: Sequence[Turn] = ()) -> AnswerJob:
-        """Search for a question; UserError if it is too long."""
+    async def search(self, body: AskRequest, history: Sequence[Turn] = (), turns: Sequence[StoredTurn] = ()) -> AnswerJob:
+        """Search for a question, `turns` before it in its session; UserError if it is too long."""
         if len(body.question) > self.settings.question_chars:
             what = f"has {len(body.question)} characters"
             raise UserError("question", what, f"at most {self.settings.question_chars}; RAG_QUESTION_CHARS sets the limit")
         model, scope = self.served.pick(body.model), scope_of(body.within)
-        return await AnswerJob.begin(model, body.question, history, scope, self.pool)
+        earlier = [found for turn in turns if turn.bundle == model.bundle.digest for found in turn.found]
+        return await AnswerJob.begin(model, body.question, history, scope, self.pool, earlier)
 
     async def answer(
         self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None = None
@@ -71,7 +72,7 @@ class RequestHandler:
         if not await finished_for_client(request, work):
             return None
         await work
-        return await self.store_answer(owner_of(request), job.answer_json(show), position)
+        return await self.store_answer(owner_of(request), job.answer_json(show), position, job.found)
 
     def stream(self, request: Request, job: AnswerJob, events: AsyncIterator[bytes], end: bytes = b"") -> EventStream:
         """Send events, then `end`. An error becomes the last event, and a client that disconnects stops generation."""
@@ -100,9 +101,11 @@ class RequestHandler:
             if job.generator.sent and (read := job.passages_read()) != known:
                 yield event("passages", known := read)
             yield event("piece", {"text": piece})
-        yield event("answer", await self.store_answer(owner_of(request), job.answer_json(body.show), position))
+        yield event("answer", await self.store_answer(owner_of(request), job.answer_json(body.show), position, job.found))
 
-    async def store_answer(self, owner: str, answer: Answer, position: SessionPosition | None = None) -> Answer:
+    async def store_answer(
+        self, owner: str, answer: Answer, position: SessionPosition | None = None, found: Sequence[Found] = ()
+    ) -> Answer:
         """Store an answer in its session, or else for rating; the answer with its session and turn."""
         if position is None:
             try:
@@ -111,7 +114,7 @@ class RequestHandler:
                 LOG.warning("an answer cannot be rated: %s", error)
             return answer
         answer["session"] = position.session
-        turn = (owner, position.session, answer["question"], answer["answer"], answer, position.seen)
+        turn = (owner, position.session, answer["question"], answer["answer"], answer, position.seen, found)
         answer["turn"] = await run_in_threadpool(self.conversations.append, *turn)
         return answer
 

@@ -49,6 +49,14 @@ ANSWERS = sa.Table(
     sa.UniqueConstraint("session", "number"),
 )
 """Answers that can be rated; those of a session are its turns, and are deleted with it."""
+FOUND = sa.Table(
+    "found",
+    TABLES,
+    sa.Column("answer", sa.ForeignKey("answers.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("bundle", sa.String(64), nullable=False),
+    sa.Column("passages", JsonText, nullable=False),
+)
+"""What a session has found by an answer, where the bundle of that digest has a retrieval memory."""
 FEEDBACK = sa.Table(
     "feedback",
     TABLES,

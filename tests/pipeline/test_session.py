@@ -1,6 +1,6 @@
 """A conversation remembers what was answered to the end, and nothing else."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +8,9 @@ import pytest
 from support.small_set import write_golden
 
 from rag.core.errors import DataError, ServiceError
-from rag.core.records import Answer, Example, Finding, Query, Reply, Request, Turn
+from rag.core.records import Answer, Example, Finding, Found, Query, Reply, Request, Turn
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.live_history import UNSAID, lived, remembered_turn
+from rag.pipeline.live_history import UNSAID, Ask, Past, lived, remembered_turn
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.session import Session
 from rag.reporting.terminal.transcript import save
@@ -82,12 +82,17 @@ def example(query_id: str, *words: str, rewrite: str = "") -> Example:
     return Example(Query(query_id, words[-1], history, rewrite), answers=(f"gold {query_id}",))
 
 
-def echoing(calls: list[list[Query]]) -> Callable[[Sequence[Query], Sequence[tuple[str, ...]]], list[Answer | None]]:
-    def ask(queries: Sequence[Query], references: Sequence[tuple[str, ...]]) -> list[Answer | None]:
+def echoing(calls: list[list[Query]]) -> Ask:
+    def ask(queries: Sequence[Query], references: Sequence[tuple[str, ...]]) -> list[tuple[Answer | None, tuple[Found, ...]]]:
         calls.append(list(queries))
         rows = zip(queries, references, strict=True)
         return [
-            None if query.text == "fail" else Answer(query, (), Reply(f"own {query.text} {len(query.history)} {''.join(gold)}"))
+            (
+                None
+                if query.text == "fail"
+                else Answer(query, (), Reply(f"own {query.text} {len(query.history)} {''.join(gold)}")),
+                (*query.earlier, Found(query.text, ())),
+            )
             for query, gold in rows
         ]
 
@@ -102,8 +107,8 @@ def test_golden_answers_give_way_to_those_of_the_pipeline() -> None:
         example("d3", "a", "b", "c"),
         example("e", "x", "y"),
     ]
-    histories = lived(examples, echoing(calls))
-    assert [[turn.text for turn in history] for history in histories] == [
+    pasts = lived(examples, echoing(calls))
+    assert [[turn.text for turn in past.history] for past in pasts] == [
         [],
         ["a", "own a 0 gold d1"],
         ["a", "own a 0 gold d1", "b", "own b 2 gold d2"],
@@ -112,16 +117,18 @@ def test_golden_answers_give_way_to_those_of_the_pipeline() -> None:
     # Beginnings are shared, and what comes at the same place of different conversations is asked together.
     assert [[query.text for query in asked] for asked in calls] == [["a", "x"], ["b"]]
     assert (calls[1][0].query_id, calls[1][0].rewrite) == ("d2", "b of a")
+    assert [[found.question for found in past.earlier] for past in pasts] == [[], ["a"], ["a", "b"], ["x"]]
 
 
 def test_a_question_that_failed_leaves_no_turn() -> None:
-    (history,) = lived([example("d", "a", "fail", "c", "d")], echoing([]))
-    assert [turn.text for turn in history if turn.role == "user"] == ["a", "c"]
+    (past,) = lived([example("d", "a", "fail", "c", "d")], echoing([]))
+    assert [turn.text for turn in past.history if turn.role == "user"] == ["a", "c"]
+    assert [found.question for found in past.earlier] == ["a", "c"]
 
 
 def test_nothing_is_asked_where_nothing_came_before() -> None:
     calls: list[list[Query]] = []
-    assert lived([example("d", "a"), example("e", "b")], echoing(calls)) == [(), ()]
+    assert lived([example("d", "a"), example("e", "b")], echoing(calls)) == [Past(), Past()]
     assert calls == []
 
 

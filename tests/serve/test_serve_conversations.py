@@ -18,7 +18,7 @@ from support.databases import file_url
 from support.small_server import ManualClock
 
 from rag.core.errors import ConfigError, ServiceError
-from rag.core.records import Turn
+from rag.core.records import Found, Span, Turn
 from rag.serve import conversations
 from rag.serve.conversations import PORTION, Conversations
 from rag.serve.database import MissingError
@@ -297,3 +297,19 @@ def test_a_missing_database_is_reported_without_its_password(tmp_path: Path) -> 
     (tmp_path / "text.db").write_text("not a database at all, but long enough to be one " * 30)
     with pytest.raises(ServiceError, match="cannot be opened"):
         Conversations(f"sqlite:///{tmp_path}/text.db")
+
+
+def test_what_a_session_found_is_kept_with_its_bundle_and_for_its_owner(tmp_path: Path) -> None:
+    conversations = Conversations(f"sqlite:///{tmp_path / 'serve.db'}")
+    session = conversations.create("ann")
+    found = Found("When?", ((Span("a.md", 0, 9), 0.5, 1, False), (Span("a.md", 9, 12), 0.5, 1, True)))
+    for number, kept in enumerate(((found,), ()), 1):
+        payload = {"id": f"ans_{number}", "bundle": "ab" * 32}
+        conversations.append("ann", session, "When?", "Now.", payload, found=kept)
+    first, second = conversations.turns("ann", session)
+    assert (first.bundle, first.found) == ("ab" * 32, (found,))
+    assert (second.bundle, second.found) == ("", ())
+    with pytest.raises(MissingError):
+        conversations.turns("bob", session)
+    conversations.forget("ann", session)
+    conversations.close()

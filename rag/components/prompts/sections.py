@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from rag.components.prompts.authority import AuthorityOrder
 from rag.core.checks import check_choice
 from rag.core.errors import ConfigError
 from rag.core.records import Material, Message, Source
@@ -84,6 +85,8 @@ class SectionPrompt:
 
     `answers` are the sentences of answers from records (`rag.pipeline.record_answers`), by the names of ANSWERS.
 
+    `authority` says what is dropped from a conversation that files in the prompt contradict (`rag.pipeline.authority`).
+
     `reasoning` names one of `strategies`. A strategy that names {announcement} asks for reasoning first: the answer begins
     after these words. ConfigError for a placeholder that is unknown or missing, or that would show contexts twice.
     """
@@ -115,6 +118,7 @@ class SectionPrompt:
     results_format: str = "{results}"
     turn_format: str = "{speaker}: {text}"
     nothing: str = ""
+    authority: AuthorityOrder | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.metadata, str) or {*self.metadata} & {"number", *SOURCE[:5]}:

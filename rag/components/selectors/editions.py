@@ -74,6 +74,11 @@ class EditionsSelector:
         return _Editions(frozenset(with_newer | old), frozenset(old), frozenset(old - with_newer), series, successors)
 
 
+def old_editions(documents: Sequence[Document]) -> frozenset[int]:
+    """The rows of documents that have a newer edition among these, or a status that says so."""
+    return EditionsSelector()._editions(documents).old
+
+
 @dataclass(frozen=True)
 class _Editions:
     """The editions of a corpus, as rows of its documents.

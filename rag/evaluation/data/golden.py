@@ -89,7 +89,7 @@ class Golden:
     @cached_property
     def queries_digest(self) -> str:
         """SHA-256 over ids, texts and histories of the questions, in their order, without gold."""
-        return _digest(asdict(example.query) for example in self.examples)
+        return _digest(_asked(asdict(example.query)) for example in self.examples)
 
     @cached_property
     def golden_digest(self) -> str:
@@ -238,6 +238,7 @@ def _document_record(document: Document) -> tuple[object, ...]:
 def question_record(example: Example) -> dict[str, object]:
     """The fields of a question that enter its digests."""
     record = {**asdict(example), "judged": sorted(example.judged)}
+    _asked(record["query"])
     if not example.unanswerable:
         del record["unanswerable"]  # so that sets from before these fields keep their digests
     if not example.expects:
@@ -247,6 +248,12 @@ def question_record(example: Example) -> dict[str, object]:
     if not example.route:
         del record["route"]
     return record
+
+
+def _asked(query: dict[str, object]) -> dict[str, object]:
+    """The fields of a query that a golden set has: what a conversation found is a result of a pipeline."""
+    del query["earlier"]
+    return query
 
 
 def asked_record(example: Example) -> dict[str, object]:

@@ -1,19 +1,19 @@
 """The components of a config, and a pipeline of them around indexes that were built before."""
 
 from collections.abc import Collection, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 from rag.config.build import Components
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError, DataError
+from rag.core.errors import DataError
 from rag.core.record_database import RecordDatabase
 from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Document
 from rag.core.roles import Framing, Index, Inspection, Screen, Searcher, changes_nothing
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
+from rag.pipeline.locked_files import limited, named
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt_assembly import Reading
 
@@ -85,7 +85,9 @@ class TrialParts:
     def reading_values(self) -> dict[str, Any]:
         """The values of the wiring that a request depends on."""
         config = self.config
-        return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": list(config.get("pinned") or ())}
+        files = {name: list(config[name]) for name in ("lock", "off") if config.get(name)}
+        pins = list(config.get("pinned") or ())
+        return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": pins, **files}
 
     @property
     def values(self) -> dict[str, Any]:
@@ -110,18 +112,13 @@ def reading_of(
         several(nodes["screens"], components),
         several(nodes["framings"], components),
         pinned(values["pinned"], documents),
+        bool(values.get("lock")),
     )
 
 
 def pinned(names: Sequence[str], documents: Sequence[Document]) -> tuple[Document, ...]:
     """The documents that go into a prompt whole; ConfigError for one that does not exist."""
-    by_name = {document.doc_id: document for document in documents} if names else {}
-    for name in names:
-        if name not in by_name:
-            # There may be thousands of documents: name a few.
-            known = get_close_matches(name, by_name, n=5, cutoff=0.3) or list(by_name)[:5]
-            raise ConfigError("pinned", f"there is no document {name!r}", f"a doc_id, for example {', '.join(known)}")
-    return tuple(by_name[name] for name in names)
+    return named("pinned", names, documents, globs=False)
 
 
 def open_pipeline(
@@ -134,7 +131,7 @@ def open_pipeline(
 ) -> Pipeline:
     """Build a pipeline of nodes around stored indexes; DataError for an index of another corpus."""
     built = {name: components.build(node, f"index.{name}") for name, node in nodes["indexes"].items()}
-    return Pipeline(
+    pipeline = Pipeline(
         corpus,
         {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()},
         {name: index.uses_vectors for name, index in built.items()},
@@ -148,6 +145,7 @@ def open_pipeline(
         },
         **{name: values[name] for name in ("depth", "rerank_depth")},
     )
+    return limited(pipeline, values.get("lock", ()), values.get("off", ()))
 
 
 def _opened(name: str, index: Index, built: Entry, corpus: Corpus) -> Searcher:

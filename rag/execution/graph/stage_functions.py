@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from rag.components.reuse.none import NoReuse
 from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
 from rag.core.looks import Look
 from rag.core.rankings import NOTHING, stacked
-from rag.core.records import Answer, Reply, Sought
-from rag.core.roles import is_costly
+from rag.core.records import Answer, Query, Reply, Sought
+from rag.core.roles import changes_nothing, is_costly
 from rag.core.text.final_answer import awaited
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
@@ -26,6 +27,7 @@ from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_co
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
 from rag.pipeline import live_history, postprocess, steps, unread_text
+from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.prompt_assembly import Prepared, screen
 
 
@@ -59,11 +61,15 @@ def run_rewrite(job: Job) -> Entry:
 
 
 def run_converse(job: Job) -> Entry:
-    """Questions in conversations → their histories with the answers that the pipeline itself gives."""
+    """Questions in conversations → their histories, golden or with the answers of the pipeline itself, and what it found."""
     pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
     pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
-    histories = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
-    return Entry(meta={"histories": [json_values(history) for history in histories]})
+    if job.values["history"] == "gold":
+        pasts = live_history.retold(pipeline, job.golden.examples)
+    else:
+        pasts = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
+    earlier = [json_values(past.earlier) for past in pasts] if any(past.earlier for past in pasts) else []
+    return Entry(meta={"histories": [json_values(past.history) for past in pasts], "earlier": earlier})
 
 
 def run_enrich(job: Job) -> Entry:
@@ -84,8 +90,23 @@ def run_look(job: Job) -> Entry:
     pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
     pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
     traces = pipeline.traces(job.queries)
-    meta = {"sought": json_values(trace.sought for trace in traces), "looks": json_values(trace.look for trace in traces)}
+    meta: dict[str, Any] = {
+        "sought": json_values(trace.sought for trace in traces),
+        "looks": json_values(trace.look for trace in traces),
+    }
+    if not changes_nothing(pipeline.reuse):
+        meta["fresh"] = _fresh(pipeline, job.queries, traces)
     return Entry(entry_of_rankings(stacked([trace.selected for trace in traces])).arrays, meta)
+
+
+def _fresh(pipeline: Pipeline, queries: Sequence[Query], traces: Sequence[Trace]) -> dict[str, list[int]]:
+    """By row of a question that uses passages again: the first k positions of a search that does not."""
+    rows = [
+        row for row, one in enumerate(traces) if one.look and any(step.act in ("reuse", "merge") for step in one.look.steps)
+    ]
+    fresh = replace(pipeline, reuse=NoReuse()).traces([queries[row] for row in rows]) if rows else []
+    heads = (trace.selected.first(pipeline.k).row(0) for trace in fresh)
+    return {str(row): [position for position, _ in head] for row, head in zip(rows, heads, strict=True)}
 
 
 def run_embed_queries(job: Job) -> Entry:

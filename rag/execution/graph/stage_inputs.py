@@ -18,7 +18,15 @@ from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import reading_of, several
 from rag.execution.store.cached_judgements import StoredJudge
 from rag.execution.store.cached_vectors import StoredEmbedder, StoredReranker
-from rag.execution.store.serialisation import AnswerParts, answer_parts, assessment_of, looks_of, screened_of, sought_of
+from rag.execution.store.serialisation import (
+    AnswerParts,
+    answer_parts,
+    assessment_of,
+    found_of,
+    looks_of,
+    screened_of,
+    sought_of,
+)
 from rag.execution.store.store import Entry, Store
 from rag.pipeline.context_packing import hits
 from rag.pipeline.prompt_assembly import Prepared
@@ -124,9 +132,11 @@ class Job:
 
 
 def lived_of(entry: Entry, queries: Sequence[Query]) -> list[Query]:
-    """Questions with the histories of live conversations."""
+    """Questions with the histories of the stage `converse`, and what their conversations found."""
     lived = [tuple(Turn(**turn) for turn in history) for history in entry.meta["histories"]]
-    return [replace(query, history=history) for query, history in zip(queries, lived, strict=True)]
+    earlier = found_of(entry.meta) or [()] * len(lived)
+    rows = zip(queries, lived, earlier, strict=True)
+    return [replace(query, history=history, earlier=found) for query, history, found in rows]
 
 
 def records_of(inputs: Mapping[str, Entry]) -> RecordSet:

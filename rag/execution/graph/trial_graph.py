@@ -16,6 +16,7 @@ from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import check_column
 from rag.execution.graph.open_pipeline import TrialParts, pinned
 from rag.execution.graph.stage_graph import Graph
+from rag.pipeline.locked_files import chosen
 
 DOCUMENTS, QUESTIONS, GOLD, RECORDS = "documents", "questions", "gold answers", "records"
 
@@ -60,7 +61,8 @@ class TrialGraph:
             parts.role(role)
         check_together(self.graph.components, self.config)
         check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
-        pinned(self.config.get("pinned") or (), self.golden.documents)
+        pins = [document.doc_id for document in pinned(self.config.get("pinned") or (), self.golden.documents)]
+        chosen(self.config.get("lock") or (), self.config.get("off") or (), pins, self.golden.documents)
         indexes: dict[str, str] = {}
         questions = self._questions()
         if control in WITHOUT_RETRIEVAL:
@@ -90,16 +92,18 @@ class TrialGraph:
     def _questions(self) -> str:
         """The questions with the histories of the golden set or, in live conversations, with the pipeline's own answers.
 
+        With a retrieval memory they also have what the pipeline found for the earlier questions of these histories.
+
         A control changes how a question is answered, not the conversation before it.
         """
         golden = self.golden
-        if history_of(self.config) == "gold":
+        history, has_history = history_of(self.config), any(example.query.history for example in golden.examples)
+        if history == "gold" and (self.parts.is_none("reuse") or not has_history):
             return golden.queries_digest
-        has_history = any(example.query.history for example in golden.examples)
         check_history(self.config, self.parts.is_none("generator"), has_history)
         corpus, indexes = self.corpus("none")
         inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **self.records(), **indexes}
-        return self.graph.add("converse", self.parts.nodes, self.parts.values, inputs)
+        return self.graph.add("converse", self.parts.nodes, {**self.parts.values, "history": history}, inputs)
 
     def records(self) -> dict[str, str]:
         """Add the stages that make records; their key as an input, nothing without records."""
@@ -112,7 +116,8 @@ class TrialGraph:
 
     def _ranking(self, questions: str, corpus: str, indexes: Mapping[str, str]) -> str:
         add, config = self.graph.add, self.config
-        if not (self.parts.is_none("route") and self.parts.is_none("policy")):
+        limits = config.get("lock") or config.get("off")
+        if limits or not all(map(self.parts.is_none, ("route", "policy", "reuse"))):
             inputs = {"corpus": corpus, QUESTIONS: questions, **self.records(), **indexes}
             return add("look", self.parts.nodes, self.parts.values, inputs)
         queries = self.golden.queries_digest  # Searched for as typed, a question is the same in any conversation.

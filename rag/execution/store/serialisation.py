@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.core.assessments import Assessment, Verdict
 from rag.core.looks import Look
-from rag.core.records import Finding, Reply, Sought
+from rag.core.records import Finding, Found, Reply, Sought
 from rag.pipeline.prompt_assembly import Screened
 
 Hits = tuple[tuple[int, float], ...]
@@ -45,6 +45,12 @@ def sought_of(meta: Mapping[str, Any]) -> list[Sought]:
 def screened_of(meta: Mapping[str, Any]) -> list[Screened]:
     """The stored result of screening, one record per question."""
     records: list[Screened] = _records(list[Screened], meta["screened"])
+    return records
+
+
+def found_of(meta: Mapping[str, Any]) -> list[tuple[Found, ...]]:
+    """What conversations found before each question; an empty list where they found nothing to use again."""
+    records: list[tuple[Found, ...]] = _records(list[tuple[Found, ...]], meta.get("earlier", ()))
     return records
 
 

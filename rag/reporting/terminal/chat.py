@@ -25,6 +25,8 @@ COMMANDS = {
     "/history": "the questions and answers so far",
     "/sources": "the passages of the last answer; /sources 2 those of the second",
     "/why": "the search texts of the last question, and the provenance of every passage; /why 2 those of the second",
+    "/lock": "read these files instead of searching, by doc_id or pattern: /lock policies/*; alone it unlocks them",
+    "/off": "never read these documents, by doc_id or pattern; alone it reads all again",
     "/config": "the parts of this pipeline",
     "/reset": "forget the questions and answers so far",
     "/save": "write the conversation to a file: /save talk.md or talk.json; /save! replaces a file",
@@ -45,6 +47,7 @@ class Chat:
         self.session, self.config, self.named = session, config, named
         self.typed = Typed([*COMMANDS, "/save!"])
         self.failed = 0
+        self.limits: dict[str, list[str]] = {"lock": [], "off": []}
 
     def run(self) -> None:
         """Read and answer until the end of input. Ctrl-C drops the current line or answer; in a pipe it ends the chat."""
@@ -111,6 +114,8 @@ class Chat:
                 self._sources(rest.strip())
             case "/why":
                 self._why(rest.strip())
+            case "/lock" | "/off":
+                self._limit(name.removeprefix("/"), _names(rest))
             case "/config":
                 self._config()
             case "/reset":
@@ -124,6 +129,13 @@ class Chat:
             case _:
                 what = "is not a command"
                 raise ConfigError(name, what, f"{closest(name, COMMANDS)}; a question begins with another character")
+
+    def _limit(self, kind: str, names: list[str]) -> None:
+        limits = {**self.limits, kind: names}
+        self.session.limit(limits["lock"], limits["off"])
+        self.limits = limits
+        said = "; ".join(f"/{each}: {', '.join(known)}" for each, known in limits.items() if known)
+        out.print(f"[dim]{escape(said or 'All documents are searched.')}[/dim]", soft_wrap=True)
 
     def _exchange(self, which: str) -> Exchange:
         """The exchange with a number, counted from 1; the last one without a number."""
@@ -181,11 +193,15 @@ class Chat:
         out.print(f"[dim]{len(self.session.exchanges)} questions and answers: {escape(str(path))}[/dim]", soft_wrap=True)
 
 
-def _unquoted(name: str) -> str:
+def _names(text: str) -> list[str]:
     try:
-        return " ".join(shlex.split(name))
+        return shlex.split(text)
     except ValueError:
-        return name
+        return text.split()
+
+
+def _unquoted(name: str) -> str:
+    return " ".join(_names(name))
 
 
 def _part(node: Any) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rag.analysis.dialogues import AtTurn, Dialogues
+from rag.analysis.reused_passages import ReusedPassages
 from rag.reporting.terminal.output import Table, escape, number, out, table
 
 FEW = 3
@@ -19,6 +20,8 @@ def dialogues(found: Dialogues) -> None:
         f"Carry-over errors: {total.lost} of {total.followups} follow-ups{share}. "
         f"A person's rewrite finds their evidence within {found.k}, and the search of the trial does not."
     )
+    if found.reused:
+        out.print(_reused(found.reused, found.k), soft_wrap=True)
     for error in found.lost[:FEW]:
         out.print(f"  {escape(error.question)}: {escape(error.text)}", soft_wrap=True)
         out.print(f"    [dim]a person: {escape(error.rewrite)}[/dim]", soft_wrap=True)
@@ -26,6 +29,15 @@ def dialogues(found: Dialogues) -> None:
     if len(found.lost) > FEW:
         out.print(f"  … {len(found.lost) - FEW} more: --json")
     out.print()
+
+
+def _reused(reused: ReusedPassages, k: int) -> str:
+    stale = f" ({number(reused.stale / reused.passages)})" if reused.passages else ""
+    return (
+        f"Retrieval memory: {reused.saved} of {reused.questions} questions without a search, {reused.half} with half of one. "
+        f"{reused.stale} of {reused.passages} passages used again{stale} are not among the first {k} of a fresh search. "
+        f"Of {reused.evidence} questions with evidence, {reused.lost} lose some of it by this, and {reused.won} win the rest."
+    )
 
 
 def _turns(found: Dialogues) -> Table:

@@ -40,13 +40,13 @@ class Page(ModelChoice):
 async def documents(request: Request, page: Annotated[Page, Query()]) -> Response:
     """List documents by name: title, length, pages, metadata, record and headings of each; `total` counts all."""
     model = handler_of(request).served.pick(page.model)
-    corpus = model.bundle.pipeline.corpus
-    rows = range(page.offset, min(page.offset + page.limit, len(corpus.documents)))
+    listed_rows = model.rows
+    rows = listed_rows[page.offset : page.offset + page.limit]
 
     def listing() -> Response:
         listed: Documents = {
             "model": model.name,
-            "total": len(corpus.documents),
+            "total": len(listed_rows),
             "offset": page.offset,
             "documents": [_listed(model, row) for row in rows],
         }
@@ -61,7 +61,7 @@ async def document(request: Request, doc_id: str, choice: Annotated[ModelChoice,
     model = handler_of(request).served.pick(choice.model)
     corpus = model.bundle.pipeline.corpus
     row = corpus.place(doc_id)
-    if row is None:
+    if row is None or doc_id in model.bundle.pipeline.off:
         raise MissingError("document", "there is none of that name", "GET /documents lists them")
     body = await run_in_threadpool(lambda: b"".join(_whole(model, row)))
     return Response(body, headers=model.headers, media_type="application/json")

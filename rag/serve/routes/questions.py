@@ -41,4 +41,4 @@ async def chat(body: ChatBody, request: Request) -> Response:
         turns = await run_in_threadpool(handler.conversations.turns, owner, session, TURNS)
     history = [message for turn in turns for message in turn.messages]
     position = SessionPosition(session, turns[-1].number if turns else 0)
-    return await handler.answer(request, body, await handler.search(body, history), position)
+    return await handler.answer(request, body, await handler.search(body, history, turns), position)

@@ -1,0 +1,122 @@
+"""What a conversation found, as it is kept between its questions and used again for a later one."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.core.corpus import Corpus
+from rag.core.looks import Look, LookStep
+from rag.core.rankings import DIGITS, Rankings
+from rag.core.records import Allowed, Found, Query, Sought, Span, Vectors
+from rag.core.roles import RetrievalMemory, changes_nothing
+
+Entry = tuple[int, float, int, bool]
+"""The position, score, rank and flag `joined` of a chunk."""
+Embed = Callable[[list[str]], Sequence[Vectors]]
+"""Gives the vectors of questions."""
+
+
+def found(question: str, rankings: Rankings, k: int, corpus: Corpus) -> Found:
+    """The first k hits of a ranking of one question, each with the chunks that a selector added."""
+    entries = _entries(rankings.first(k))
+    return Found(
+        question, tuple((corpus.chunk(position).span, score, rank, joined) for position, score, rank, joined in entries)
+    )
+
+
+def ranked(earlier: Found, corpus: Corpus, allowed: Allowed | None) -> Rankings | None:
+    """The ranking of what was found; None if one of its chunks does not exist here or must not be read."""
+    places = [_position(corpus, span) for span, *_ in earlier.hits]
+    if any(place < 0 or (allowed is not None and not allowed[place]) for place in places):
+        return None
+    return _rankings((place, *hit[1:]) for place, hit in zip(places, earlier.hits, strict=True))
+
+
+def merged(fresh: Rankings, earlier: Rankings, k: int) -> Rankings:
+    """The first half of k fresh hits, then earlier hits, then the other fresh ones: no chunk twice.
+
+    Scores keep their distances within each of the three parts, which follow one another at a distance of one.
+    """
+    own, half = _entries(fresh), (k + 1) // 2
+    parts = [entry for entry in own if entry[2] <= half], _entries(earlier), [entry for entry in own if entry[2] > half]
+    kept, seen, last = list[Entry](), set[int](), 0
+    for part in parts:
+        new = [entry for entry in part if entry[0] not in seen]
+        shift = kept[-1][1] - 1 - new[0][1] if kept and new else 0.0
+        number = {rank: last + place for place, rank in enumerate(sorted({entry[2] for entry in new}), 1)}
+        kept += [(place, round(score + shift, DIGITS), number[rank], joined) for place, score, rank, joined in new]
+        seen |= {entry[0] for entry in new}
+        last += len(number)
+    return _rankings(kept)
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """What is used again for one question: the ranking of an earlier one, `full` or in half, and the step that says so."""
+
+    ranking: Rankings
+    step: LookStep
+    full: bool
+
+
+def reuses(
+    memory: RetrievalMemory,
+    queries: Sequence[Query],
+    sought: Sequence[Sought],
+    embed: Embed,
+    corpus: Corpus,
+    allowed: Allowed | None,
+) -> dict[int, Reuse]:
+    """What is used again for questions, by their place in `queries`."""
+    if changes_nothing(memory):
+        return {}
+    rows = enumerate(zip(queries, sought, strict=True))
+    found = {row: _reuse(memory, each.question, query.earlier, embed, corpus, allowed) for row, (query, each) in rows}
+    return {row: reuse for row, reuse in found.items() if reuse}
+
+
+def _reuse(
+    memory: RetrievalMemory, question: str, earlier: Sequence[Found], embed: Embed, corpus: Corpus, allowed: Allowed | None
+) -> Reuse | None:
+    """The decision of a memory for one question. Only what may be read here can be used again."""
+    known = [(one, ranking) for one in earlier if (ranking := ranked(one, corpus, allowed))]
+    if not known:
+        return None
+    vectors = np.stack(embed([question, *(one.question for one, _ in known)]))
+    decision = memory.reuse(question, vectors[:1], [one.question for one, _ in known], vectors[1:])
+    if not decision.share:
+        return None
+    one, ranking = known[decision.earlier]
+    chunks = tuple(corpus.chunk(position).chunk_id for position, *_ in _entries(ranking))
+    full = decision.share == 1
+    return Reuse(ranking, LookStep("reuse" if full else "merge", one.question, decision.why, chunks), full)
+
+
+def adds_nothing(look: Look) -> bool:
+    """True for a question that was answered from records, or with what an earlier one found: none is compared with it."""
+    return look.result is not None or any(step.act == "reuse" for step in look.steps)
+
+
+def _position(corpus: Corpus, span: Span) -> int:
+    """The position of a chunk, -1 if there is none with these edges."""
+    row = corpus.place(span.doc_id)
+    if row is None:
+        return -1
+    first, last = np.searchsorted(corpus.doc, [row, row + 1]).tolist()
+    own = np.flatnonzero((corpus.start[first:last] == span.start) & (corpus.end[first:last] == span.end))
+    return first + int(own[0]) if len(own) else -1
+
+
+def _entries(rankings: Rankings) -> list[Entry]:
+    """The entries of a ranking of one question."""
+    flags: Sequence[bool] = [] if rankings.joined is None else rankings.joined[0].tolist()
+    placed = enumerate(rankings.placed(0).items())
+    return [(position, score, rank, bool(flags and flags[column])) for column, (position, (rank, score)) in placed]
+
+
+def _rankings(entries: Iterable[Entry]) -> Rankings:
+    rows = list(entries)
+    packed = Rankings.pack([[(position, score) for position, score, *_ in rows]])
+    ranks, joined = (np.array([[row[column] for row in rows]]) for column in (2, 3))
+    return Rankings(packed.positions, packed.scores, ranks.astype(np.int32), joined.astype(np.bool_) if joined.any() else None)
