@@ -17,6 +17,8 @@ from rag.core.text.languages import check_language
 
 MOST_WORDS = 60
 """The most words of a question."""
+KEPT = 4
+"""Sets of records that stay open."""
 FEWEST = 2
 """The least number of addends of a sum."""
 LISTED = ("list", "top_n", "lookup")
@@ -65,7 +67,8 @@ class RulesRouter:
 
     def __post_init__(self) -> None:
         check_language("route.language", self.language)
-        object.__setattr__(self, "_opened", Once())
+        object.__setattr__(self, "_phrases", Once())
+        object.__setattr__(self, "_recent", [])
 
     def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
         """The routes; semantic for a language without phrases."""
@@ -74,15 +77,21 @@ class RulesRouter:
         tokens = Tokenizer(self.language)
         stop = frozenset(tokens.stems(self.stop))
         groups = {"operation": self.operations, "order": self.orders, "comparison": self.comparisons}
-        once: Once = self._opened  # type: ignore[attr-defined]
+        once: Once = self._phrases  # type: ignore[attr-defined]
         phrases: Phrases = once(self, lambda: Phrases.of(groups, tokens))
-        opened: _Opened = once(records, lambda: self._open(records, tokens, stop))
+        opened = self._opened(records, tokens, stop)
         labeller = Labeller(tokens, phrases, stop, self.rows, self.joints, self.related)
         return [self._routed(query.text, opened, labeller) for query in queries]
 
-    def _open(self, records: RecordSet, tokens: Tokenizer, stop: frozenset[str]) -> _Opened:
+    def _opened(self, records: RecordSet, tokens: Tokenizer, stop: frozenset[str]) -> _Opened:
+        """Records, opened; those of the last questions are kept. Filters of a search make records of their own."""
+        recent: list[tuple[RecordSet, _Opened]] = self._recent  # type: ignore[attr-defined]
+        if found := next((opened for known, opened in tuple(recent) if known is records), None):
+            return found
         lexicons = tuple(Lexicon(table, tokens, stop) for table in records.tables if table.records)
-        return _Opened(lexicons, RecordDatabase(records), len(records.tables) == 1)
+        opened = _Opened(lexicons, RecordDatabase(records), len(lexicons) == 1)
+        recent[:] = [*recent[1 - KEPT :], (records, opened)]
+        return opened
 
     def _routed(self, text: str, opened: _Opened, labeller: Labeller) -> Routed:
         tokens = labeller.tokens(text)

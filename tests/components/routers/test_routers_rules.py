@@ -154,3 +154,14 @@ PRICES = "| Item | Price |\n|---|---|\n| pump | £3 |\n| hose | £4 |\n"
 def test_without_words_of_the_language_every_question_is_semantic() -> None:
     router = built("route", "rules", RulesRouter, language="finnish")
     assert router.route([Query("q", "How many vans have the base Southmoor?")], records(VANS)) == [Routed()]
+
+
+def test_few_sets_of_records_stay_open() -> None:
+    router, query = (
+        built("route", "rules", RulesRouter, language="english"),
+        Query("q", "How many vans have the base Southmoor?"),
+    )
+    known = records(VANS)
+    for _ in range(9):
+        assert router.route([query], RecordSet(known.tables)) == router.route([query], known)
+    assert len(router._recent) == 4
