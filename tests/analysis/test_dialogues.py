@@ -134,3 +134,15 @@ def test_a_trial_turn_by_turn(talks: Path, rag: Verb) -> None:
     said = rag("dialogues", *GIVEN, *ONE, "dataset.questions=questions.jsonl", "generator=none")
     assert said.code == 2
     assert "is a turn of a dialogue" in said.err
+
+
+def test_a_retrieval_memory_is_compared_with_fresh_searches(talks: Path, rag: Verb) -> None:
+    always = ("reuse=similar", "reuse.full=0", "reuse.half=0", "reuse.guard=false", "generator=none", "queries=human")
+    report = rag("dialogues", *GIVEN, *ONE, *always, "--json").json["trials"][0]
+    # Every question has the passage of the first one, which no fresh search for a later one gives.
+    assert report["reused"] == {
+        "questions": 3, "saved": 2, "half": 0, "passages": 2, "stale": 2, "evidence": 3, "lost": 2, "won": 0,
+    }  # fmt: skip
+    shown = rag("dialogues", *GIVEN, *ONE, *always).out
+    assert "2 of 3 questions without a search" in shown
+    assert rag("dialogues", *GIVEN, *ONE, "generator=none", "--json").json["trials"][0]["reused"] is None
