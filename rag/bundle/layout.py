@@ -13,7 +13,7 @@ MODELS = "models/"
 KEPT = (
     "route", "policy", "reuse",
     "chunker", "passage", "embedder", "index", "fusion", "reranker", "selector", "queries", "memory", "guard", "prompt",
-    "generator", "check", "k", "depth", "rerank_depth", "context_tokens", "pinned", "lock", "off",
+    "generator", "check", "k", "depth", "rerank_depth", "context_tokens", "pinned", "lock", "exclude",
 )  # fmt: skip
 """The keys of a config that a bundle keeps."""
 

@@ -125,7 +125,7 @@ def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_mode
     """The files that answer questions, and a manifest with what they say about themselves."""
     components, corpus, indexes, records = source.components, source.corpus, source.indexes, source.records
     # Configs of older trials lack keys that are newer.
-    known = {name: config.get(name) or ([] if name in ("lock", "off") else {}) for name in KEPT} | TrialParts(
+    known = {name: config.get(name) or ([] if name in ("lock", "exclude") else {}) for name in KEPT} | TrialParts(
         config, components
     ).values
     found = referenced(known, components, with_models)

@@ -89,7 +89,7 @@ def _check_values(config: Mapping[str, Any], where: str) -> None:
         raise refused(f"{where}: k", f"is {config['k']}, more than depth={config['depth']}")
     if config["context_tokens"] is not None and not _is_count(config["context_tokens"]):
         raise refused(f"{where}: context_tokens", f"is {config['context_tokens']!r}", "a whole number from 1, or null")
-    for name in ("pinned", "lock", "off"):
+    for name in ("pinned", "lock", "exclude"):
         files = config[name]
         if not isinstance(files, list) or not all(isinstance(each, str) for each in files) or len(files) > 1000:
             raise refused(f"{where}: {name}", "is not a list of doc_ids")

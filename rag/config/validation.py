@@ -42,7 +42,7 @@ def check(config: Mapping[str, Any]) -> None:
     tokens = config.get("context_tokens")
     if tokens is not None and not is_whole(tokens, 1):
         raise ConfigError("context_tokens", f"is {yaml_text(tokens)}", "a whole number from 1, or null for no limit")
-    for name in ("pinned", "lock", "off"):
+    for name in ("pinned", "lock", "exclude"):
         files = config.get(name)
         if files is not None and not (isinstance(files, list) and all(isinstance(each, str) for each in files)):
             raise ConfigError(name, f"is {yaml_text(files)}", f"a list of doc_ids, for example {name}=[leave/policy.md]")

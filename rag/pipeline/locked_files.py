@@ -38,27 +38,27 @@ def named(where: str, names: Sequence[str], documents: Sequence[Document], globs
 
 
 def chosen(
-    lock: Sequence[str], off: Sequence[str], pins: Sequence[str], documents: Sequence[Document]
+    lock: Sequence[str], exclude: Sequence[str], pins: Sequence[str], documents: Sequence[Document]
 ) -> tuple[list[str], frozenset[str]]:
-    """The doc_ids of locked files, and of documents that are off; ConfigError as `named`, and for a pin that is off."""
-    gone = frozenset(document.doc_id for document in named("off", off, documents))
+    """The doc_ids of locked files, and of excluded documents; ConfigError as `named`, and for an excluded pin."""
+    gone = frozenset(document.doc_id for document in named("exclude", exclude, documents))
     if both := [name for name in pins if name in gone]:
-        raise ConfigError("pinned", f"{both[0]!r} is off", "leave it out of pinned, or of off")
+        raise ConfigError("pinned", f"{both[0]!r} is excluded", "leave it out of pinned, or of exclude")
     files = named("lock", lock, [document for document in documents if document.doc_id not in gone])
     return [document.doc_id for document in files], gone
 
 
-def limited(pipeline: Pipeline, lock: Sequence[str], off: Sequence[str]) -> Pipeline:
-    """The pipeline without the documents of `off`, reading the files of `lock` where there are any; ConfigError as `chosen`.
+def limited(pipeline: Pipeline, lock: Sequence[str], exclude: Sequence[str]) -> Pipeline:
+    """The pipeline without the documents of `exclude`, reading the files of `lock` where there are any; ConfigError as `chosen`.
 
     Files that fit into `context_tokens` are read whole and nothing is searched for. Otherwise their sections that match the
     question best are read, with marks that name the sections between them.
     """
     corpus, pins = pipeline.corpus, [document.doc_id for document in pipeline.reading.pinned]
-    files, gone = chosen(lock, [*off, *sorted(pipeline.off)], pins, corpus.documents)
+    files, gone = chosen(lock, [*exclude, *sorted(pipeline.excluded)], pins, corpus.documents)
     if gone:
         open_ = np.array([document.doc_id not in gone for document in corpus.documents])[corpus.doc]
-        pipeline = replace(pipeline, off=gone, allowed=open_ if pipeline.allowed is None else open_ & pipeline.allowed)
+        pipeline = replace(pipeline, excluded=gone, allowed=open_ if pipeline.allowed is None else open_ & pipeline.allowed)
     return _locked(pipeline, [corpus.place(name) or 0 for name in files]) if files else pipeline
 
 

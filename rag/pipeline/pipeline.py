@@ -42,7 +42,7 @@ from rag.pipeline.traces import traced, with_reuse
 class Pipeline:
     """The components of a config around an opened corpus; with `allowed`, search finds only these chunks.
 
-    `off` are the doc_ids of documents that are never read.
+    `excluded` are the doc_ids of documents that are never read.
     """
 
     corpus: Corpus
@@ -63,7 +63,7 @@ class Pipeline:
     depth: int = 100
     rerank_depth: int = 20
     allowed: Allowed | None = None
-    off: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     memo: Recent[Vectors] = field(default_factory=Recent, repr=False, compare=False)
 
     @property

@@ -63,8 +63,8 @@ def narrowed(pipeline: Pipeline, scope: Scope) -> Pipeline:
     if scope.everything:
         return pipeline
     names = (*(scope.documents or ()), *(scope.whole or ()), *([scope.range.doc_id] if scope.range else ()))
-    if hidden := pipeline.off.intersection(names):
-        on = (document.doc_id for document in pipeline.corpus.documents if document.doc_id not in pipeline.off)
+    if hidden := pipeline.excluded.intersection(names):
+        on = (document.doc_id for document in pipeline.corpus.documents if document.doc_id not in pipeline.excluded)
         raise _unknown("within", "document", min(hidden), on)
     if scope.whole is not None:
         return _whole(pipeline, scope)

@@ -34,12 +34,12 @@ class Session:
     def __post_init__(self) -> None:
         self._given = self.pipeline
 
-    def limit(self, lock: Sequence[str], off: Sequence[str]) -> None:
-        """Read only the files of `lock` and none of `off` from now on, and use nothing again that was found before.
+    def limit(self, lock: Sequence[str], exclude: Sequence[str]) -> None:
+        """Read only the files of `lock` and none of `exclude` from now on, and use nothing again that was found before.
 
         Both are within what the config allows; empty ones give back all of it. ConfigError for a document that does not exist.
         """
-        self.pipeline, self.found = limited(self._given, lock, off), ()
+        self.pipeline, self.found = limited(self._given, lock, exclude), ()
 
     @property
     def history(self) -> tuple[Turn, ...]:

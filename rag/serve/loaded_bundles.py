@@ -47,9 +47,9 @@ class Model:
 
     @cached_property
     def rows(self) -> list[int]:
-        """The rows of its documents that are not off."""
+        """The rows of its documents that are not excluded."""
         pipeline = self.bundle.pipeline
-        return [row for row, document in enumerate(pipeline.corpus.documents) if document.doc_id not in pipeline.off]
+        return [row for row, document in enumerate(pipeline.corpus.documents) if document.doc_id not in pipeline.excluded]
 
     @cached_property
     def flaggers(self) -> tuple[Flagger, Flagger]:

@@ -59,7 +59,7 @@ PIPELINES = {
     "found before": "reuse=similar reuse.full=0.3 reuse.half=0.1 reuse.guard=false queries=last_turn memory=buffer",
     "locked": "lock=[bus.md] memory=buffer",
     "locked sections": "lock=[*.md] context_tokens=30",
-    "without a file": "off=[ferry.md]",
+    "without a file": "exclude=[ferry.md]",
     "pinned": "pinned=[bus.md] prompt=layered chunker=token_800",
     "carried over": "queries=carry_over memory=two_layer",
     "joined": "queries=concatenate memory=summary_buffer",

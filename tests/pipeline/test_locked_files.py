@@ -1,4 +1,4 @@
-"""Locked files are read instead of a search, whole or by their best sections; documents that are off are never read."""
+"""Locked files are read instead of a search, whole or by their best sections; excluded documents are never read."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -69,21 +69,21 @@ def test_documents_that_are_off_are_not_found_and_not_named(pipeline: Pipeline) 
 
 
 @pytest.mark.parametrize(
-    ("lock", "off", "match"),
+    ("lock", "exclude", "match"),
     [
         (["fery.md"], [], r"lock: there is no document 'fery\.md'[\s\S]*ferry\.md"),
-        ([], ["z*"], "off: there is no document"),
+        ([], ["z*"], "exclude: there is no document"),
         (["bus.md"], ["bus.md"], "lock: there is no document"),
     ],
 )
-def test_names_without_a_document_are_refused(pipeline: Pipeline, lock: list[str], off: list[str], match: str) -> None:
+def test_names_without_a_document_are_refused(pipeline: Pipeline, lock: list[str], exclude: list[str], match: str) -> None:
     with pytest.raises(ConfigError, match=match):
-        limited(pipeline, lock, off)
+        limited(pipeline, lock, exclude)
 
 
 def test_a_pinned_document_cannot_be_off(pipeline: Pipeline) -> None:
     bus = next(document for document in pipeline.corpus.documents if document.doc_id == "bus.md")
-    with pytest.raises(ConfigError, match=r"pinned: 'bus\.md' is off"):
+    with pytest.raises(ConfigError, match=r"pinned: 'bus\.md' is excluded"):
         limited(replace(pipeline, reading=replace(pipeline.reading, pinned=(bus,))), (), ["bus.md"])
 
 

@@ -1,4 +1,4 @@
-"""A session of a server uses again what it found; other sessions, other scopes and documents that are off do not."""
+"""A session of a server uses again what it found; other sessions, other scopes and excluded documents do not."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import pytest
 from support.servers import Server, running
 from support.small_server import QUESTION, small_bundle
 
-LIMITS = ("chunker=fixed", "chunker.size=60", "check=none", "reuse=similar", "off=[winter.md]")
+LIMITS = ("chunker=fixed", "chunker.size=60", "check=none", "reuse=similar", "exclude=[winter.md]")
 
 
 @pytest.fixture(scope="module")

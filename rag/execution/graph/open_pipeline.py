@@ -85,7 +85,7 @@ class TrialParts:
     def reading_values(self) -> dict[str, Any]:
         """The values of the wiring that a request depends on."""
         config = self.config
-        files = {name: list(config[name]) for name in ("lock", "off") if config.get(name)}
+        files = {name: list(config[name]) for name in ("lock", "exclude") if config.get(name)}
         pins = list(config.get("pinned") or ())
         return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": pins, **files}
 
@@ -145,7 +145,7 @@ def open_pipeline(
         },
         **{name: values[name] for name in ("depth", "rerank_depth")},
     )
-    return limited(pipeline, values.get("lock", ()), values.get("off", ()))
+    return limited(pipeline, values.get("lock", ()), values.get("exclude", ()))
 
 
 def _opened(name: str, index: Index, built: Entry, corpus: Corpus) -> Searcher:

@@ -62,7 +62,7 @@ class TrialGraph:
         check_together(self.graph.components, self.config)
         check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
         pins = [document.doc_id for document in pinned(self.config.get("pinned") or (), self.golden.documents)]
-        chosen(self.config.get("lock") or (), self.config.get("off") or (), pins, self.golden.documents)
+        chosen(self.config.get("lock") or (), self.config.get("exclude") or (), pins, self.golden.documents)
         indexes: dict[str, str] = {}
         questions = self._questions()
         if control in WITHOUT_RETRIEVAL:
@@ -116,7 +116,7 @@ class TrialGraph:
 
     def _ranking(self, questions: str, corpus: str, indexes: Mapping[str, str]) -> str:
         add, config = self.graph.add, self.config
-        limits = config.get("lock") or config.get("off")
+        limits = config.get("lock") or config.get("exclude")
         if limits or not all(map(self.parts.is_none, ("route", "policy", "reuse"))):
             inputs = {"corpus": corpus, QUESTIONS: questions, **self.records(), **indexes}
             return add("look", self.parts.nodes, self.parts.values, inputs)

@@ -26,7 +26,7 @@ COMMANDS = {
     "/sources": "the passages of the last answer; /sources 2 those of the second",
     "/why": "the search texts of the last question, and the provenance of every passage; /why 2 those of the second",
     "/lock": "read these files instead of searching, by doc_id or pattern: /lock policies/*; alone it unlocks them",
-    "/off": "never read these documents, by doc_id or pattern; alone it reads all again",
+    "/exclude": "never read these documents, by doc_id or pattern; alone it reads all again",
     "/config": "the parts of this pipeline",
     "/reset": "forget the questions and answers so far",
     "/save": "write the conversation to a file: /save talk.md or talk.json; /save! replaces a file",
@@ -47,7 +47,7 @@ class Chat:
         self.session, self.config, self.named = session, config, named
         self.typed = Typed([*COMMANDS, "/save!"])
         self.failed = 0
-        self.limits: dict[str, list[str]] = {"lock": [], "off": []}
+        self.limits: dict[str, list[str]] = {"lock": [], "exclude": []}
 
     def run(self) -> None:
         """Read and answer until the end of input. Ctrl-C drops the current line or answer; in a pipe it ends the chat."""
@@ -114,7 +114,7 @@ class Chat:
                 self._sources(rest.strip())
             case "/why":
                 self._why(rest.strip())
-            case "/lock" | "/off":
+            case "/lock" | "/exclude":
                 self._limit(name.removeprefix("/"), _names(rest))
             case "/config":
                 self._config()
@@ -132,7 +132,7 @@ class Chat:
 
     def _limit(self, kind: str, names: list[str]) -> None:
         limits = {**self.limits, kind: names}
-        self.session.limit(limits["lock"], limits["off"])
+        self.session.limit(limits["lock"], limits["exclude"])
         self.limits = limits
         said = "; ".join(f"/{each}: {', '.join(known)}" for each, known in limits.items() if known)
         out.print(f"[dim]{escape(said or 'All documents are searched.')}[/dim]", soft_wrap=True)

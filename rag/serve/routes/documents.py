@@ -61,7 +61,7 @@ async def document(request: Request, doc_id: str, choice: Annotated[ModelChoice,
     model = handler_of(request).served.pick(choice.model)
     corpus = model.bundle.pipeline.corpus
     row = corpus.place(doc_id)
-    if row is None or doc_id in model.bundle.pipeline.off:
+    if row is None or doc_id in model.bundle.pipeline.excluded:
         raise MissingError("document", "there is none of that name", "GET /documents lists them")
     body = await run_in_threadpool(lambda: b"".join(_whole(model, row)))
     return Response(body, headers=model.headers, media_type="application/json")

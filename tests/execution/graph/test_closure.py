@@ -60,7 +60,7 @@ COSTLY = ("generator=none", "generator._target_=support.scripted_generator.Costl
 TRIALS = (
     (*EVERYTHING, "history=live", "latency=1"),
     ("generator=extractive", "memory=buffer", "reuse=similar", "reuse.full=0.1", "reuse.half=0", "reuse.guard=false"),
-    ("generator=extractive", "lock=[bus.md]", "off=[rules.txt]", "context_tokens=12"),
+    ("generator=extractive", "lock=[bus.md]", "exclude=[rules.txt]", "context_tokens=12"),
     (*COSTLY, "chunker=sentence", "metrics=[recall@k,token_f1]", "latency=1"),
     (
         *("generator=extractive", "enrich=rules", "roster=csv", "roster.path=roster.csv", "roster.key=format"),
