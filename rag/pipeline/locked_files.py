@@ -49,7 +49,7 @@ def chosen(
 
 
 def limited(pipeline: Pipeline, lock: Sequence[str], exclude: Sequence[str]) -> Pipeline:
-    """The pipeline without the documents of `exclude`, reading the files of `lock` where there are any; ConfigError as `chosen`.
+    """The pipeline without the documents of `exclude`, reading the files of `lock` if there are any; ConfigError as `chosen`.
 
     Files that fit into `context_tokens` are read whole and nothing is searched for. Otherwise their sections that match the
     question best are read, with marks that name the sections between them.
