@@ -11,15 +11,8 @@ from rag.pipeline.record_routes import numbers_of
 
 SHOWN = 50
 """The most values of a result in an answer."""
-PLAIN = {
-    "none": "None.",
-    "value": "{value}{sources}.",
-    "list": "{count}{sources}:\n{items}",
-    "item": "- {value}{sources}",
-    "more": "- + {count}",
-    "cited": "({shown}/{count})",
-    "withheld": "…",
-}
+PLAIN = {"none": "None.", "value": "{value}{sources}.", "list": "{count}{sources}:\n{items}", "item": "- {value}{sources}"}
+PLAIN |= {"more": "- + {count}", "cited": "({shown}/{count})", "withheld": "…"}
 """The sentences of a prompt that has none of its own."""
 
 

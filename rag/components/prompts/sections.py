@@ -42,16 +42,12 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 }
 """The layout parameters, each with the placeholders that it needs."""
 
-ANSWERS: Mapping[str, tuple[str, ...]] = {
-    "none": (),
-    "yes": (),
-    "no": (),
+ANSWERS: Mapping[str, tuple[str, ...]] = dict.fromkeys(("none", "yes", "no", "withheld"), ()) | {
     "value": ("value", "sources"),
     "list": ("count", "sources", "items"),
     "item": ("value", "sources"),
     "more": ("count",),
     "cited": ("shown", "count"),
-    "withheld": (),
 }
 """The sentences of answers from records, each with its placeholders; all but {count} and {shown} are needed."""
 
