@@ -75,6 +75,7 @@ ELSEWHERE = {
     "policy": {"gap_loop", "agent"},
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
     "reranker": {"cross_encoder", "maxsim"},
+    "route": {"model"},
 }
 """Choices with a model of their own, which have other tests, and choices that answer golden questions only."""
 USUAL = {

@@ -1,7 +1,7 @@
 """Fields that a config declares, the sources of their values, and the record of a document in the making."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, get_args
@@ -113,11 +113,14 @@ def filled(document: Document, fields: Sequence[DeclaredField]) -> Draft:
     return draft
 
 
-def records_of(drafts: Sequence[Draft], declared: Sequence[DeclaredField], table: str, title: str) -> RecordSet:
-    """The table of finished drafts, and their failures."""
+def records_of(drafts: Iterable[Draft], declared: Sequence[DeclaredField], table: str, title: str) -> RecordSet:
+    """The table of finished drafts, and their failures; a draft, with what it read of its document, is not kept."""
     fields = tuple(each.field for each in declared)
-    failures = (FieldFailure(draft.document.doc_id, *item) for draft in drafts for item in draft.failures.items())
-    return RecordSet((RecordTable(table, fields, tuple(draft.record(fields) for draft in drafts), title),), tuple(failures))
+    records, failures = list[Record](), list[FieldFailure]()
+    for draft in drafts:
+        records.append(draft.record(fields))
+        failures += [FieldFailure(draft.document.doc_id, name, why) for name, why in draft.failures.items()]
+    return RecordSet((RecordTable(table, fields, tuple(records), title),), tuple(failures))
 
 
 def declared(fields: Sequence[Mapping[str, Any]]) -> tuple[DeclaredField, ...]:
@@ -125,10 +128,7 @@ def declared(fields: Sequence[Mapping[str, Any]]) -> tuple[DeclaredField, ...]:
     found = tuple(_field(content, f"enrich.fields.{number}") for number, content in enumerate(fields))
     names = [each.field.name.casefold() for each in found]
     if not found or len(set(names)) < len(names):
-        twice = next((name for name in names if names.count(name) > 1), "")
-        raise ConfigError(
-            "enrich.fields", f"declares {twice!r} twice" if twice else "is empty", "list each field once, by name"
-        )
+        raise ConfigError("enrich.fields", f"declares {', '.join(names) or 'nothing'}", "list each field once, by its name")
     return found
 
 

@@ -1,7 +1,7 @@
 """One record per document, whose fields a chat model reads in the document; its replies are checked against the document."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -64,19 +64,24 @@ class ModelEnricher:
 
     def enrich(self, documents: Sequence[Document]) -> RecordSet:
         """One record per document, in their order; its id is that of the document."""
-        drafts = [filled(document, self.fields) for document in documents]
-        cost = Spent()
-        for at in range(0, len(drafts), BATCH):
-            asked = [each for each in map(self._asked, drafts[at : at + BATCH]) if each]
+        took: list[Spent] = []
+        made = records_of(self._drafts(documents, took), self.fields, self.table, self.title)
+        cost = sum(took, Spent())
+        return RecordSet(made.tables, made.failures, (), cost.tokens, cost.cost)
+
+    def _drafts(self, documents: Sequence[Document], took: list[Spent]) -> Iterator[Draft]:
+        """The finished drafts; `took` gets what each reply took."""
+        for at in range(0, len(documents), BATCH):
+            drafts = [filled(document, self.fields) for document in documents[at : at + BATCH]]
+            asked = [each for each in map(self._asked, drafts) if each]
             for _ in range(TRIES):
                 some = [each for each in asked if each.wants]
                 for each, reply in zip(some, ask(self.generator, [each.request for each in some]), strict=True):
                     each.take(reply, self.again)
-                    cost += Spent(*spent(reply))
+                    took.append(Spent(*spent(reply)))
             for each in asked:
                 each.list_failures()
-        made = records_of(drafts, self.fields, self.table, self.title)
-        return RecordSet(made.tables, made.failures, (), cost.tokens, cost.cost)
+            yield from drafts
 
     def _asked(self, draft: Draft) -> "_Asked | None":
         """The request for the fields that a draft lacks; None if there are none, and if the document gives orders."""
@@ -94,11 +99,10 @@ class ModelEnricher:
             return None
         framed = self.framing.frame(query, [text])
         wanted = json.dumps(schema(left), ensure_ascii=False)
-        told = (
-            [self.instruction, framed.before],
-            [fill(self.prompt, {"schema": wanted, "document": framed.contexts[0]}), framed.after],
+        asked = fill(self.prompt, {"schema": wanted, "document": framed.contexts[0]})
+        system, user = (
+            "\n\n".join(filter(None, parts)) for parts in ((self.instruction, framed.before), (asked, framed.after))
         )
-        system, user = ("\n\n".join(filter(None, parts)) for parts in told)
         return _Asked(draft, left, text, Request(query, (), (Message("system", system), Message("user", user))))
 
 
@@ -117,10 +121,8 @@ class _Asked:
     def take(self, reply: Given, again: str) -> None:
         """Fill the draft with what a reply states, and make the next request if something is wrong with it."""
         if isinstance(reply, str):
-            self.wrong, self.wants = (
-                self.wrong or {each.name: f"the model gave no reply: {reply}" for each in self.fields},
-                False,
-            )
+            self.wants = False
+            self.wrong = self.wrong or {each.name: f"the model gave no reply: {reply}" for each in self.fields}
             return
         unstated, self.wrong = read(reply.text, self.fields, self.text, self.draft)
         self.unstated |= unstated

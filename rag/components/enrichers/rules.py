@@ -22,4 +22,4 @@ class RulesEnricher:
 
     def enrich(self, documents: Sequence[Document]) -> RecordSet:
         """One record per document, in their order; its id is that of the document."""
-        return records_of([filled(document, self.fields) for document in documents], self.fields, self.table, self.title)
+        return records_of((filled(document, self.fields) for document in documents), self.fields, self.table, self.title)

@@ -232,9 +232,10 @@ class _Labeller:
             if links[place].part - rows and place != lexicon.key
         ]
         for place, rows in held:
-            is_title = lexicon.table.fields[place].name == "source" and len(rows) == len(lexicon.table.records)
-            kind = "title" if is_title else "value"
-            yield Part(kind, start, end, place=place, rows=frozenset(rows), number=number or 0, is_part=not whole)
+            of_source = lexicon.table.fields[place].name == "source"
+            kind = "title" if of_source and len(rows) == len(lexicon.table.records) else "value"
+            is_part = not whole and not of_source
+            yield Part(kind, start, end, place=place, rows=frozenset(rows), number=number or 0, is_part=is_part)
         if number is not None:
             yield Part("number", start, end, number=number, fields=self._measured(tokens, start, lexicon))
 

@@ -117,7 +117,7 @@ def test_a_declaration_that_is_not_valid_is_refused(field: Mapping[str, Any], wh
         RulesEnricher([{"name": "x", **field}])
     assert what in str(caught.value)
     assert caught.value.where.startswith("enrich.fields.0")
-    with pytest.raises(ConfigError, match="declares 'x' twice"):
+    with pytest.raises(ConfigError, match="declares x, x"):
         RulesEnricher([{"name": "x"}, {"name": "X"}])
 
 

@@ -17,6 +17,7 @@ from support.small_set import TEXTS
 
 from rag.analysis.corpus_view import CorpusView, view
 from rag.core.corpus import Corpus
+from rag.core.record_sets import Field, FieldFailure, Reconciled, Record, RecordSet, RecordTable
 from rag.core.records import Document, Evidence, Example, Query, Span
 from rag.reporting.html import corpus_page, embedded_data
 
@@ -127,6 +128,26 @@ def test_a_page_within_its_budget_says_what_it_leaves_out(monkeypatch: pytest.Mo
     assert corpus_page.render(found)[1] == 0
 
 
+def test_records_failures_and_joins_are_on_the_page(tmp_path: Path, opened: Callable[..., Any]) -> None:
+    table = RecordTable("rules", (Field("owner"), Field("sites", "list")), (Record("a", "a", 0, 4, (HOSTILE, ("x", "y"))),))
+    joins = (Reconciled("a", "mismatch", (), f"owner is {HOSTILE}"), Reconciled("b", "missing", ("a1",), "no"))
+    records = RecordSet((table,), (FieldFailure("a", "since", f"is {HOSTILE}"),), joins)
+    found = replace(seen(Document("a", "Text of the document. " * 9)), records=records)
+    assert corpus_page.write(found, tmp_path / "page.html") == 0
+    page = opened(tmp_path / "page.html", reduced_motion="reduce").page
+    terms = {name: page.locator("dl > div", has_text=name).first.inner_text() for name in ("Records", "Not usable", "Roster")}
+    assert "rules: 1 record, with owner 1, sites 1" in terms["Records"]
+    assert f"a: since is {HOSTILE}" in terms["Not usable"]
+    assert f"1 mismatch, 1 missing\na: mismatch, owner is {HOSTILE}\nb: missing, no; near it: a1" in terms["Roster"]
+    detail = page.locator("#detail")
+    expect(detail).to_contain_text(f"owner: {HOSTILE} · sites: x, y")
+    expect(detail).to_contain_text("rules, at 0–4: Text")
+    expect(detail).to_contain_text(f"since is {HOSTILE}")
+    assert page.evaluate("window.pwned") is None
+    shown = found.to_json()["records"]
+    assert (shown["failed"], shown["reconciled"]) == (1, {"mismatch": 1, "missing": 1})
+
+
 def test_the_verb_writes_a_page_and_counts(here: Path, rag: Verb) -> None:
     (here / "docs").mkdir()
     for name, text in TEXTS.items():
@@ -137,5 +158,10 @@ def test_the_verb_writes_a_page_and_counts(here: Path, rag: Verb) -> None:
     assert re.search(r"all +4 +4", said)
     counts = rag("inspect", *fixed, "--json").json
     assert (counts["page"], counts["documents"], counts["left_out"]) == ("reports/documents.html", len(TEXTS), 0)
+    (here / "roster.csv").write_text("id,Title\nTXT,Rules\n", "utf-8")
+    join = ["roster=csv", "roster.path=roster.csv", "roster.key=format", "roster.column=id", "roster.fields={title: Title}"]
+    said = rag("inspect", *fixed, "enrich=rules", *join).out
+    assert "Roster: 3 missing, 1 mismatch\nrules.txt: mismatch, title is " in said
+    assert "ferry.md: missing, 'md' is not in the roster\n" in said
     assert rag("inspect", *fixed, "--html", "docs").code == 2
     assert (here / "out" / "page.html").read_text("utf-8").startswith("<!DOCTYPE html>")
