@@ -11,8 +11,8 @@ DEPTH = 4
 """The most queries within each other."""
 
 
-def routed(reply: str) -> tuple[str, RecordQuery | None]:
-    """The route and the query of a reply with one JSON object; a code fence or text before it is ignored."""
+def json_object(reply: str) -> Mapping[str, Any]:
+    """The only JSON object of a reply; a code fence or text around it is ignored."""
     start = reply.find("{")
     if start < 0:
         raise ValueError("holds no JSON object")
@@ -22,7 +22,13 @@ def routed(reply: str) -> tuple[str, RecordQuery | None]:
         raise ValueError(f"is not valid JSON: {error}") from error
     if "{" in reply[end:]:
         raise ValueError("holds more than one JSON object")
-    _known(found, ("route", "query"))
+    return dict(found)
+
+
+def routed(reply: str) -> tuple[str, RecordQuery | None]:
+    """The route and the query of a reply."""
+    found = json_object(reply)
+    known(found, ("route", "query"))
     if found.get("route") not in ROUTES:
         raise ValueError(f"has the route {found.get('route')!r}; there is: {', '.join(ROUTES)}")
     asked = found["route"] != "semantic"
@@ -35,12 +41,12 @@ def query_of(value: Any, depth: int = DEPTH) -> RecordQuery:
 
     if not isinstance(value, Mapping) or depth < 1:
         raise ValueError("has a query that is no JSON object, or queries too deep within each other")
-    _known(value, [field.name for field in fields(RecordQuery)])
+    known(value, [field.name for field in fields(RecordQuery)])
     tests, other = value.get("where") or [], value.get("other")
     if not isinstance(tests, list) or not all(isinstance(test, Mapping) for test in tests):
         raise ValueError("has conditions in `where` that are no list of JSON objects")
     for test in tests:
-        _known(test, [field.name for field in fields(Condition)])
+        known(test, [field.name for field in fields(Condition)])
     inner = None if other is None else query_of(other, depth - 1)
     try:
         return TypeAdapter(RecordQuery).validate_python({**value, "where": tests, "other": inner})
@@ -49,7 +55,8 @@ def query_of(value: Any, depth: int = DEPTH) -> RecordQuery:
         raise ValueError(f"has a wrong {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
-def _known(values: Mapping[str, Any], names: Sequence[str]) -> None:
+def known(values: Mapping[str, Any], names: Sequence[str]) -> None:
+    """ValueError for a name that is not in `names`."""
     if unknown := sorted(set(values) - set(names)):
         raise ValueError(f"has {', '.join(map(repr, unknown))}; there is: {', '.join(names)}")
 

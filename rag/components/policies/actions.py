@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from rag.components.policies.replies import json_object, known, record_query, search_text
+from rag.components.policies.replies import search_text
 from rag.core.errors import closest
+from rag.core.record_json import json_object, known, query_of
 from rag.core.record_queries import RecordQuery, Result, described
 from rag.core.record_sets import Field, RecordSet, RecordTable
 from rag.core.text.stems import Stems
@@ -51,7 +52,7 @@ def action_of(reply: str, longest: int) -> tuple[str, Action | Finish]:
     if tool == "search":
         return thought, SearchAction(search_text(query, longest))
     if tool == "query_records":
-        return thought, RecordsAction(record_query(query))
+        return thought, RecordsAction(query_of(query))
     if tool == "finish":
         return thought, Finish()
     raise ValueError(f"asks for the tool {str(tool)[:40]!r}: {closest(str(tool)[:40], TOOLS)}")
