@@ -211,10 +211,9 @@ class RecordDatabase:
         records = [opened.table.records[row] for (row,) in found]
         rows = tuple(tuple(record.values[place] for place in places) for record in records)
         fields = opened.table.fields
-        shown = (" ".join(filter(None, (written(record, place, fields[place]) for place in places))) for record in records)
-        values = tuple(shown)
-        if len(records) == 1:  # Several fields of one record are several values.
-            values = tuple(written(records[0], place, fields[place]) for place in places)
+        shown = [[written(record, place, fields[place]) for place in places] for record in records]
+        # Several fields of one record are several values.
+        values = tuple(shown[0] if len(shown) == 1 else (" ".join(filter(None, each)) for each in shown))
         return Result(tuple(names), rows, _cited(records), _single(values), values, left_out)
 
     def _bounded(self, sql: str, parameters: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:

@@ -134,7 +134,7 @@ def _normal(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).casefold().strip()
     plain = re.sub(r"\s*(\[[^\]]*\]|[*†‡])+$", "", plain)
     amount = re.fullmatch(
-        r"[$£€]?\s*\(?\s*([-−–]?)\s*[$£€]?\s*([-−–]?)(\d[\d,]*(?:\.\d+)?)\s*\)?\s*(%|[a-z²³/ ]{1,25})?", plain
+        r"[$£€]?\s*\(?\s*([-−–]?)\s*[$£€]?\s*([-−–]?)(\d[\d,]*(?:\.\d+)?)\s*\)?\s*(%|[a-z²³/. ]{1,25})?", plain
     )
     if amount:
         value = float(amount[3].replace(",", ""))

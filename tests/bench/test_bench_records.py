@@ -1,6 +1,7 @@
 """How often questions are routed to records, and how often their answers are right."""
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -17,6 +18,10 @@ from rag.core.records import Query
 
 pytestmark = pytest.mark.bench
 SEEDS, PER_SEED = 12, 40
+
+
+def say(*lines: str) -> None:
+    sys.stdout.write("\n".join(["", *lines]) + "\n")
 
 
 def share(right: int, of: int) -> str:
@@ -43,7 +48,7 @@ def test_generated_questions_are_all_answered_right() -> None:
             n += 1
             if answer is None or sorted(answer) != sorted(question.answers):
                 wrong.append((question, answer))
-    print(f"\ngenerated questions: {n - len(wrong)} of {n} right")
+    say(f"generated questions: {n - len(wrong)} of {n} right")
     assert n >= 200
     assert not wrong
 
@@ -69,7 +74,7 @@ def described(outcomes: Sequence[Outcome], kinds: Sequence[str]) -> Iterator[str
 def test_questions_about_a_given_table(name: str, kinds: Sequence[str]) -> None:
     texts, questions = (wikitables if name.startswith("wiki") else tatqa)(DATA / name)
     outcomes = list(asked(texts, questions))
-    print(f"\n{name}, its table given", *described(outcomes, kinds), sep="\n")
+    say(f"{name}, its table given", *described(outcomes, kinds))
     back = [each for each in outcomes if each.query and not each.question.is_tuned]
     assert sum(each.is_right for each in back) >= 0.85 * len(back)
 
@@ -80,7 +85,7 @@ def test_handbook_aggregation() -> None:
     found = answers(document_records(folder / "documents"), [row["text"] for row in rows])
     routed = [(row, answer) for row, answer in zip(rows, found, strict=True) if answer]
     for row, answer in routed:
-        print(f"{row['id']} {row['split']}: {answer} | gold {row['answers']}")
+        say(f"{row['id']} {row['split']}: {answer} | gold {row['answers']}")
     assert all(row["kind"] == "aggregation" for row, _ in routed)
 
 
@@ -102,13 +107,13 @@ def test_routes() -> None:
             gold = "semantic" if each.question.kind.endswith(" text") else "records"
             matrix[name, gold, "records" if each.query else "semantic"] += 1
     for (name, gold, found), count in sorted(matrix.items()):
-        print(f"{name:40} gold {gold:9} routed {found:9} {count}")
+        say(f"{name:40} gold {gold:9} routed {found:9} {count}")
     semantic = {
         found: sum(n for (_, gold, each), n in matrix.items() if gold == "semantic" and each == found) for found in GOLDS
     }
     right = sum(n for (_, gold, found), n in matrix.items() if gold == found)
-    print("semantic questions misrouted", share(semantic["records"], sum(semantic.values())))
-    print("accuracy", share(right, sum(matrix.values())))
+    say(f"semantic questions misrouted {share(semantic['records'], sum(semantic.values()))}")
+    say(f"accuracy {share(right, sum(matrix.values()))}")
     assert semantic["records"] <= 0.02 * sum(semantic.values())
 
 

@@ -73,6 +73,7 @@ ELSEWHERE = {
     "passage": {"contextual"},
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
     "reranker": {"cross_encoder", "maxsim"},
+    "route": {"model"},
 }
 """Choices with a model of their own, which have other tests, and choices that answer golden questions only."""
 USUAL = {

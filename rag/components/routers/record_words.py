@@ -90,6 +90,8 @@ class Lexicon:
                 stems = tokens.stems(NOTE.sub("", written(record, place, each)))
                 if stems and each.type != "boolean":
                     self._add(stems, place, row, len(table.records) <= MOST_ROWS and len(stems) <= MOST_TOKENS, stop)
+        units = (stem for each in table.fields for stem in tokens.stems(each.unit))
+        self.words = self.title.union(units, *self.fields, *self.values)
         keys = [place for place, each in enumerate(table.fields) if each.type == "text"]
         alone = [place for place in keys if self.is_key(place)]
         self.key = (alone or keys or [0])[0]
@@ -104,6 +106,10 @@ class Lexicon:
                 self.values.setdefault(part, {}).setdefault(place, Link()).part.add(row)
         if initial and len(stems) > 1:
             self.values.setdefault((f"{stems[0]}.", *stems[1:]), {}).setdefault(place, Link()).whole.add(row)
+
+    def has(self, stems: frozenset[str]) -> bool:
+        """True if the table may have all stems, a first name as its initial."""
+        return all(stem in self.words or stem[0] in self.words for stem in stems)
 
     def named(self, stems: Stems) -> tuple[list[int], bool]:
         """The fields with this name, else the only one that has these words in its name; and if it is the whole name."""
@@ -144,6 +150,7 @@ class Phrases:
 
     meanings: Mapping[tuple[str, ...], tuple[str, Any]]
     longest: int
+    words: frozenset[str]
 
     @classmethod
     def of(cls, groups: Mapping[str, Mapping[str, Any]], tokens: Tokenizer) -> "Phrases":
@@ -153,7 +160,7 @@ class Phrases:
             for meaning, phrases in named.items():
                 for phrase in phrases:
                     meanings[tuple(token.word for token in tokens(str(phrase)))] = (kind, meaning)
-        return cls(meanings, max(map(len, meanings), default=0))
+        return cls(meanings, max(map(len, meanings), default=0), frozenset(word for phrase in meanings for word in phrase))
 
     def at(self, tokens: Sequence[Token], start: int) -> tuple[int, tuple[str, Any]] | None:
         """The end and the meaning of the longest phrase that begins at a token."""

@@ -2,26 +2,25 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
 
-from rag.components.routers.question_parts import ASKS, Misfit, Part
+from rag.components.routers.question_labels import CONTENT, Labeller
+from rag.components.routers.question_parts import ASKS, Misfit
 from rag.components.routers.question_reading import Reading
-from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer
+from rag.components.routers.record_words import Lexicon, Phrases, Token, Tokenizer
 from rag.core.errors import UserError
 from rag.core.memo import Once
 from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import RecordQuery, Result, Routed
 from rag.core.record_sets import RecordSet
 from rag.core.records import Query
-from rag.core.text.cells import SIGNS
 from rag.core.text.languages import check_language
 
-MOST_READINGS, MOST_MEANINGS, MOST_WORDS = 48, 4, 60
-"""The most readings of a question for a table, meanings of some of its words, and words of a question."""
+MOST_WORDS = 60
+"""The most words of a question."""
 FEWEST = 2
 """The least number of addends of a sum."""
 LISTED = ("list", "top_n", "lookup")
-CONTENT = ("value", "field", "number")
+"""Intents whose values must not be missing."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +77,20 @@ class RulesRouter:
         once: Once = self._opened  # type: ignore[attr-defined]
         phrases: Phrases = once(self, lambda: Phrases.of(groups, tokens))
         opened: _Opened = once(records, lambda: self._open(records, tokens, stop))
-        labeller = _Labeller(self, tokens, phrases, stop)
+        labeller = Labeller(tokens, phrases, stop, self.rows, self.joints, self.related)
         return [self._routed(query.text, opened, labeller) for query in queries]
 
     def _open(self, records: RecordSet, tokens: Tokenizer, stop: frozenset[str]) -> _Opened:
         lexicons = tuple(Lexicon(table, tokens, stop) for table in records.tables if table.records)
         return _Opened(lexicons, RecordDatabase(records), len(records.tables) == 1)
 
-    def _routed(self, text: str, opened: _Opened, labeller: "_Labeller") -> Routed:
+    def _routed(self, text: str, opened: _Opened, labeller: Labeller) -> Routed:
         tokens = labeller.tokens(text)
         if not tokens or len(tokens) > MOST_WORDS:
             return Routed()
-        found = [each for lexicon in opened.lexicons for each in self._found(tokens, lexicon, opened, labeller)]
+        needed = labeller.needed(tokens)
+        fitting = [lexicon for lexicon in opened.lexicons if lexicon.has(needed)]
+        found = [each for lexicon in fitting for each in self._found(tokens, lexicon, opened, labeller)]
         best = [each for each in found if each.specific == max(other.specific for other in found)]
         if len({each.answer for each in best}) == 1:
             return Routed("records", best[0].query, f"{best[0].query.intent} in {best[0].query.table}")
@@ -98,11 +99,11 @@ class RulesRouter:
             return Routed("both", narrowed[0], f"passages of documents in {narrowed[0].table}")
         return Routed(why="several answers" if best else "")
 
-    def _found(self, tokens: Sequence[Token], lexicon: Lexicon, opened: _Opened, labeller: "_Labeller") -> list[_Found]:
+    def _found(self, tokens: Sequence[Token], lexicon: Lexicon, opened: _Opened, labeller: Labeller) -> list[_Found]:
         """All readings of a question for one table that give an answer; none if they differ."""
         found = []
         for parts in labeller.readings(tokens, lexicon):
-            reading = Reading(parts, lexicon, labeller.times)
+            reading = Reading(parts, lexicon, self.times)
             try:
                 query = reading.query()
                 if reading.is_absolute and _value(opened, query) < 0 and query.other:
@@ -114,7 +115,7 @@ class RulesRouter:
             found.append(_Found(query, (result.value,) if result.value else tuple(sorted(result.values)), specific))
         return found if len({each.answer for each in found}) == 1 else []
 
-    def _narrowed(self, tokens: Sequence[Token], lexicon: Lexicon, labeller: "_Labeller") -> Iterator[RecordQuery]:
+    def _narrowed(self, tokens: Sequence[Token], lexicon: Lexicon, labeller: Labeller) -> Iterator[RecordQuery]:
         """Queries of the documents that a filter in front of `says` names."""
         for start in range(len(tokens)):
             phrase = labeller.phrases.at(tokens, start)
@@ -163,102 +164,3 @@ def _checked(query: RecordQuery, claims: Sequence[float], opened: _Opened) -> Re
     if any(len(run(replace(each, intent="lookup", other=None)).rows) != 1 for each in operands):
         raise Misfit("not two numbers")
     return result
-
-
-class _Labeller:
-    """Finds what the words of a question may mean for a table."""
-
-    def __init__(self, router: RulesRouter, tokens: Tokenizer, phrases: Phrases, stop: frozenset[str]) -> None:
-        self.tokens, self.phrases, self._stop = tokens, phrases, stop
-        self.times = router.times
-        self._joints = frozenset(router.joints)
-        self._rows = frozenset(tokens.stems(" ".join(router.rows)))
-        self._related = {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in router.related.items()}
-
-    def readings(self, tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[tuple[Part, ...]]:
-        """The parts of a question by each reading; none if a word means nothing for the table."""
-        spans: list[list[Part]] = []
-        start = 0
-        while start < len(tokens):
-            meanings = self._longest(tokens, start, lexicon)
-            before = next((each[0].kind for each in reversed(spans) if each[0].kind != "stop"), "")
-            if before == "comparison" and (number := tokens[start].number) is not None:
-                fields = self._measured(tokens, start, lexicon)
-                meanings = [Part("number", start, start + 1, number=number, fields=fields)]
-            if not meanings:
-                return
-            spans.append(meanings)
-            start = meanings[0].end
-        if any(part.kind in CONTENT or part.kind == "title" for meanings in spans for part in meanings):
-            yield from islice(product(*spans), MOST_READINGS)
-
-    def _longest(self, tokens: Sequence[Token], start: int, lexicon: Lexicon) -> list[Part]:
-        phrase = self.phrases.at(tokens, start)
-        if self._is_unit(tokens, start, lexicon):
-            return [Part("stop", start, start + 1)]
-        for end in range(min(len(tokens), start + 6), start, -1):
-            stems = tuple(token.stem for token in tokens[start:end])
-            found = list(self._schema(stems, start, end, tokens, lexicon))
-            if phrase and phrase[0] == end:
-                found = [part for part in found if not part.is_part]
-                kind, meaning = phrase[1]
-                found.append(self._phrase(kind, meaning, stems, start, end, lexicon))
-            if found:
-                is_loose = len(stems) == 1 and stems[0] in lexicon.title and stems not in lexicon.fields
-                return [*found, *([Part("title", start, end)] if is_loose else [])][:MOST_MEANINGS]
-        token = tokens[start]
-        if token.stem in self._rows:
-            return [Part("rows", start, start + 1)]
-        if token.stem in self._stop:
-            return [Part("stop", start, start + 1, "and" if token.word in self._joints else "")]
-        return [Part("title", start, start + 1)] if token.stem in lexicon.title else []
-
-    def _schema(self, stems: Stems, start: int, end: int, tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[Part]:
-        """Fields, values and numbers."""
-        if len(stems) == 1 and stems[0] in self._stop and stems not in self._related:
-            return
-        number = tokens[start].number if len(stems) == 1 else None
-        places, is_name = lexicon.named(stems)
-        for place in places or self._relatives(stems, lexicon):
-            yield Part("field", start, end, place=place, number=number or 0)
-        if units := self._units(stems, lexicon):
-            yield Part("unit", start, end, fields=units)
-        links = lexicon.links(stems)
-        whole = {place: link.whole for place, link in links.items() if link.whole}
-        held = [*(whole or {place: link.part for place, link in links.items() if not is_name}).items()]
-        held += [
-            (place, rows | links[place].part)
-            for place, rows in whole.items()
-            if links[place].part - rows and place != lexicon.key
-        ]
-        for place, rows in held:
-            is_title = lexicon.table.fields[place].name == "source" and len(rows) == len(lexicon.table.records)
-            kind = "title" if is_title else "value"
-            yield Part(kind, start, end, place=place, rows=frozenset(rows), number=number or 0, is_part=not whole)
-        if number is not None:
-            yield Part("number", start, end, number=number, fields=self._measured(tokens, start, lexicon))
-
-    def _phrase(self, kind: str, meaning: str, stems: Stems, start: int, end: int, lexicon: Lexicon) -> Part:
-        hints = [self.tokens.stems(word) for word in meaning.split()[1:]] if kind == "order" else self._related.get(stems, [])
-        fields = tuple(place for hint in hints for place in lexicon.named(hint)[0])
-        return Part(kind, start, end, meaning, fields=tuple(dict.fromkeys(fields)))
-
-    def _relatives(self, stems: Stems, lexicon: Lexicon) -> list[int]:
-        """The fields that a related word names."""
-        return list(dict.fromkeys(place for each in self._related.get(stems, []) for place in lexicon.named(each)[0]))
-
-    def _units(self, stems: Stems, lexicon: Lexicon) -> tuple[int, ...]:
-        """The fields with a unit that words name, themselves or a related one."""
-        words = [stems, *self._related.get(stems, [])]
-        units = enumerate(self.tokens.stems(each.unit) for each in lexicon.table.fields)
-        return tuple(place for place, unit in units if unit and unit in words)
-
-    def _measured(self, tokens: Sequence[Token], at: int, lexicon: Lexicon) -> tuple[int, ...]:
-        """The fields whose unit stands around a number."""
-        around = {token.stem for token in (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2])}
-        return tuple(place for place, each in enumerate(lexicon.table.fields) if around & {*self.tokens.stems(each.unit)[:1]})
-
-    def _is_unit(self, tokens: Sequence[Token], at: int, lexicon: Lexicon) -> bool:
-        near = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2]]
-        units = {stem for each in lexicon.table.fields for stem in self.tokens.stems(each.unit)}
-        return any(token.number is not None for token in near) and (tokens[at].stem in units or tokens[at].word in SIGNS)

@@ -10,7 +10,7 @@ from rag.core.text.calendar import MONTHS, NAMES
 SIGNS = "£$€¥₹"
 NUMBER = re.compile(
     rf"""
-    (?P<open>\()? \s* (?P<minus>[-−–]\s?)? (?P<sign>[{SIGNS}])? \s? (?P<second>[-−–])?
+    (?P<first>[{SIGNS}])? \s? (?P<open>\()? \s* (?:(?P<minus>[-−–]) \s?)? (?P<sign>[{SIGNS}] \s? (?P<second>[-−–])?)? \s?
     (?P<digits>\d+ (?:[.,'’ \u00a0\u202f]\d+)*) (?P<close>\s?\))?
     (?: (?P<unit>%|°[CF]?|(?:st|nd|rd|th)\b)
       | \s (?P<words>%|[^\W\d]+[²³]?(?:[ /.-][^\W\d]+[²³]?){{0,2}})
@@ -50,17 +50,17 @@ class Words:
 def number(text: str, has_comma: bool = False) -> tuple[float, str] | None:
     """The number of a text and its unit; None if it is anything else. Parentheses make it negative."""
     match = NUMBER.fullmatch(NOTES.sub("", text.strip()))
-    if (
-        not match
-        or not (COMMA if has_comma else POINT).fullmatch(match["digits"])
-        or bool(match["open"]) != bool(match["close"])
-    ):
+    digits = match["digits"] if match else ""
+    if not match or not (COMMA if has_comma else POINT).fullmatch(digits) or CODE.match(digits):
         return None
-    digits = re.sub(r"[^\d,]" if has_comma else r"[^\d.]", "", match["digits"]).replace(",", ".")
+    if bool(match["open"]) != bool(match["close"]) or (match["first"] and match["sign"]):
+        return None
+    digits = re.sub(r"[^\d,]" if has_comma else r"[^\d.]", "", digits).replace(",", ".")
     value = float(digits) * (-1 if match["open"] or match["minus"] or match["second"] else 1)
     behind = match["unit"] or match["words"] or match["short"] or ""
     unit = "" if behind in ORDINAL else behind
-    return value, f"{match['sign']} {unit}".strip() if match["sign"] else unit
+    sign = match["first"] or (match["sign"] or "")[:1]
+    return value, f"{sign} {unit}".strip()
 
 
 def date(text: str) -> str | None:
@@ -77,10 +77,11 @@ def date(text: str) -> str | None:
 
 def column(name: str, texts: Sequence[str], words: Words) -> tuple[Field, list[Cell]]:
     """The field of a column, and its values: None for a cell that is empty or does not fit the type."""
-    filled = [text for text in texts if text.strip()]
+    filled = [text for text in texts if any(map(str.isalnum, text))]
     digits = [text for text in filled if any(map(str.isdecimal, text))]
-    if filled and all(text.casefold() in words.yes | words.no for text in filled):
-        return Field(name, "boolean"), [text.casefold() in words.yes if text.strip() else None for text in texts]
+    given = [text for text in texts if text]
+    if given and all(text.casefold() in words.yes | words.no for text in given):
+        return Field(name, "boolean"), [text.casefold() in words.yes if text else None for text in texts]
     has_comma = sum(number(text, True) is not None for text in digits) > sum(number(text) is not None for text in digits)
     read = [number(text, has_comma) for text in texts]
     units = {_singular(unit) for each in read if each for unit in [each[1]]}
