@@ -97,5 +97,5 @@ def _with_records(pipeline: Pipeline, cases: Sequence[Case]) -> Pipeline:
     reading = replace(pipeline.reading, memory=_RecordedMemory(recalled, pipeline.reading.memory))
     routed = {replace(case.query, text=case.sought.question if case.sought else case.query.text): case.routed for case in cases}
     routes = {query: route for query, route in routed.items() if route}
-    router = _RecordedRouter(routes, pipeline.router) if routes else pipeline.router
+    router = _RecordedRouter(routes, pipeline.router) if routes and pipeline.router else pipeline.router
     return replace(pipeline, queries=_RecordedRewriter(sought, pipeline.queries), router=router, reading=reading)

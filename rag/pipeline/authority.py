@@ -1,16 +1,15 @@
 """Statements of a conversation that a file in the prompt, or another statement, overrules."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, Protocol
 
-from rag.components.memories.statements import pieces, read_statement
-from rag.components.prompts.authority import AuthorityOrder
-from rag.components.selectors.editions import old_editions
+from rag.core.editions import editions_of
 from rag.core.records import Document, Finding, Recalled
 from rag.core.text.numerals import Number, numbers, values
+from rag.core.text.statements import pieces, read_statement
 
 LEAST = 3
 """The fewest words of a statement that can be compared."""
@@ -18,6 +17,35 @@ GONE = "…"
 """The text of a turn whose statements were all dropped: chat models need alternating turns."""
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 Relation = Literal["", "repeats", "contradicts"]
+
+
+class AuthorityRules(Protocol):
+    """The rules of `rag.components.prompts.authority.AuthorityOrder`, which a prompt may have."""
+
+    @property
+    def order(self) -> Sequence[str]:
+        """The kinds of statements, the strongest first."""
+        ...
+
+    @property
+    def same(self) -> float:
+        """The share of words in common from which two statements are about the same matter."""
+        ...
+
+    @property
+    def copy(self) -> float:
+        """The share of words in a file from which a statement repeats it."""
+        ...
+
+    @property
+    def language(self) -> str:
+        """The language of the statements."""
+        ...
+
+    @property
+    def negations(self) -> Mapping[str, Sequence[str]]:
+        """Words that deny, by language."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -34,14 +62,14 @@ class Said:
     asks: bool
 
 
-def settled(rules: AuthorityOrder, recalled: Recalled, files: Sequence[Document]) -> tuple[Recalled, tuple[Finding, ...]]:
+def settled(rules: AuthorityRules, recalled: Recalled, files: Sequence[Document]) -> tuple[Recalled, tuple[Finding, ...]]:
     """What is recalled without the statements that files or stronger statements overrule, and a finding for each of these.
 
     Of several editions of a file only the newest counts.
     """
     if not rules.order or not (recalled.turns or recalled.summary):
         return recalled, ()
-    old = old_editions(files) if "files" in rules.order else range(len(files))
+    old = editions_of(files).old if "files" in rules.order else range(len(files))
     known = [said for row, file in enumerate(files) if row not in old for said in read(file.text, file.doc_id, rules)]
     told = [read(turn.text, turn.role, rules) for turn in recalled.turns]
     findings, turns = list[Finding](), list(recalled.turns)
@@ -54,7 +82,7 @@ def settled(rules: AuthorityOrder, recalled: Recalled, files: Sequence[Document]
     return replace(recalled, turns=tuple(turns), summary="\n".join(filter(None, kept))), tuple(findings)
 
 
-def _stronger(rules: AuthorityOrder, told: Sequence[Sequence[Said]], place: int) -> list[Said]:
+def _stronger(rules: AuthorityRules, told: Sequence[Sequence[Said]], place: int) -> list[Said]:
     """The statements by the same speaker that overrule those of a turn."""
     ranks = [rules.order.index(kind) for kind in ("newer", "older") if kind in rules.order]
     others = told[place + 1 :] if ranks == sorted(ranks) else told[:place]
@@ -62,7 +90,7 @@ def _stronger(rules: AuthorityOrder, told: Sequence[Sequence[Said]], place: int)
     return [replace(said, origin="") for said in same] if len(ranks) > 1 else []
 
 
-def _left(own: Sequence[Said], others: Sequence[Said], rules: AuthorityOrder, findings: list[Finding]) -> str | None:
+def _left(own: Sequence[Said], others: Sequence[Said], rules: AuthorityRules, findings: list[Finding]) -> str | None:
     """The statements of a text that no other overrules; None if that is all of them."""
     kept = list[str]()
     for said in own:
@@ -79,7 +107,7 @@ def _left(own: Sequence[Said], others: Sequence[Said], rules: AuthorityOrder, fi
     return None if len(kept) == len(own) else " ".join(kept)
 
 
-def relation(said: Said, other: Said, rules: AuthorityOrder) -> Relation:
+def relation(said: Said, other: Said, rules: AuthorityRules) -> Relation:
     """How a statement relates to a stronger one; empty for another matter and for what says more."""
     fewest, common = min(len(said.stems), len(other.stems)), len(said.stems & other.stems)
     elsewhere = said.names - other.names and other.names - said.names
@@ -93,7 +121,7 @@ def relation(said: Said, other: Said, rules: AuthorityOrder) -> Relation:
     return "repeats" if whole else ""
 
 
-def read(text: str, origin: str, rules: AuthorityOrder) -> list[Said]:
+def read(text: str, origin: str, rules: AuthorityRules) -> list[Said]:
     """The statements of a text, one for each sentence."""
     return [
         _said(piece, origin, rules.language, frozenset(rules.negations.get(rules.language, ())))

@@ -7,12 +7,6 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from rag.components.fusion.single import SingleFusion
-from rag.components.policies.single import SingleLook
-from rag.components.queries.none import AsTyped
-from rag.components.rerankers.none import NoReranker
-from rag.components.reuse.none import NoReuse
-from rag.components.routers.semantic import SemanticRouter
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
@@ -20,7 +14,6 @@ from rag.core.records import Document
 from rag.core.text.tokens import count
 from rag.pipeline.cut_marks import OUTLINE
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.search_filter import AllSearcher
 
 
 def named(where: str, names: Sequence[str], documents: Sequence[Document], globs: bool = True) -> tuple[Document, ...]:
@@ -66,16 +59,12 @@ def _locked(pipeline: Pipeline, rows: Sequence[int]) -> Pipeline:
     corpus, tokens = pipeline.corpus, pipeline.reading.context_tokens
     own = {row: range(*np.searchsorted(corpus.doc, [row, row + 1]).tolist()) for row in rows}
     whole = tokens is None or sum(count(corpus.documents[row].text) for row in rows) <= tokens
-    parts = {"router": SemanticRouter(), "policy": SingleLook(), "reuse": NoReuse()}
-    if whole:
-        searcher = AllSearcher(tuple(places[0] for places in own.values() if places))
-        parts |= {"queries": AsTyped(), "fusion": SingleFusion(), "reranker": NoReranker()}
-        pipeline = replace(pipeline, searchers={"lock": searcher}, uses_vectors={"lock": False})
     reading = replace(pipeline.reading, locked=True)
     room = None if whole or tokens is None else tokens - tokens // OUTLINE
     selectors = {"lock": LockedFiles(tuple(own.values()), room)}
     allowed = np.isin(corpus.doc, rows)
-    return replace(pipeline, selectors=selectors, reading=reading, allowed=allowed, **parts)  # type: ignore[arg-type]
+    alone = replace(pipeline, router=None, policy=None, reuse=None, searches=not whole)
+    return replace(alone, selectors=selectors, reading=reading, allowed=allowed)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ from rag.pipeline.traces import traced, with_reuse
 class Pipeline:
     """The components of a config around an opened corpus; with `allowed`, search finds only these chunks.
 
-    `excluded` are the doc_ids of documents that are never read.
+    Nothing is searched for without `searches`: selectors give the passages. `excluded` are the doc_ids of documents that are
+    never read.
     """
 
     corpus: Corpus
@@ -55,15 +56,16 @@ class Pipeline:
     selectors: Mapping[str, Selector]
     reading: Reading
     generator: Generator
-    router: Router
-    policy: Policy
-    reuse: RetrievalMemory
+    router: Router | None = None
+    policy: Policy | None = None
+    reuse: RetrievalMemory | None = None
     database: RecordDatabase = field(default_factory=lambda: RecordDatabase(NO_RECORDS))
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
     depth: int = 100
     rerank_depth: int = 20
     allowed: Allowed | None = None
     excluded: frozenset[str] = frozenset()
+    searches: bool = True
     memo: Recent[Vectors] = field(default_factory=Recent, repr=False, compare=False)
 
     @property
@@ -84,6 +86,8 @@ class Pipeline:
     def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
         """As `trace`, for several questions at once; they do not affect each other."""
         step: Step = clock.step if clock else lambda name: nullcontext()
+        if not self.searches:
+            return [self._unsearched(query) for query in queries]
         with step("rewrite"):
             sought = rewrite(self.queries, queries)
         embed = partial(self.memo, compute=partial(embed_queries, self.embedder))
@@ -92,6 +96,11 @@ class Pipeline:
         fresh = dict(zip(new, self._fresh([queries[row] for row in new], [sought[row] for row in new], step), strict=True))
         rows = range(len(queries))
         return [with_reuse(sought[row], reused[row], fresh.get(row), self.k) if row in reused else fresh[row] for row in rows]
+
+    def _unsearched(self, query: Query) -> Trace:
+        """The trace of a question whose passages selectors give without a search."""
+        nothing, sought = Rankings.pack([[]]), Sought(query.text, (query.text,))
+        return Trace(sought, {}, nothing, nothing, self._selected(nothing))
 
     def _fresh(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
         """Traces that use nothing again."""
@@ -146,16 +155,16 @@ class Pipeline:
         if look.result and look.routed.query:
             documents = self.database.documents(look.routed.query)
             narrowed = replace(self, allowed=record_routes.within(documents, self.corpus, self.allowed))
-        if changes_nothing(self.policy):
+        if self.policy is None or changes_nothing(self.policy):
             (trace,) = narrowed._searched([sought], step)
             return replace(trace, look=look)
         with step("look"):
-            return narrowed._looked(query, sought, look, patience)
+            return narrowed._looked(self.policy, query, sought, look, patience)
 
-    def _looked(self, query: Query, sought: Sought, look: Look, patience: Patience) -> Trace:
+    def _looked(self, policy: Policy, query: Query, sought: Sought, look: Look, patience: Patience) -> Trace:
         """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
         parts = self.reading, self.reranker, self.depth, self.rerank_depth, self._once, self._asked
-        looked = self.policy.look(query, PipelineTools(query, sought, self.corpus, self.records, *parts))
+        looked = policy.look(query, PipelineTools(query, sought, self.corpus, self.records, *parts))
         patience.check(looked.failed)
         texts = replace(looked.sought, note=sought.note, tokens=sought.tokens, cost=sought.cost)
         look = replace(look, results=looked.results, steps=looked.steps)

@@ -16,9 +16,10 @@ from rag.core.records import Allowed, Chunk, Query
 from rag.core.roles import Router
 
 
-def looks_of_routes(router: Router, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
+def looks_of_routes(router: Router | None, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
     """The routes of questions that can be understood alone, with results; a query that fails has a note and no result."""
-    return [_look(routed, database) for routed in router.route(queries, database.records)]
+    routes = router.route(queries, database.records) if router else [Routed() for _ in queries]
+    return [_look(routed, database) for routed in routes]
 
 
 def _look(routed: Routed, database: RecordDatabase) -> Look:

@@ -61,7 +61,7 @@ class Reuse:
 
 
 def reuses(
-    memory: RetrievalMemory,
+    memory: RetrievalMemory | None,
     queries: Sequence[Query],
     sought: Sequence[Sought],
     embed: Embed,
@@ -69,7 +69,7 @@ def reuses(
     allowed: Allowed | None,
 ) -> dict[int, Reuse]:
     """What is used again for questions, by their place in `queries`."""
-    if changes_nothing(memory):
+    if memory is None or changes_nothing(memory):
         return {}
     rows = enumerate(zip(queries, sought, strict=True))
     found = {row: _reuse(memory, each.question, query.earlier, embed, corpus, allowed) for row, (query, each) in rows}

@@ -34,6 +34,7 @@ GIVEN = {
     "dataset/native": ["dataset.path=collection"],
     "dataset/squad": ["dataset.path=collection"],
     "execute/cluster": ["execute.address=tcp://127.0.0.1:8786"],
+    "roster/csv": ["roster.path=roster.csv", "roster.key=code", "roster.column=id", "roster.fields={owner: owner}"],
 }
 """What a choice must be given because it has no default; a new `???` that is missing here fails its test."""
 
@@ -57,6 +58,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """One Hydra for all choices, in a folder without any conf of its own."""
     before = Path.cwd()
     os.chdir(folder := tmp_path_factory.mktemp("conf"))
+    (folder / "roster.csv").write_text("id,owner\nHB-1,Ada\n", encoding="utf-8")
     try:
         with hydra_ready():
             yield folder
@@ -113,6 +115,8 @@ def _taken_in(content: Mapping[str, Any]) -> Iterator[str]:
     for name in content.get("defaults", ()):
         if isinstance(name, str) and name.endswith("@_here_"):
             yield from yaml.safe_load((CONF / f"{name[1:].partition('@')[0]}.yaml").read_text("utf-8"))
+        elif isinstance(name, str) and "@" in name:
+            yield name.partition("@")[2]
 
 
 @pytest.mark.parametrize("group", LISTS)

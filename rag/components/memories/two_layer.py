@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rag.components.memories.statements import Statement, fitting, pieces, read_statement
 from rag.components.memories.summaries import turn_line
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Query, Recalled, Turn
 from rag.core.text.languages import check_language
+from rag.core.text.statements import Statement, fitting, pieces, read_statement
 from rag.core.text.templates import check_template
 
 VALUES = 3

@@ -109,8 +109,8 @@ def has_methods(component: type, protocol: type) -> bool:
 
 
 def changes_nothing(component: object) -> bool:
-    """True for the choice `none` of a role."""
-    return bool(getattr(component, "changes_nothing", False))
+    """True for the choice `none` of a role, and for no component."""
+    return component is None or bool(getattr(component, "changes_nothing", False))
 
 
 def is_costly(component: object) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from rag.components.reuse.none import NoReuse
 from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
 from rag.core.looks import Look
@@ -104,7 +103,7 @@ def _fresh(pipeline: Pipeline, queries: Sequence[Query], traces: Sequence[Trace]
     rows = [
         row for row, one in enumerate(traces) if one.look and any(step.act in ("reuse", "merge") for step in one.look.steps)
     ]
-    fresh = replace(pipeline, reuse=NoReuse()).traces([queries[row] for row in rows]) if rows else []
+    fresh = replace(pipeline, reuse=None).traces([queries[row] for row in rows]) if rows else []
     heads = (trace.selected.first(pipeline.k).row(0) for trace in fresh)
     return {str(row): [position for position, _ in head] for row, head in zip(rows, heads, strict=True)}
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from support.choices import node
 
-from rag.components.memories.statements import read_statement
 from rag.components.memories.two_layer import TwoLayerMemory
 from rag.core.records import Query, Recalled, Turn
 from rag.core.text import tokens
+from rag.core.text.statements import read_statement
 
 NODE = node("memory", "two_layer")
 RULE = "The later holds."
