@@ -194,7 +194,7 @@ def test_golden_questions_are_read_from_the_stages_and_not_asked(
             patch.setattr(pipelines, name, asked)
         (row,) = (row for row in trials(there) if row["choices"]["pipeline"] == "words alone")
         sealed = export(f"trial={row['trial']}", tmp_path / "b")
-    assert sealed.queries == 7
+    assert sealed.queries == 8
     assert replay(open_bundle(sealed.path)).mismatches == []
 
 
@@ -342,7 +342,7 @@ def test_texts_of_models_before_the_answer_are_replayed_without_the_models(
     # The server of the model is gone.
     found = replay(bundle)
     assert found.mismatches == []
-    assert found.compared == {"passages": 7, "prompt": 7, "contexts": 7, "answer": 7}
+    assert found.compared == {"passages": 8, "prompt": 8, "contexts": 8, "answer": 8}
     # Without a recorded text the model is not asked either.
     for part in ("sought", "recalled"):
         found = replay(changed(tmp_path / "b", "golden.jsonl", lambda lines, part=part: lines[0].update({part: None})))
@@ -403,12 +403,12 @@ def test_a_server_answers_as_its_bundle_was_measured(there: Path, tmp_path: Path
         found = replay_url(bundle, f"{server.url}/", key_of("ann"))
         assert found.mismatches == []
         # The answer to a conversation comes without its prompt.
-        assert found.compared == {"passages": 6, "prompt": 6, "contexts": 7, "answer": 7}
+        assert found.compared == {"passages": 7, "prompt": 7, "contexts": 8, "answer": 8}
         assert not found.left_out
         (mismatch,) = replay_url(other, server.url, key_of("ann")).mismatches
         assert (mismatch.what, mismatch.expected, mismatch.found) == ("bundle", other.digest, bundle.digest)
         assert bundle.digest in str(mismatch)
-        lying = with_lines(bundle, bundle.read("golden.jsonl").replace(b"crowns", b"pounds"))
+        lying = with_lines(bundle, bundle.read("golden.jsonl").replace(b"four crowns", b"four pounds"))
         assert {mismatch.what for mismatch in replay_url(lying, server.url, key_of("ann")).mismatches} == {"answer"}
         with pytest.raises(ServiceError, match="--key-env"):
             replay_url(bundle, server.url)
@@ -436,7 +436,7 @@ def test_questions_that_cannot_be_asked_over_http_are_left_out(there: Path, tmp_
         for lines in (silent, marked, halved):
             found = replay_url(with_lines(bundle, golden_cases.golden_bytes(lines)), url)
             assert sum(found.left_out.values()) == 1
-        assert sum(replay_url(replace(bundle, config=asking), url).left_out.values()) == 7
+        assert sum(replay_url(replace(bundle, config=asking), url).left_out.values()) == 8
 
 
 def test_a_busy_server_is_asked_again_after_the_time_it_names(
@@ -483,8 +483,8 @@ def test_verify_exits_with_1_if_something_differs(
 ) -> None:
     path = bundle_of(there, "checks", tmp_path / "b").path
     said = rag("verify", str(path), "--json")
-    assert (said.code, said.json["same"], said.json["queries"]) == (0, True, 7)
-    assert said.json["here"]["compared"]["passages"] == 7
+    assert (said.code, said.json["same"], said.json["queries"]) == (0, True, 8)
+    assert said.json["here"]["compared"]["passages"] == 8
     with running([path], f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
         monkeypatch.setenv("MY_KEY", key_of("ann"))
         over_http = rag("verify", str(path), "--url", server.url, "--key-env", "MY_KEY")
@@ -494,7 +494,7 @@ def test_verify_exits_with_1_if_something_differs(
     changed(path, "config.json", lambda config: config.update(k=1))
     said = rag("verify", str(path), "--json")
     assert (said.code, said.json["same"]) == (1, False)
-    assert {one["query_id"] for one in said.json["here"]["mismatches"]} <= {f"q{number}" for number in range(1, 8)}
+    assert {one["query_id"] for one in said.json["here"]["mismatches"]} <= {f"q{number}" for number in range(1, 9)}
     shown = rag("verify", str(path))
     assert shown.code == 1
     assert "more" in shown.out

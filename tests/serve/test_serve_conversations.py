@@ -254,6 +254,7 @@ def test_a_killed_server_loses_no_confirmed_turn(url: str) -> None:
 def test_no_error_repeats_a_text(talks: Conversations, caplog: pytest.LogCaptureFixture) -> None:
     session, words = talks.create("ann"), str(12345**3)
     with talks.database.writing() as connection:
+        connection.exec_driver_sql("DROP TABLE found")
         connection.exec_driver_sql("DROP TABLE answers")
     with pytest.raises(ServiceError) as caught:
         say(talks, "ann", session, words, words)

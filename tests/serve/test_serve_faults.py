@@ -166,7 +166,7 @@ def test_missing_tables_are_reported(kind: str, url: str, client: httpx.Client, 
         sqlite3.connect(tmp_path / "serve.db").close()
     else:
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("DROP TABLE answers, sessions, feedback")
+            connection.execute("DROP TABLE found, answers, sessions, feedback")
     down(client, session)
 
 
