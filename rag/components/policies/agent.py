@@ -43,7 +43,7 @@ class Agent:
 
     `instruction` is the system message; `records` is added to it, and `tables_format` with {tables} to the question, where
     there are records. `prompt` has {question} and {passages}; `observation` has {observed}; `problem` has {why}; `words` are
-    what the model is told of `nothing` and of what is `repeated`. `tokens` is the budget for one question, None for no limit;
+    the words for `nothing` and for what is `repeated`. `tokens` is the budget for one question, None for no limit;
     `tables` the most tables that the model is shown.
     """
 

@@ -197,7 +197,7 @@ def expected(question: str, answer: str, expects: Expected, language: str = "eng
 def states(question: str, answer: str, value: str, language: str = "english") -> bool:
     """Whether an answer states one value and no rival: stricter than `decide`, which gives parts of a value parts of a point.
 
-    Beside a number or date it may have no other number that the question has not, beside a name only a few other facts.
+    With a number or date it may have no other number that the question has not, with a name only a few other facts.
     """
     if normalised(answer, language) == normalised(value, language):
         return True
