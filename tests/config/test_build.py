@@ -79,8 +79,6 @@ def shout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Component
     (tmp_path / "shout" / "__main__.py").write_text("import os\nos.environ['SHOUT_RAN'] = '1'\nclass Main: pass\n", "utf-8")
     (tmp_path / "shout" / "parts.py").write_text(PARTS, encoding="utf-8")
     (tmp_path / "shout" / "needy.py").write_text("import package_that_is_not_there\nclass Needy: pass\n", encoding="utf-8")
-    for name in [name for name in sys.modules if name.split(".")[0] == "shout"]:
-        monkeypatch.delitem(sys.modules, name)  # of a plug-in of the same name in another test
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delenv("SHOUT_RAN", raising=False)
     importlib.invalidate_caches()

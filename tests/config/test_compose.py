@@ -144,25 +144,24 @@ def test_a_folder_whose_name_is_hard_to_write_is_found(here: Path, monkeypatch: 
     assert composed("chunker=mine")["chunker"]["size"] == 14
 
 
-def test_a_plugin_joins_by_its_entry_point(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plugin_joins_by_its_entry_point(here: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(plugins.cache_clear)
     site = here / "site"
-    (site / "shout" / "conf" / "chunker").mkdir(parents=True)
-    (site / "shout" / "__init__.py").write_text("raise RuntimeError('composing imports no plugin')", encoding="utf-8")
-    (site / "shout" / "conf" / "chunker" / "shout.yaml").write_text("_target_: shout.chunker.Shout\nsize: 3\n", "utf-8")
-    (site / "shout-1.0.dist-info").mkdir()
-    (site / "shout-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: shout\nVersion: 1.0\n", "utf-8")
+    (site / "murmur" / "conf" / "chunker").mkdir(parents=True)
+    (site / "murmur" / "__init__.py").write_text("raise RuntimeError('composing imports no plugin')", encoding="utf-8")
+    (site / "murmur" / "conf" / "chunker" / "murmur.yaml").write_text("_target_: murmur.chunker.Murmur\nsize: 3\n", "utf-8")
+    (site / "murmur-1.0.dist-info").mkdir()
+    (site / "murmur-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: murmur\nVersion: 1.0\n", "utf-8")
     monkeypatch.syspath_prepend(str(site))
     plugins.cache_clear()
-    assert "shout" not in plugins()
-    (site / "shout-1.0.dist-info" / "entry_points.txt").write_text("[rag.plugins]\nany = shout.sub:thing\n", "utf-8")
+    assert "murmur" not in plugins()
+    (site / "murmur-1.0.dist-info" / "entry_points.txt").write_text("[rag.plugins]\nany = murmur.sub:thing\n", "utf-8")
     os.utime(site)
     monkeypatch.syspath_prepend(str(site))
     plugins.cache_clear()
-    assert "shout" in plugins()
-    assert composed("chunker=shout")["chunker"] == {"_target_": "shout.chunker.Shout", "size": 3}
-    assert "shout" in choices("chunker")
-    monkeypatch.undo()
-    plugins.cache_clear()
+    assert "murmur" in plugins()
+    assert composed("chunker=murmur")["chunker"] == {"_target_": "murmur.chunker.Murmur", "size": 3}
+    assert "murmur" in choices("chunker")
 
 
 def test_what_is_shipped_is_there() -> None:

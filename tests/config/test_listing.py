@@ -187,20 +187,20 @@ def test_ones_own_choices_and_experiments_are_listed(rag: Verb, conf: Conf) -> N
 
 
 def test_a_plug_in_is_listed_without_being_imported(rag: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "site" / "shout"
+    folder = tmp_path / "site" / "mumble"
     (folder / "conf" / "chunker").mkdir(parents=True)
     (folder / "__init__.py").write_text("", "utf-8")
-    about = '"""Ends at marks. Loudly."""'
-    source = f"import loudness\n\n\nclass Shout:\n    {about}\n\n    def __init__(self, least: int = 5) -> None: ...\n"
+    about = '"""Ends at marks. Softly."""'
+    source = f"import softness\n\n\nclass Mumble:\n    {about}\n\n    def __init__(self, least: int = 5) -> None: ...\n"
     (folder / "chunker.py").write_text(source, "utf-8")
-    (folder / "conf" / "chunker" / "shout.yaml").write_text("_target_: shout.chunker.Shout\n", "utf-8")
+    (folder / "conf" / "chunker" / "mumble.yaml").write_text("_target_: mumble.chunker.Mumble\n", "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     for module in (catalog, listing):
-        monkeypatch.setattr(module, "plugins", lambda: ("shout",))
-    result = rag("list", "chunker", "shout", "--json").json
-    assert (result["meaning"], result["install"]) == ("Ends at marks", ["pip install loudness"])
+        monkeypatch.setattr(module, "plugins", lambda: ("mumble",))
+    result = rag("list", "chunker", "mumble", "--json").json
+    assert (result["meaning"], result["install"]) == ("Ends at marks", ["pip install softness"])
     assert result["parameters"] == [{"key": "chunker.least", "value": "5", "meaning": "a default of the class"}]
-    assert "shout.chunker" not in sys.modules
+    assert "mumble.chunker" not in sys.modules
 
 
 @pytest.mark.parametrize(
