@@ -98,16 +98,25 @@ class Corpus:
             blocks = blocks[max(0, above) : bisect_left(blocks, span.end, key=lambda block: block.start)]
         return Chunk(span, document.text[span.start : span.end], sections, blocks)
 
+    def of_document(self, row: int) -> slice:
+        """The positions of the chunks of a document, by its row."""
+        return slice(*np.searchsorted(self.doc, [row, row + 1]).tolist())
+
+    def find(self, span: Span) -> int | None:
+        """The position of the first chunk with exactly these characters, None if there is none."""
+        if (row := self.place(span.doc_id)) is None:
+            return None
+        own = self.of_document(row)
+        found = np.flatnonzero((self.start[own] == span.start) & (self.end[own] == span.end))
+        return own.start + int(found[0]) if len(found) else None
+
     def position(self, chunk_id: str) -> int:
         """The position of a chunk of this corpus; KeyError for another one."""
         doc_id, _, span = chunk_id.rpartition(":")
         start, _, end = span.partition("-")
-        row = self.place(doc_id)
-        here = (self.doc == row) & (self.start == int(start)) & (self.end == int(end)) if row is not None else ()
-        places = np.flatnonzero(here)
-        if not len(places):
+        if (found := self.find(Span(doc_id, int(start), int(end)))) is None:
             raise KeyError(chunk_id)
-        return int(places[0])
+        return found
 
     def chunks(self, positions: Sequence[int]) -> tuple[Chunk, ...]:
         """The chunks at `positions`, in that order."""
@@ -128,7 +137,7 @@ class Corpus:
         """The first and the last chunk of a document that have text of a section that the chunk at `position` has text of."""
         row, (first, last) = int(self.doc[position]), self.reach(position)
         if (row, first, last) not in self._mates:
-            own = range(*np.searchsorted(self.doc, [row, row + 1]).tolist())
+            own = range(len(self))[self.of_document(row)]
             low = bisect_left(own, first, key=lambda each: self.reach(each)[1])
             high = bisect_right(own, last, key=lambda each: self.reach(each)[0])
             self._mates[row, first, last] = own[low], own[high - 1]

@@ -3,9 +3,7 @@
 from decimal import Decimal
 
 from rag.core.record_sets import Field, Record
-
-CURRENCIES = "£$€¥₹"
-"""Units that stand before a number."""
+from rag.core.text.cells import SIGNS
 
 
 def written(record: Record, place: int, field: Field) -> str:
@@ -24,7 +22,7 @@ def amount(number: float, unit: str = "") -> str:
     """A number with its unit: £1,022, 2,700 kg, 4.5 %."""
     plain = f"{Decimal(repr(number)):,f}"
     plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
-    if unit and unit in CURRENCIES:
+    if unit and unit in SIGNS:
         return f"-{unit}{plain[1:]}" if number < 0 else f"{unit}{plain}"
     return f"{plain}{unit}" if unit in ("", "%") else f"{plain} {unit}"
 

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from rag.core.adapters import records_from
+from rag.core.record_checks import DEPTH
 from rag.core.record_queries import ROUTES, Condition, RecordQuery
-
-DEPTH = 4
-"""The most queries within each other."""
 
 
 def json_object(reply: str) -> Mapping[str, Any]:
@@ -37,7 +36,7 @@ def routed(reply: str) -> tuple[str, RecordQuery | None]:
 
 def query_of(value: Any, depth: int = DEPTH) -> RecordQuery:
     """A query of records; whether it fits the records is not checked here."""
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     if not isinstance(value, Mapping) or depth < 1:
         raise ValueError("has a query that is no JSON object, or queries too deep within each other")
@@ -49,7 +48,7 @@ def query_of(value: Any, depth: int = DEPTH) -> RecordQuery:
         known(test, [field.name for field in fields(Condition)])
     inner = None if other is None else query_of(other, depth - 1)
     try:
-        return TypeAdapter(RecordQuery).validate_python({**value, "where": tests, "other": inner})
+        return records_from(RecordQuery, {**value, "where": tests, "other": inner})  # type: ignore[no-any-return]
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"has a wrong {'.'.join(map(str, first['loc']))}: {first['msg']}") from error

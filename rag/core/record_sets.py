@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from rag.core.adapters import records_from
 from rag.core.documents import Value
 
 Cell = Value | tuple[str, ...] | None
@@ -107,9 +108,7 @@ class RecordSet:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RecordSet":
         """From JSON values; ValueError for values that are no records."""
-        from pydantic import TypeAdapter
-
-        return TypeAdapter(cls).validate_python(values)
+        return records_from(cls, values)  # type: ignore[no-any-return]
 
 
 NO_RECORDS = RecordSet()

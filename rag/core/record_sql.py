@@ -23,7 +23,7 @@ def folded(value: Cell) -> str | float | None:
 
 
 def has_words(text: str | None, words: str) -> bool:
-    """True if the text has these words in a row; a value without letters and digits may be any part of it."""
+    """True if the text has these words next to each other; signs alone may stand anywhere in it."""
     sought = " ".join(WORD.findall(words))
     return text is not None and (f" {sought} " in f" {' '.join(WORD.findall(text))} " if sought else words in text)
 

@@ -11,7 +11,7 @@ Value = str | int | float | bool
 Metadata = dict[str, Value]
 
 
-RecordCell = str | int | float | bool | list[str] | None
+RecordCell = Value | list[str] | None
 
 
 class DocumentRecord(TypedDict):
@@ -165,7 +165,7 @@ class FoundRecords(TypedDict):
     """The result of a query by column, the number of further rows, and the places of the records that it comes from."""
 
     columns: list[str]
-    rows: list[list[Value | list[str] | None]]
+    rows: list[list[RecordCell]]
     value: str
     values: list[str]
     left_out: int

@@ -57,7 +57,7 @@ def limited(pipeline: Pipeline, lock: Sequence[str], exclude: Sequence[str]) -> 
 
 def _locked(pipeline: Pipeline, rows: Sequence[int]) -> Pipeline:
     corpus, tokens = pipeline.corpus, pipeline.reading.context_tokens
-    own = {row: range(*np.searchsorted(corpus.doc, [row, row + 1]).tolist()) for row in rows}
+    own = {row: range(len(corpus))[corpus.of_document(row)] for row in rows}
     whole = tokens is None or sum(count(corpus.documents[row].text) for row in rows) <= tokens
     reading = replace(pipeline.reading, locked=True)
     room = None if whole or tokens is None else tokens - tokens // OUTLINE

@@ -31,17 +31,13 @@ class PipelineTools:
     reranker: Reranker
     depth: int
     rerank_depth: int
-    searching: Callable[[Sequence[str]], Rankings]
-    asking: Callable[[RecordQuery], Result]
+    search: Callable[[Sequence[str]], Rankings]
+    query_records: Callable[[RecordQuery], Result]
 
     @property
     def k(self) -> int:
         """The number of hits in a prompt."""
         return self.reading.k
-
-    def search(self, texts: Sequence[str]) -> Rankings:
-        """One ranking of all texts, fused as in a single look, not reranked."""
-        return self.searching(texts)
 
     def rerank(self, question: str, found: Sequence[Rankings]) -> Rankings:
         """One ranking of everything that was found, against the question."""
@@ -56,10 +52,6 @@ class PipelineTools:
         passages = reading.quoted(pack(screened.kept, self.corpus, reading.context_tokens), self.corpus)
         texts = (text for place, text in enumerate(given) if place not in screened.withheld)
         return reading.framed(self.query, (*passages, *texts))
-
-    def query_records(self, query: RecordQuery) -> Result:
-        """The result of a query of records."""
-        return self.asking(query)
 
 
 @dataclass

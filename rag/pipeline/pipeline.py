@@ -10,7 +10,6 @@ from rag.core.looks import Look
 from rag.core.memo import Recent
 from rag.core.rankings import Rankings
 from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import RecordQuery, Result
 from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Allowed, Answer, Found, Hit, Query, Ranking, Reply, Sought, Vectors
 from rag.core.roles import (
@@ -110,18 +109,22 @@ class Pipeline:
 
     def _searched(self, sought: Sequence[Sought], step: Step) -> list[Trace]:
         """One search for each question, all of them in one batch."""
+        rankings, fused = self._fused(sought, step)
+        with step("rerank"):
+            reranked = rerank(self.reranker, [each.question for each in sought], fused, self.corpus, self.rerank_depth)
+        with step("select"):
+            selected = self._selected(reranked)
+        return [traced(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
+
+    def _fused(self, sought: Sequence[Sought], step: Step) -> tuple[dict[str, Rankings], Rankings]:
+        """The rankings of each index, and the one that they are fused to."""
         texts = [text for each in sought for text in each.texts]
         with step("embed"):
             vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
         with step("search"):
             rankings = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
         with step("fuse"):
-            fused = fuse(self.fusion, rankings, self.depth)
-        with step("rerank"):
-            reranked = rerank(self.reranker, [each.question for each in sought], fused, self.corpus, self.rerank_depth)
-        with step("select"):
-            selected = self._selected(reranked)
-        return [traced(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
+            return rankings, fuse(self.fusion, rankings, self.depth)
 
     def earlier(self, query: Query, trace: Trace) -> tuple[Found, ...]:
         """What the conversation has found after a question, as `Query.earlier` of the next one.
@@ -163,7 +166,7 @@ class Pipeline:
 
     def _looked(self, policy: Policy, query: Query, sought: Sought, look: Look, patience: Patience) -> Trace:
         """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
-        parts = self.reading, self.reranker, self.depth, self.rerank_depth, self._once, self._asked
+        parts = self.reading, self.reranker, self.depth, self.rerank_depth, self._once, self.database.run
         looked = policy.look(query, PipelineTools(query, sought, self.corpus, self.records, *parts))
         patience.check(looked.failed)
         texts = replace(looked.sought, note=sought.note, tokens=sought.tokens, cost=sought.cost)
@@ -172,14 +175,7 @@ class Pipeline:
 
     def _once(self, texts: Sequence[str]) -> Rankings:
         """One ranking of all texts, fused as in a single look."""
-        vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
-        sought = [Sought(texts[0], tuple(texts))]
-        rankings = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
-        return fuse(self.fusion, rankings, self.depth)
-
-    def _asked(self, query: RecordQuery) -> Result:
-        """The result of a query of records."""
-        return self.database.run(query)
+        return self._fused([Sought(texts[0], tuple(texts))], lambda name: nullcontext())[1]
 
     def _search(self, name: str, texts: Sequence[str], vectors: Vectors | None) -> Rankings:
         return self.searchers[name].search(texts, vectors if self.uses_vectors[name] else None, self.depth, self.allowed)

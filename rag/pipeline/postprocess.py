@@ -10,6 +10,7 @@ from rag.core.text.citations import Marker, cited, to_nothing
 from rag.core.text.edits import Cut, Edited
 from rag.core.text.final_answer import concluded
 from rag.core.text.refusals import ASSERTS, refused
+from rag.pipeline.prompt_assembly import GUARD
 
 MARKERS = "markers"
 """The source of findings on citation markers without a passage; these markers are always removed."""
@@ -49,7 +50,7 @@ def stated(inspections: Mapping[str, Inspection], request: Request, reply: Reply
 
     It cannot be generated again, so a finding that asks for it refuses the answer.
     """
-    guards = {name: part for name, part in inspections.items() if name.startswith("guard.")}
+    guards = {name: part for name, part in inspections.items() if name.startswith(GUARD)}
     (findings,) = inspected(guards, [request], [reply])
     done = _finished(request, reply, [_final(finding) for finding in findings], refusal)
     return replace(done, abstained=done.reply.text == refusal)

@@ -27,7 +27,7 @@ def answer_of(result: Result, contexts: Sequence[Chunk], sentences: Mapping[str,
     """The sentences about a result, with the numbers of the contexts that hold its records.
 
     `withheld` are the places of values that a guard does not let through. A value has the number of its own source where there
-    is one source for each; else the sources stand behind the answer.
+    is one source for each; otherwise the sources follow the whole answer.
     """
     said = {**PLAIN, **sentences}
     if not result.rows:

@@ -59,12 +59,11 @@ def passages_of(result: Result, corpus: Corpus, depth: int) -> Rankings:
 def _chunk_of(source: tuple[str, int, int], corpus: Corpus) -> int | None:
     """The first of the chunks with the most characters of a place."""
     doc_id, start, end = source
-    row = corpus.place(doc_id)
-    first, last = np.searchsorted(corpus.doc, [-1 if row is None else row, len(corpus.documents) if row is None else row + 1])
-    if row is None or first == last:
+    if (row := corpus.place(doc_id)) is None:
         return None
-    shared = np.minimum(corpus.end[first:last], max(end, start + 1)) - np.maximum(corpus.start[first:last], start)
-    return int(first + shared.argmax()) if shared.max() > 0 else None
+    own = corpus.of_document(row)
+    shared = np.minimum(corpus.end[own], max(end, start + 1)) - np.maximum(corpus.start[own], start)
+    return int(own.start + shared.argmax()) if shared.max(initial=0) > 0 else None
 
 
 def numbers_of(result: Result, contexts: Sequence[Chunk]) -> list[int]:

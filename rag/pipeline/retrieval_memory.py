@@ -8,7 +8,7 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.looks import Look, LookStep
 from rag.core.rankings import DIGITS, Rankings
-from rag.core.records import Allowed, Found, Query, Sought, Span, Vectors
+from rag.core.records import Allowed, Found, Query, Sought, Vectors
 from rag.core.roles import RetrievalMemory, changes_nothing
 
 Entry = tuple[int, float, int, bool]
@@ -27,10 +27,13 @@ def found(question: str, rankings: Rankings, k: int, corpus: Corpus) -> Found:
 
 def ranked(earlier: Found, corpus: Corpus, allowed: Allowed | None) -> Rankings | None:
     """The ranking of what was found; None if one of its chunks does not exist here or must not be read."""
-    places = [_position(corpus, span) for span, *_ in earlier.hits]
-    if any(place < 0 or (allowed is not None and not allowed[place]) for place in places):
-        return None
-    return _rankings((place, *hit[1:]) for place, hit in zip(places, earlier.hits, strict=True))
+    entries = list[Entry]()
+    for span, score, rank, joined in earlier.hits:
+        place = corpus.find(span)
+        if place is None or (allowed is not None and not allowed[place]):
+            return None
+        entries.append((place, score, rank, joined))
+    return _rankings(entries)
 
 
 def merged(fresh: Rankings, earlier: Rankings, k: int) -> Rankings:
@@ -96,16 +99,6 @@ def _reuse(
 def adds_nothing(look: Look) -> bool:
     """True for a question that was answered from records, or with what an earlier one found: none is compared with it."""
     return look.result is not None or any(step.act == "reuse" for step in look.steps)
-
-
-def _position(corpus: Corpus, span: Span) -> int:
-    """The position of a chunk, -1 if there is none with these edges."""
-    row = corpus.place(span.doc_id)
-    if row is None:
-        return -1
-    first, last = np.searchsorted(corpus.doc, [row, row + 1]).tolist()
-    own = np.flatnonzero((corpus.start[first:last] == span.start) & (corpus.end[first:last] == span.end))
-    return first + int(own[0]) if len(own) else -1
 
 
 def _entries(rankings: Rankings) -> list[Entry]:

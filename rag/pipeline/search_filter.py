@@ -101,11 +101,11 @@ def _stated(corpus: Corpus, records: RecordSet, key: str) -> tuple[list[int], li
 
     Where a document has a record of its own with that field, its metadata do not count. Rows of its tables are added.
     """
-    place = {document.doc_id: row for row, document in enumerate(corpus.documents)}
     own, found = set[int](), list[tuple[int, Cell]]()
     for table in records.tables:
         for column in (column for column, field in enumerate(table.fields) if field.name == key):
-            rows = [(place[record.doc_id], record) for record in table.records]
+            placed = ((corpus.place(record.doc_id), record) for record in table.records)
+            rows = [(row, record) for row, record in placed if row is not None]
             own |= {row for row, record in rows if record.record_id == record.doc_id}
             cells = ((row, record.values[column]) for row, record in rows)
             found += [(row, value) for row, cell in cells for value in (cell if isinstance(cell, tuple) else (cell,))]
@@ -173,7 +173,7 @@ def _clipped(corpus: Corpus, allowed: Allowed, stretches: Mapping[int, Stretches
     """Passages cut to the first and last of their characters that may be read, and which of them are not empty."""
     start, end, inside = corpus.start.copy(), corpus.end.copy(), np.zeros(len(corpus), dtype=bool)
     for row, pieces in stretches.items():
-        own = slice(*np.searchsorted(corpus.doc, [row, row + 1]))
+        own = corpus.of_document(row)
         if own.start == own.stop:
             continue
         starts, ends = np.array(pieces, dtype=np.int64).T

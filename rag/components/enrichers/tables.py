@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from rag.core import headings
 from rag.core.checks import check_whole
+from rag.core.editions import editions_of
 from rag.core.record_sets import Cell, Field, FieldFailure, Record, RecordSet, RecordTable
 from rag.core.records import Document
 from rag.core.text.cells import Words, column, number
@@ -68,10 +69,8 @@ class TableRows:
 
     def _old(self, documents: Sequence[Document]) -> set[str]:
         """The documents that are old editions."""
-        statuses = {str(status).casefold() for status in self.statuses}
-        found = {each.doc_id for each in documents if str(each.metadata.get("status", "")).casefold() in statuses}
-        replaced = (str(each.metadata.get("supersedes", "")).split(",") for each in documents)
-        return found | {doc_id.strip() for doc_ids in replaced for doc_id in doc_ids}
+        found = editions_of(documents, statuses={str(status).casefold() for status in self.statuses})
+        return {documents[row].doc_id for row in found.marked | found.successors.keys()}
 
     def _table(self, name: str, sources: Sequence[_Source], old: set[str]) -> RecordTable:
         rows = [(source, section, row) for source in sources for section, row in _divided(source.table)]

@@ -1,10 +1,11 @@
 """A chat model routes a question and writes its query of records as JSON; rules do so where it fails."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rag.components.routers.rules import RulesRouter
+from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.errors import UserError
 from rag.core.models.chat import Given, ask, spent
@@ -60,22 +61,19 @@ class ModelRouter:
         first = ask(self.generator, requests)
         found = [_read(reply, records) for reply in first]
         wrong = [place for place, each in enumerate(found) if isinstance(each, str) and not isinstance(first[place], str)]
-        second = dict(
-            zip(wrong, ask(self.generator, [self._again(requests[at], first[at], found[at]) for at in wrong]), strict=True)
-        )
-        fallback = self.rules.route(queries, records)
+        second = ask(self.generator, [self._again(requests[at], first[at], found[at]) for at in wrong])
+        took = [Spent(*spent(reply)) for reply in first]
+        for at, reply in zip(wrong, second, strict=True):
+            found[at] = _read(reply, records)
+            took[at] += Spent(*spent(reply))
+        lost = [at for at, each in enumerate(found) if isinstance(each, str)]
+        by_rules = dict(zip(lost, self.rules.route([queries[at] for at in lost], records), strict=True))
         return [
-            self._decided(fallback[at], [first[at], *([second[at]] if at in second else [])], records)
-            for at in range(len(queries))
+            replace(by_rules[at], why=f"by rules: the model's reply {each}"[:200], tokens=taken.tokens, cost=taken.cost)
+            if isinstance(each, str)
+            else replace(each, tokens=taken.tokens, cost=taken.cost)
+            for at, (each, taken) in enumerate(zip(found, took, strict=True))
         ]
-
-    def _decided(self, fallback: Routed, replies: Sequence[Given], records: RecordSet) -> Routed:
-        """The route of the last reply, or that of the rules."""
-        tokens, cost = (sum(parts) for parts in zip(*map(spent, replies), strict=True))
-        found = _read(replies[-1], records)
-        if isinstance(found, str):
-            return Routed(fallback.mechanism, fallback.query, f"by rules: the model's reply {found}"[:200], int(tokens), cost)
-        return Routed(found.mechanism, found.query, "by the model", int(tokens), cost)
 
     def _request(self, query: Query, words: frozenset[str], known: Sequence[frozenset[str]], records: RecordSet) -> Request:
         best = sorted(range(len(known)), key=lambda place: -len(words & known[place]))[: self.tables]
@@ -108,4 +106,4 @@ def _read(reply: Given, records: RecordSet) -> Routed | str:
             check_query(query, records)
     except (ValueError, UserError) as error:
         return f"has an error: {error.what}; {error.remedy}" if isinstance(error, UserError) else str(error)
-    return Routed(mechanism, query)  # type: ignore[arg-type]
+    return Routed(mechanism, query, "by the model")  # type: ignore[arg-type]

@@ -59,7 +59,7 @@ class Tools(Protocol):
 
     @property
     def sought(self) -> Sought:
-        """The question as it can be understood alone, and the texts that the rewriter of the pipeline made of it."""
+        """The standalone question, and the search texts that the rewriter made of it."""
         ...
 
     def search(self, texts: Sequence[str]) -> Rankings:

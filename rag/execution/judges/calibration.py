@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.config.identity import code_identity, digest
+from rag.core.adapters import records_from
 from rag.core.assessments import REFERENCE, Case, first_failure
 from rag.core.errors import DataError
 from rag.core.numbers import jsonable
@@ -90,9 +91,7 @@ class Card:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Card":
         """The card that `to_json` gave; fields that its version did not have keep their defaults."""
-        from pydantic import TypeAdapter
-
-        return TypeAdapter(cls).validate_python(_with_nan(content))
+        return records_from(cls, _with_nan(content))  # type: ignore[no-any-return]
 
     @property
     def speaks_of_answers(self) -> bool:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any
 
+from rag.core.adapters import records_from
 from rag.core.assessments import Assessment, Verdict
 from rag.core.looks import Look
 from rag.core.records import Finding, Found, Reply, Sought
@@ -18,45 +18,33 @@ def json_values(values: Iterable[Any]) -> list[Any]:
     return [asdict(value) if hasattr(value, "__dataclass_fields__") else value for value in values]
 
 
-@lru_cache(maxsize=16)
-def _adapter(kind: Any) -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)
-
-
-def _records(kind: Any, stored: Any) -> Any:
-    """Stored values as records of a kind: mappings become dataclasses, lists become tuples."""
-    return _adapter(kind).validate_python(stored)
-
-
 def replies_of(meta: Mapping[str, Any]) -> list[Reply | None]:
     """The stored reply to every question; None where there is none."""
-    records: list[Reply | None] = _records(list[Reply | None], meta["replies"])
+    records: list[Reply | None] = records_from(list[Reply | None], meta["replies"])
     return records
 
 
 def sought_of(meta: Mapping[str, Any]) -> list[Sought]:
     """The stored result of rewriting, one record per question."""
-    records: list[Sought] = _records(list[Sought], meta["sought"])
+    records: list[Sought] = records_from(list[Sought], meta["sought"])
     return records
 
 
 def screened_of(meta: Mapping[str, Any]) -> list[Screened]:
     """The stored result of screening, one record per question."""
-    records: list[Screened] = _records(list[Screened], meta["screened"])
+    records: list[Screened] = records_from(list[Screened], meta["screened"])
     return records
 
 
 def found_of(meta: Mapping[str, Any]) -> list[tuple[Found, ...]]:
     """What conversations found before each question; an empty list where they found nothing to use again."""
-    records: list[tuple[Found, ...]] = _records(list[tuple[Found, ...]], meta.get("earlier", ()))
+    records: list[tuple[Found, ...]] = records_from(list[tuple[Found, ...]], meta.get("earlier", ()))
     return records
 
 
 def looks_of(meta: Mapping[str, Any]) -> list[Look | None]:
     """The stored looks of all questions; an empty list where every question is searched for once."""
-    records: list[Look | None] = _records(list[Look | None], meta.get("looks", ()))
+    records: list[Look | None] = records_from(list[Look | None], meta.get("looks", ()))
     return records
 
 
@@ -82,17 +70,17 @@ def answer_parts(meta: Mapping[str, Any]) -> list[AnswerParts | None]:
     columns |= {"look": meta["looks"]} if "looks" in meta else {}
     rows = zip(meta["answers"], zip(*columns.values(), strict=True), strict=True) if meta["answers"] else ()
     parts = [part and {**part, **dict(zip(columns, row, strict=True))} for part, row in rows]
-    records: list[AnswerParts | None] = _records(list[AnswerParts | None], parts)
+    records: list[AnswerParts | None] = records_from(list[AnswerParts | None], parts)
     return records
 
 
 def assessment_of(meta: Mapping[str, Any]) -> list[Assessment]:
     """The stored assessment of every answer."""
-    records: list[Assessment] = _records(list[Assessment], meta["assessments"])
+    records: list[Assessment] = records_from(list[Assessment], meta["assessments"])
     return records
 
 
 def verdict_of(meta: Mapping[str, Any]) -> Verdict:
     """A stored verdict on one text."""
-    verdict: Verdict = _records(Verdict, meta)
+    verdict: Verdict = records_from(Verdict, meta)
     return verdict

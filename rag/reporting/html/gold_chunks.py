@@ -44,9 +44,9 @@ def chunks_at(
 def _positions(corpus: Corpus, span: Span) -> list[int]:
     """The positions of the chunks with a part of a span."""
     row = corpus.place(span.doc_id)
-    first, last = np.searchsorted(corpus.doc, [row, row + 1]).tolist() if row is not None else (0, 0)
-    inside = (corpus.start[first:last] < span.end) & (corpus.end[first:last] > span.start)
-    return [first + at for at in np.flatnonzero(inside).tolist()]
+    own = corpus.of_document(row) if row is not None else slice(0, 0)
+    inside = (corpus.start[own] < span.end) & (corpus.end[own] > span.start)
+    return [own.start + at for at in np.flatnonzero(inside).tolist()]
 
 
 def _facts(chunks: Sequence[SeenChunk], held: str) -> Iterator[str]:

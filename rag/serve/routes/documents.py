@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
@@ -71,8 +70,8 @@ def _whole(model: Model, row: int) -> Iterator[bytes]:
     """A document as JSON. It is encoded in pieces, so that other threads and the event loop run in between."""
     corpus = model.bundle.pipeline.corpus
     document, (documents, chunks) = corpus.documents[row], model.flaggers
-    first, last = np.searchsorted(corpus.doc, [row, row + 1]).tolist()
-    places = ((int(corpus.start[at]), int(corpus.end[at]), corpus.text(at)) for at in range(first, last))
+    own = range(len(corpus))[corpus.of_document(row)]
+    places = ((int(corpus.start[at]), int(corpus.end[at]), corpus.text(at)) for at in own)
     redactions = [{"start": each.start, "end": each.end, "rule": each.rule} for each in document.redactions]
     yield json_bytes({**_listed(model, row), "flags": documents.flags(document.text), "redactions": redactions})[:-1]
     yield from _list("records", model.records.get(document.doc_id, ()))
