@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 import typer
 import yaml
@@ -21,7 +20,8 @@ ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 ROWS, LISTED, SYSTEMS, STATUSES = (GENERATE[name] for name in ("rows", "listed", "SYSTEMS", "STATUSES"))
 COUNTS = {"study_assistant": 62, "two_index_engine": 68, "book_chatbot": 46, "grounded_citations": 68, "ragstream": 45}
-OVERRIDE = re.compile(r"([a-z_0-9]+(?:\.[\w]+)*)=(.+)")
+SUFFIXES = ("py", "yaml", "md", "json", "toml", "js", "css", "html", "yml")
+OVERRIDE = re.compile(r"([a-z_]+(?:\.\w+)*)(?:=(.+))?")
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -44,8 +44,8 @@ def test_what_a_table_names_exists(name: str) -> None:
 
 def exists(item: str) -> bool:
     """Whether a path, verb, route, command of a chat, override or environment variable exists."""
-    if re.fullmatch(r"[a-zA-Z_.]+/[\w./-]+", item):
-        return (ROOT / item).exists()
+    if re.fullmatch(r"[\w-]+(/[\w.-]+)*\.\w+", item) and "=" not in item and item.rpartition(".")[2] in SUFFIXES:
+        return (ROOT / item).is_file()
     if item.startswith("rag "):
         return is_verb(item.split()[1:])
     if found := re.fullmatch(r"(GET|POST|DELETE) (/\S*)", item):
@@ -69,10 +69,9 @@ def is_verb(words: list[str]) -> bool:
     command: Any = typer.main.get_command(app)
     for word in words:
         if word.startswith("-"):
-            return any(word in option.opts for option in command.params)
-        if not isinstance(command, click.Group):
-            return False
-        command = command.commands.get(word)
+            run = getattr(command, "commands", {}).get("run", command)
+            return any(word in option.opts for option in run.params)
+        command = getattr(command, "commands", {}).get(word)
         if command is None:
             return False
     return True
@@ -81,21 +80,18 @@ def is_verb(words: list[str]) -> bool:
 @cache
 def served() -> set[tuple[str, str]]:
     routers = [module.router for module in (documents, health, openai, questions, sessions)]
-    prefixes = ("", "/v1")  # those of OpenAI's interface
-    return {
-        (method, f"{prefix}{route.path}")
-        for router in routers
-        for route in router.routes
-        for method in route.methods
-        for prefix in prefixes
-    } | {("GET", "/metrics"), ("GET", "/openapi.json")}
+    own = {(method, route.path) for router in routers for route in router.routes for method in route.methods}
+    return own | {("GET", "/metrics"), ("GET", "/openapi.json")}
 
 
-def is_override(key: str, value: str) -> bool:
+def is_override(key: str, value: str | None) -> bool:
+    """Whether a key exists and, of a group, its choices."""
     group = key.partition(".")[0]
     if group not in groups():
         return key in {each.key for each in listing.values()}
-    return set(value.strip("[]").split(",")) <= set(choices(group)) if key == group else key in keys(group)
+    if key != group:
+        return key in keys(group)
+    return value is not None and set(value.strip("[]").split(",")) <= set(choices(group))
 
 
 @cache
