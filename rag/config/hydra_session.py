@@ -51,7 +51,7 @@ class ReadOnce(CachingConfigRepository):  # type: ignore[misc]
         return self
 
     def load_config(self, config_path: str) -> Any:
-        """Return a copy, because Hydra changes the configs that it composes; for a list of providers, that of the chosen one."""
+        """Return a copy, because Hydra changes the configs that it composes; for a list of providers that of one of them."""
         if f"config_path={config_path}" not in self.cache:
             check_size(*(folder / f"{config_path.removesuffix('.yaml')}.yaml" for folder in search_folders()))
         loaded = copy.deepcopy(super().load_config(config_path))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -78,13 +79,12 @@ def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: 
     group, _, choice = name.partition("/")
     content = yaml.safe_load((shipped("conf") / f"{name}.yaml").read_text("utf-8"))
     content = content.get(choice, content) if group in catalog.LISTS else content
-    taken = {
-        key
-        for each in content.pop("defaults", ())
-        if isinstance(each, str) and "@_here_" in each
-        for key in yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))
-    }
-    keys = {key for key in (*content, *taken) if key not in ("_target_", "runtime")} | set(content.get("runtime", ()))
+    taken: dict[str, Any] = {}
+    for shared, _, package in (each.partition("@") for each in content.pop("defaults", ()) if each != "_self_"):
+        read = yaml.safe_load((shipped("conf") / f"{shared.lstrip('/')}.yaml").read_text("utf-8"))
+        taken |= read if package == "_here_" else {package.partition(".")[0]: read}
+    taken |= content
+    keys = {key for key in taken if key not in ("_target_", "runtime")} | set(taken.get("runtime", ()))
     prefix = f"{group}.{choice}." if group in catalog.LISTS else f"{group}."
     found = [
         each.key.removeprefix(prefix).removeprefix("runtime.") for each in listing.parameters(listing.choice(group, choice))
