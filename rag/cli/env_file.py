@@ -4,12 +4,11 @@ import io
 import os
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from dotenv.parser import parse_stream
 
-from rag.bundle.endpoints import is_loopback
 from rag.core.errors import ConfigError
+from rag.core.models.server_keys import is_local
 
 VARIABLE = "RAG_ENV_FILE"
 """The variable with the name of the file; `.env` of the working folder without it, and no file where it is empty."""
@@ -34,7 +33,7 @@ def read_env_file() -> None:
         where = f"{path}:{line}: {name}"
         if "${" in value:
             raise ConfigError(where, "refers to another variable, which is not filled in", "write the value itself")
-        if name.endswith("_BASE_URL") and not is_loopback(urlsplit(value).hostname or ""):
+        if name.endswith("_BASE_URL") and not is_local(value):
             remedy = f"export {name}=<address> if you trust it with your documents; the line may stay then"
             raise ConfigError(where, "names a server that is not on this machine", remedy)
         os.environ[name] = value

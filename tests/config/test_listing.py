@@ -80,9 +80,9 @@ def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: 
     content = yaml.safe_load((shipped("conf") / f"{name}.yaml").read_text("utf-8"))
     content = content.get(choice, content) if group in catalog.LISTS else content
     taken: dict[str, Any] = {}
-    for shared, _, package in (each.partition("@") for each in content.pop("defaults", ()) if each != "_self_"):
+    for shared, _, place in (each.partition("@") for each in content.pop("defaults", ()) if each != "_self_"):
         read = yaml.safe_load((shipped("conf") / f"{shared.lstrip('/')}.yaml").read_text("utf-8"))
-        taken |= read if package == "_here_" else {package.partition(".")[0]: read}
+        taken |= read if place == "_here_" else {place.partition(".")[0]: read}
     taken |= content
     keys = {key for key in taken if key not in ("_target_", "runtime")} | set(taken.get("runtime", ()))
     prefix = f"{group}.{choice}." if group in catalog.LISTS else f"{group}."

@@ -126,7 +126,7 @@ def say(text: str | None, usage: object = USAGE, finish: str = "stop") -> Step:
 
 
 def claude(text: str, usage: Any = None, stop: str = "end_turn", **ending: Any) -> Step:
-    """A message of Anthropic's API, streamed word by word where that was asked for; `ending` is an event in place of the last two.
+    """A message of Anthropic's API, streamed word by word where that was asked for; `ending` replaces the last two events.
 
     https://platform.claude.com/docs/en/build-with-claude/streaming has the events.
     """

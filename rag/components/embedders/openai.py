@@ -106,6 +106,8 @@ class OpenAiEmbedder:
     def _request(self, texts: list[str]) -> Vectors:
         from openai import OpenAIError, omit
 
+        from rag.core.models.endpoint import explained
+
         key = self._key()
         client = _client(self._url(), key, self.timeout, self.retries, self.batch_size * LONGEST_VECTOR)
         try:
@@ -113,17 +115,9 @@ class OpenAiEmbedder:
                 model=self.model, input=texts, dimensions=self.dimensions or omit, encoding_format="float"
             )
         except (OpenAIError, ValueError, OverflowError, RecursionError) as error:
-            # `from None` and the replacement: a server may repeat the key in its message.
-            message = " ".join(f"{error} {error.__cause__ or ''}".split()).replace(key, "<key>")[:300]
-            raise ServiceError(self.address, f"{type(error).__name__}: {message}", self._remedy(error)) from None
+            keys = dict.fromkeys((401, 403), f"check the key in {self.api_key_env}")
+            raise explained(error, self.address, key, keys) from None  # a server may repeat the key in its message
         return self._checked(reply, len(texts))
-
-    def _remedy(self, error: Exception) -> str:
-        remedies = {401: f"check the key in {self.api_key_env}", 403: f"check the key in {self.api_key_env}"}
-        remedies |= {404: "check model and base_url", 429: "wait, or lower batch_size, or raise retries"}
-        remedies |= dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the final address, if it is to be trusted")
-        status = getattr(error, "status_code", None)
-        return remedies.get(status, "check the request") if status else "check that the server runs and answers in time"
 
     def _checked(self, reply: Any, expected: int) -> Vectors:
         try:

@@ -1,6 +1,5 @@
 """What all generators with a model server share: the key, retries, parallel requests, streams, costs, errors."""
 
-import ipaddress
 import math
 import os
 import re
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 from rag.components.generators.prices import is_price, listed_price
 from rag.components.generators.service import Completion, Counts, StreamState, empty_reply, explain, one_line
 from rag.core.errors import ConfigError, RefusalError, ServiceError
+from rag.core.models.server_keys import is_local, key_for
 from rag.core.records import Reply, Request
 from rag.core.text.citations import cited
 
@@ -194,7 +194,7 @@ class ModelServer(ABC):
         return Reply(text, cited(text, len(request.contexts)), *spent)
 
     def _cost(self, prompt: int | None, completion: int | None) -> float:
-        if self.price is None and self._is_local:
+        if self.price is None and is_local(self.url):
             return 0.0
         price = listed_price(self.model, urlsplit(self.url).hostname or "") if self.price is None else self.price
         if price is None or prompt is None or completion is None:
@@ -209,20 +209,10 @@ class ModelServer(ABC):
 
     @property
     def _key(self) -> str:
-        key = os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
-        if not key and self.api_key_env and not self._is_local:
-            raise self._failure(f"needs a key, and {self.api_key_env} is not set", f"export {self.api_key_env}=<key>")
-        if not (key.isascii() and key.isprintable()):
-            raise self._failure(f"the key in {self.api_key_env} cannot be sent", "copy it again, without quotes or line breaks")
-        return key or "none"
-
-    @property
-    def _is_local(self) -> bool:
-        host = urlsplit(self.url).hostname or ""
         try:
-            return host == "localhost" or ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return False
+            return key_for(self.url, self.api_key_env)
+        except ServiceError as error:
+            raise self._failure(error.what, error.remedy) from error
 
     def _explained(self, error: Exception) -> ServiceError:
         """The error for a failed call, with its remedy."""
