@@ -16,7 +16,7 @@ from rag.execution.sweep.open_config import config_of
 def choices(role: str) -> list[str]:
     found = sorted(path.stem for path in (shipped("conf") / role).glob("*.yaml"))
     # A bundle has no reference answers.
-    return [name for name in found if (role, name) != ("generator", "gold")]
+    return [name for name in found if (role, name) not in (("generator", "gold"), ("generator", "auto"))]
 
 
 SINGLE = {role: choices(role) for role in ROOMS if role not in (*SEVERAL, *INDEX_PARTS)}

@@ -12,6 +12,7 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 from rag.core.memo import once
 from rag.core.models.pinned import readable
+from rag.core.models.server_keys import key_for
 from rag.core.records import Vectors
 
 if TYPE_CHECKING:
@@ -26,11 +27,11 @@ LONGEST_VECTOR = 2**20
 class OpenAiEmbedder:
     """Sends `batch_size` texts at a time, in order; `dimensions` shortens the vectors, if the model can do that.
 
-    `base_url` is taken from the variable OPENAI_BASE_URL if it is None, the key from the variable that `api_key_env` names;
-    the key is never stored, shown or logged. A request waits `timeout` seconds and is tried again up to `retries` times
-    after a lost connection, 408, 409, 429 and 5xx, after the pause of the server's Retry-After. Texts are not cut here:
-    OpenAI refuses a text that is too long; another server may cut it without notice. A reply may take ten times `timeout`
-    and a megabyte per text.
+    `base_url` is taken from the variable OPENAI_BASE_URL if it is None. The key is taken from the variable that `api_key_env`
+    names, and is never stored, shown or logged; a server on this machine needs none. A request waits `timeout` seconds and is
+    tried again up to `retries` times after a lost connection, 408, 409, 429 and 5xx, after the pause of Retry-After. Texts are
+    not cut here: OpenAI refuses a text that is too long; another server may cut it without notice. A reply may take ten times
+    `timeout` and a megabyte per text.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("api_key_env", "batch_size", "timeout", "retries")
@@ -68,11 +69,7 @@ class OpenAiEmbedder:
         self._key()
 
     def _key(self) -> str:
-        key = os.environ.get(self.api_key_env, "").strip()
-        if not key:
-            remedy = f"export {self.api_key_env}=<key>; any word if the server needs none"
-            raise ServiceError(self.address, f"the variable {self.api_key_env} with the key is not set", remedy)
-        return key
+        return key_for(self.address, self.api_key_env)
 
     def window(self) -> None:
         """None: OpenAI refuses a text that is too long, and the protocol does not tell if another server cuts it."""

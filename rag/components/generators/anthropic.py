@@ -6,14 +6,11 @@ interface in OpenAI's form a means to test models, not one for production; that 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from rag.components.generators.model_server import LONGEST_REPLY, ModelServer
 from rag.components.generators.service import Completion, Counts, StreamState, count_of, text_of
 from rag.core.records import Request
-
-if TYPE_CHECKING:
-    from openai import Stream
 
 VERSION = "2023-06-01"
 FINISH: Mapping[str, str] = {
@@ -69,28 +66,18 @@ class AnthropicGenerator(ModelServer):
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"no message in {str(message)[:200]!r}") from error
 
-    def _opened(self, body: Mapping[str, Any]) -> "Stream[object]":
+    def _pieces(self, body: Mapping[str, Any], so_far: StreamState) -> Iterator[str]:
         from openai import Stream
 
+        sent = {**body, "stream": True}
         options: Any = {"headers": self._headers}
-        whole = {**body, "stream": True}
-        return self._client.post(
-            "/messages", cast_to=object, body=whole, options=options, stream=True, stream_cls=Stream[object]
-        )
-
-    def _pieces(self, so_far: StreamState, event: Any) -> Iterator[str]:
-        so_far.begun = True
-        if event["type"] == "message_start":
-            so_far.counts = _counts(event["message"]["usage"])
-        elif event["type"] == "content_block_delta" and event["delta"]["type"] == "text_delta":
-            piece = text_of(event["delta"]["text"])
-            so_far.text += piece
-            yield piece
-        elif event["type"] == "message_delta":
-            finish = str(event["delta"].get("stop_reason") or "")
-            so_far.finish = FINISH.get(finish, finish)
-            so_far.text = "" if finish == "refusal" else so_far.text
-            so_far.counts = so_far.counts[0], count_of(event["usage"].get("output_tokens"))
+        stream: Any = Stream[object]
+        with self._client.post(
+            "/messages", cast_to=object, body=sent, options=options, stream=True, stream_cls=stream
+        ) as events:
+            for event in events:
+                so_far.begun = True
+                yield _read(event, so_far)
 
     @property
     def _headers(self) -> dict[str, Any]:
@@ -104,3 +91,22 @@ class AnthropicGenerator(ModelServer):
 def _counts(usage: Mapping[str, Any]) -> Counts:
     known = [count for name in PROMPT if (count := count_of(usage.get(name))) is not None]
     return sum(known) if known else None, count_of(usage.get("output_tokens"))
+
+
+def _read(event: Any, so_far: StreamState) -> str:
+    """The text of an event of a stream; the state is updated."""
+    piece = ""
+    if event["type"] == "message_start":
+        so_far.counts = _counts(event["message"]["usage"])
+    elif event["type"] == "content_block_delta" and event["delta"]["type"] == "text_delta":
+        piece = text_of(event["delta"]["text"])
+    elif event["type"] == "message_delta":
+        finish = str(event["delta"].get("stop_reason") or "")
+        so_far.finish, so_far.counts = (
+            FINISH.get(finish, finish),
+            (so_far.counts[0], count_of(event["usage"].get("output_tokens"))),
+        )
+        if finish == "refusal":
+            so_far.text = ""
+    so_far.text += piece
+    return piece

@@ -6,7 +6,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -144,9 +143,7 @@ class ModelServer(ABC):
 
         so_far = StreamState()
         try:
-            with self._opened(self._body(request)) as events:
-                for event in events:
-                    yield from filter(None, self._pieces(so_far, event))
+            yield from filter(None, self._pieces(self._body(request), so_far))
         except (openai.OpenAIError, httpx2.HTTPError, *MALFORMED) as error:
             raise self._explained(error) from error
         if not so_far.begun:
@@ -167,12 +164,8 @@ class ModelServer(ABC):
         """A whole reply."""
 
     @abstractmethod
-    def _opened(self, body: Mapping[str, Any]) -> AbstractContextManager[Iterator[Any]]:
-        """The events of a streamed reply."""
-
-    @abstractmethod
-    def _pieces(self, so_far: StreamState, event: Any) -> Iterator[str]:
-        """Yield the text of an event and update the state."""
+    def _pieces(self, body: Mapping[str, Any], so_far: StreamState) -> Iterator[str]:
+        """Yield the texts of a streamed reply and update the state."""
 
     def _reply(self, request: Request) -> Reply:
         import openai

@@ -40,8 +40,10 @@ class OpenAiGenerator(ModelServer):
                 raise
             return create(stream=True, **body)
 
-    def _pieces(self, so_far: StreamState, event: "ChatCompletionChunk") -> Iterator[str]:
-        return so_far.pieces(event)
+    def _pieces(self, body: Mapping[str, Any], so_far: StreamState) -> Iterator[str]:
+        with self._opened(body) as chunks:
+            for chunk in chunks:
+                yield from so_far.pieces(chunk)
 
     def _completion(self, body: Mapping[str, Any]) -> Completion:
         create = self._client.chat.completions.with_raw_response.create

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from rag.core.checks import check_choice, check_whole
+from rag.core.checks import check_choice, check_number, check_whole
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.models.pinned import readable
 from rag.core.models.server_keys import key_for
@@ -50,11 +50,9 @@ class ServerReranker:
 
     def __post_init__(self) -> None:
         check_choice("reranker.form", self.form, FORMS)
-        check_whole("reranker.runtime.batch_size", self.batch_size, 1)
-        check_whole("reranker.runtime.retries", self.retries, 0)
-        check_whole("reranker.runtime.concurrency", self.concurrency, 1)
-        if not self.timeout > 0:
-            raise ConfigError("reranker.runtime.timeout", f"is {self.timeout!r}", "a number of seconds above 0")
+        for name, lowest in (("batch_size", 1), ("retries", 0), ("concurrency", 1)):
+            check_whole(f"reranker.runtime.{name}", getattr(self, name), lowest)
+        check_number("reranker.runtime.timeout", self.timeout, 0.001)
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
             raise ConfigError("reranker.base_url", f"is no address without a password: {parts.hostname!r}", "http://host:port")
