@@ -203,8 +203,8 @@ def _read(name: str, prefix: str) -> Iterator[Parameter]:
     if not isinstance(plain, dict) or not isinstance(root, yaml.MappingNode):
         return
     for each in plain.get("defaults") or ():
-        if isinstance(each, str) and each != "_self_":
-            name, _, package = each.partition("@")
+        name, _, package = each.partition("@") if isinstance(each, str) else ("_self_", "", "")
+        if name != "_self_" and not package.startswith("_global_"):
             yield from _read(name.lstrip("/"), f"{prefix}.{package}" if package not in ("", "_here_") else prefix)
     yield from _walked(root, plain, prefix, text.splitlines())
 

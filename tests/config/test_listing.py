@@ -80,7 +80,9 @@ def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: 
     content = yaml.safe_load((shipped("conf") / f"{name}.yaml").read_text("utf-8"))
     content = content.get(choice, content) if group in catalog.LISTS else content
     taken: dict[str, Any] = {}
-    for shared, _, place in (each.partition("@") for each in content.pop("defaults", ()) if each != "_self_"):
+    for shared, _, place in (each.partition("@") for each in content.pop("defaults", ()) if isinstance(each, str)):
+        if shared == "_self_" or place.startswith("_global_"):
+            continue
         read = yaml.safe_load((shipped("conf") / f"{shared.lstrip('/')}.yaml").read_text("utf-8"))
         taken |= read if place == "_here_" else {place.partition(".")[0]: read}
     taken |= content
@@ -238,7 +240,7 @@ def offered(words: str, cword: int) -> list[str]:
         ("rag sweep lex", 2, ["lexical"]),
         ("rag list chunker rec", 3, ["recursive"]),
         ("rag run ret", 2, []),
-        ("rag run reranker", 2, ["reranker=cross_encoder", "reranker=maxsim", "reranker=mmr", "reranker=none"]),
+        ("rag run fusion", 2, ["fusion=rrf", "fusion=single", "fusion=weighted"]),
         ("rag ask Why? k=3 reranker = m", 6, ["maxsim", "mmr"]),
     ],
 )
