@@ -46,10 +46,9 @@ def _variables(path: Path) -> list[tuple[int, str, str]]:
         with path.open("rb") as file:
             data = file.read(MOST + 1)
         text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigError(str(path), f"cannot be read ({error.strerror})", form) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(str(path), "is not text in UTF-8", form) from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", "it is not text in UTF-8")
+        raise ConfigError(str(path), f"cannot be read: {reason}", form) from error
     if len(data) > MOST or "\0" in text:
         raise ConfigError(str(path), f"holds a zero byte, or more than {MOST:,} bytes", form)
     found = list(parse_stream(io.StringIO(text)))

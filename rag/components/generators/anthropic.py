@@ -4,8 +4,9 @@ https://platform.claude.com/docs/en/api/messages and, for streams, /docs/en/buil
 interface in OpenAI's form a means to test models, not one for production; that one ignores JSON schemas, too.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Any, ClassVar
 
 from rag.components.generators.model_server import LONGEST_REPLY, ModelServer
@@ -13,11 +14,7 @@ from rag.components.generators.service import Completion, Counts, StreamState, c
 from rag.core.records import Request
 
 VERSION = "2023-06-01"
-FINISH: Mapping[str, str] = {
-    "refusal": "content_filter",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-}
+FINISH: Mapping[str, str] = {"refusal": "content_filter", "max_tokens": "length", "model_context_window_exceeded": "length"}
 """Stop reasons of Anthropic → finish reasons of OpenAI; others are the same for us."""
 PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """Counts that are the tokens of a prompt together."""
@@ -41,14 +38,13 @@ class AnthropicGenerator(ModelServer):
 
     def _body(self, request: Request) -> dict[str, Any]:
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
-        turns = [{"role": each.role, "content": each.content} for each in request.messages if each.role != "system"]
-        turns = [turn for turn in turns if turn["content"].strip()]
-        first = next((number for number, turn in enumerate(turns) if turn["role"] == "user"), 0)
+        said = [message for message in request.messages if message.role != "system" and message.content.strip()]
+        turns = dropwhile(lambda message: message.role != "user", said)
         schema = {"format": {"type": "json_schema", "schema": dict(self.reply_schema)}} if self.reply_schema else None
         settings = {"system": system or None, "temperature": self.temperature, "output_config": schema}
         return {
             "model": self.model,
-            "messages": turns[first:],
+            "messages": [{"role": message.role, "content": message.content} for message in turns],
             "max_tokens": self.max_tokens or LONGEST_REPLY,
             **{name: value for name, value in settings.items() if value is not None},
             **self.extra,
@@ -57,8 +53,7 @@ class AnthropicGenerator(ModelServer):
     def _completion(self, body: Mapping[str, Any]) -> Completion:
         import httpx2
 
-        response = self._client.post("/messages", cast_to=httpx2.Response, body=body, options={"headers": self._headers})
-        message = response.json()
+        message = self._post(body, cast_to=httpx2.Response).json()
         try:
             finish = str(message["stop_reason"])
             text = "".join(text_of(block["text"]) for block in message["content"] if block["type"] == "text")
@@ -69,23 +64,19 @@ class AnthropicGenerator(ModelServer):
     def _pieces(self, body: Mapping[str, Any], so_far: StreamState) -> Iterator[str]:
         from openai import Stream
 
-        sent = {**body, "stream": True}
-        options: Any = {"headers": self._headers}
-        stream: Any = Stream[object]
-        with self._client.post(
-            "/messages", cast_to=object, body=sent, options=options, stream=True, stream_cls=stream
-        ) as events:
+        with self._post({**body, "stream": True}, cast_to=object, stream=True, stream_cls=Stream[object]) as events:
             for event in events:
                 so_far.begun = True
                 yield _read(event, so_far)
 
-    @property
-    def _headers(self) -> dict[str, Any]:
-        """The key is in a header of its own; the headers for OpenAI are left out."""
+    def _post(self, body: Mapping[str, Any], **more: Any) -> Any:
+        """The reply to a request. The key is in a header of its own; the headers for OpenAI are left out."""
         from openai import Omit
 
         left_out = dict.fromkeys(("Authorization", "OpenAI-Organization", "OpenAI-Project"), Omit())
-        return {**left_out, "x-api-key": self._key, "anthropic-version": VERSION}
+        headers = {**left_out, "x-api-key": self._key, "anthropic-version": VERSION}
+        post: Callable[..., Any] = self._client.post
+        return post("/messages", body=body, options={"headers": headers}, **more)
 
 
 def _counts(usage: Mapping[str, Any]) -> Counts:
@@ -102,10 +93,8 @@ def _read(event: Any, so_far: StreamState) -> str:
         piece = text_of(event["delta"]["text"])
     elif event["type"] == "message_delta":
         finish = str(event["delta"].get("stop_reason") or "")
-        so_far.finish, so_far.counts = (
-            FINISH.get(finish, finish),
-            (so_far.counts[0], count_of(event["usage"].get("output_tokens"))),
-        )
+        so_far.finish = FINISH.get(finish, finish)
+        so_far.counts = so_far.counts[0], count_of(event["usage"].get("output_tokens"))
         if finish == "refusal":
             so_far.text = ""
     so_far.text += piece

@@ -83,8 +83,7 @@ class ServerReranker:
         """The passages of one request; a TEI server has a limit of its own. ServiceError if it serves another model."""
         if self.form != "tei":
             return self.batch_size
-        info = self._sent("/info")
-        info = info if isinstance(info, dict) else {}
+        info = reply if isinstance(reply := self._sent("/info"), dict) else {}
         for name, served in (("model", info.get("model_id")), ("revision", info.get("model_sha"))):
             if getattr(self, name) not in (None, served):
                 what = f"serves {name} {served!r}, not {getattr(self, name)!r}"
@@ -99,16 +98,12 @@ class ServerReranker:
         try:
             rows = reply if self.form == "tei" else reply["results"]
             found = {row["index"]: float(row[number]) for row in rows}
+            if len(rows) != len(texts) or set(found) != set(range(len(texts))) or not all(map(math.isfinite, found.values())):
+                raise ValueError(f"not one finite score for each of {len(texts)} passages")
         except (KeyError, TypeError, ValueError) as error:
-            raise self._invalid(f"{str(reply)[:80]!r}, which are no scores") from error
-        if len(rows) != len(texts) or set(found) != set(range(len(texts))):
-            raise self._invalid(f"{len(rows)} scores for {len(texts)} passages, or scores with other numbers")
-        if not all(map(math.isfinite, found.values())):
-            raise self._invalid("NaN or infinity as a score")
+            what = f"{self.model} answered {str(reply)[:80]!r}: {error}"
+            raise ServiceError(self.base_url, what, "check reranker.form, model and base_url") from error
         return [found[place] for place in range(len(texts))]
-
-    def _invalid(self, what: str) -> ServiceError:
-        return ServiceError(self.base_url, f"{self.model} answered {what}", "check reranker.form, model and base_url")
 
     def _sent(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The JSON that the server answers, to a GET without a body."""

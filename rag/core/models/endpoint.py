@@ -10,6 +10,7 @@ import httpx2
 from openai import DefaultHttpxClient, OpenAI, OpenAIError
 
 from rag.core.errors import ServiceError
+from rag.core.models.server_keys import NO_KEY
 
 REMEDIES: Mapping[int, str] = {
     **dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the final address, if it is to be trusted"),
@@ -45,7 +46,8 @@ def connected(url: str, key: str, timeout: float, retries: int, longest: int | N
 
 def explained(error: Exception, address: str, key: str, remedies: Mapping[int, str]) -> ServiceError:
     """The error for a failed call, without the key, which some servers repeat; `remedies` by status add to REMEDIES."""
-    message = " ".join(f"{error} {error.__cause__ or ''}".split()).replace(key, "<key>")[:300]
+    message = " ".join(f"{error} {error.__cause__ or ''}".split())
+    message = (message if key == NO_KEY else message.replace(key, "<key>"))[:300]
     status = getattr(error, "status_code", None)
     other = "check the request" if status else "check that the server runs and answers in time"
     return ServiceError(address, f"{type(error).__name__}: {message}", {**REMEDIES, **remedies}.get(status or 0, other))

@@ -6,6 +6,9 @@ from urllib.parse import urlsplit
 
 from rag.core.errors import ServiceError
 
+NO_KEY = "none"
+"""What is sent where no key is needed."""
+
 
 def is_loopback(host: str) -> bool:
     """Whether a host name means this machine: `localhost`, or a loopback address."""
@@ -21,10 +24,10 @@ def is_local(url: str) -> bool:
 
 
 def key_for(url: str, variable: str | None) -> str:
-    """The key in an environment variable, `none` where there is no need for one; ServiceError if it is missing or broken."""
+    """The key in an environment variable, NO_KEY where there is no need for one; ServiceError if it is missing or broken."""
     key = os.environ.get(variable, "").strip() if variable else ""
     if not key and variable and not is_local(url):
         raise ServiceError(url, f"needs a key, and {variable} is not set", f"export {variable}=<key>")
     if not (key.isascii() and key.isprintable()):
         raise ServiceError(url, f"the key in {variable} cannot be sent", "copy it again, without quotes or line breaks")
-    return key or "none"
+    return key or NO_KEY
