@@ -106,8 +106,13 @@ def compose_overrides(overrides: Sequence[Override]) -> DictConfig:
     stamps = GlobalHydra.instance().config_loader().repository.stamps
     present = frozenset(name for name, value in os.environ.items() if value.strip())
     config = copy.deepcopy(_choices(tuple(str(choice.input_line) for choice in choices), stamps, present))
-    ConfigLoaderImpl._apply_overrides_to_config(values, config)
+    set_values(config, values)
     return config
+
+
+def set_values(config: DictConfig, values: Sequence[Override]) -> None:
+    """Set values in a config as Hydra does for overrides of the command line."""
+    ConfigLoaderImpl._apply_overrides_to_config(values, config)
 
 
 @lru_cache(maxsize=64)

@@ -29,7 +29,9 @@ EMPTY = ("check/none", "guard/none", "selector/none")
 LISTED = ("generator/auto",)
 """Choices that stand for another one of their group."""
 
-COMPONENTS = [name for name in FILES if not name.startswith(("execute/", "helper/")) and name not in (*EMPTY, *LISTED)]
+COMPONENTS = [
+    name for name in FILES if not name.startswith(("execute/", "helper/", "preset/")) and name not in (*EMPTY, *LISTED)
+]
 EXPERIMENTS = sorted(path.stem for path in shipped("experiments").glob("*.yaml"))
 GIVEN = {
     "dataset/beir": ["dataset.path=collection"],
@@ -84,7 +86,15 @@ def node_of(name: str) -> Mapping[str, Any]:
 
 
 def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
-    assert {name.partition("/")[0] for name in FILES} == {*ROLES, *LOADER_PARTS, *INDEX_PARTS, *SEVERAL, "execute", "helper"}
+    assert {name.partition("/")[0] for name in FILES} == {
+        *ROLES,
+        *LOADER_PARTS,
+        *INDEX_PARTS,
+        *SEVERAL,
+        "execute",
+        "helper",
+        "preset",
+    }
     assert set(GIVEN) <= set(FILES)
     assert all("/" not in name.partition("/")[2] for name in FILES)
 
