@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -100,20 +101,25 @@ class OpenAiEmbedder:
         """The same as `embed_documents`."""
         return self.embed_documents(texts)
 
+    @cached_property
+    def _client(self) -> "OpenAI":
+        from rag.core.models.endpoint import connected
+
+        return connected(self._url(), self._key(), self.timeout, self.retries, self.batch_size * LONGEST_VECTOR)
+
     def _request(self, texts: list[str]) -> Vectors:
         from openai import OpenAIError, omit
 
         from rag.core.models.endpoint import explained
 
-        key = self._key()
-        client = _client(self._url(), key, self.timeout, self.retries, self.batch_size * LONGEST_VECTOR)
+        client = self._client
         try:
             reply = client.embeddings.create(
                 model=self.model, input=texts, dimensions=self.dimensions or omit, encoding_format="float"
             )
         except (OpenAIError, ValueError, OverflowError, RecursionError) as error:
             keys = dict.fromkeys((401, 403), f"check the key in {self.api_key_env}")
-            raise explained(error, self.address, key, keys) from None  # a server may repeat the key in its message
+            raise explained(error, self.address, client.api_key, keys) from None  # a server may repeat the key in its message
         return self._checked(reply, len(texts))
 
     def _checked(self, reply: Any, expected: int) -> Vectors:
@@ -133,13 +139,6 @@ class OpenAiEmbedder:
 
     def _invalid(self, what: str) -> ServiceError:
         return ServiceError(self.address, f"{self.model} answered {what}", "check model, dimensions and base_url")
-
-
-@once(kept=4)
-def _client(url: str, key: str, timeout: float, retries: int, longest: int) -> "OpenAI":
-    from rag.core.models.endpoint import connected
-
-    return connected(url, key, timeout, retries, longest)
 
 
 @once(kept=4)

@@ -79,7 +79,8 @@ class ModelServer(ABC):
     def sent(self, request: Request) -> Mapping[str, Any]:
         """Everything that a reply depends on: the address and the body. The key is left out."""
         body = self._body(request)
-        return {"url": self.url, **body, **body.pop("extra_body", {})}
+        further = body.pop("extra_body", {})
+        return {"url": self.url, **body, **further}
 
     def _problems(self) -> Iterator[tuple[str, str, str]]:
         address = urlsplit(self.url)
