@@ -214,8 +214,7 @@ def _read(name: str, prefix: str) -> Iterator[Parameter]:
         raise ConfigError(str(path), f"is not valid YAML ({' '.join(str(error).split())})", "fix it there") from error
     if not isinstance(plain, dict) or not isinstance(root, yaml.MappingNode):
         return
-    for each in plain.get("defaults") or ():
-        name, _, package = each.partition("@") if isinstance(each, str) else ("_self_", "", "")
+    for name, _, package in (each.partition("@") for each in plain.get("defaults") or () if isinstance(each, str)):
         if name != "_self_" and not package.startswith("_global_"):
             yield from _read(name.lstrip("/"), f"{prefix}.{package}" if package not in ("", "_here_") else prefix)
     yield from _walked(root, plain, prefix, text.splitlines())
