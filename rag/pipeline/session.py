@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rag.core.records import Answer, Found, Query, Ranking, Recalled, Turn
+from rag.core.records import Answer, Found, Query, Ranking, Turn
 from rag.pipeline.live_history import remembered_turn
 from rag.pipeline.locked_files import limited
 from rag.pipeline.pipeline import Pipeline, Trace
@@ -45,11 +45,6 @@ class Session:
     def history(self) -> tuple[Turn, ...]:
         """The turns before the next question."""
         return tuple(turn for each in self.exchanges for turn in remembered_turn(each.question, each.answer))
-
-    def recalled(self) -> Recalled:
-        """The part of the conversation that the next question is read with; a memory with a model asks it for a summary."""
-        (recalled,) = self.pipeline.reading.memory.recall([Query("next", "", self.history)])
-        return recalled
 
     def make_ready(self) -> None:
         """Load the model that the first question would otherwise wait for."""

@@ -304,10 +304,3 @@ def test_follow_ups_are_searched_with_earlier_questions_by_default(
     searched = text.partition("Searched for:")[2].partition("[1]")[0].lower()
     assert all(word in searched for word in sought.lower().split()), text
     assert ("ticket" in searched) == ("ticket" in sought)
-
-
-def test_history_shows_the_summary_that_the_model_gets(piped: Callable[..., CommandResult]) -> None:
-    asked = b"When does the ferry to Holm leave?\n/history\n"
-    assert "In short" not in piped(asked).out
-    shown = piped(asked, "memory=summary_buffer", "memory.turns=0").out.partition("In short, for the model:\n")[2]
-    assert shown.startswith("user: When does the ferry to Holm leave?\nassistant: The ferry to Holm leaves at seven.")

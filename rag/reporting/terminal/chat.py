@@ -22,7 +22,7 @@ from rag.reporting.terminal.streamed_answer import Waiting
 from rag.reporting.terminal.transcript import save
 
 COMMANDS = {
-    "/history": "the questions and answers so far, and the summary of them that the next question is read with",
+    "/history": "the questions and answers so far",
     "/sources": "the passages of the last answer; /sources 2 those of the second",
     "/why": "the search texts of the last question, and the provenance of every passage; /why 2 those of the second",
     "/lock": "read these files instead of searching, by doc_id or pattern: /lock policies/*; alone it unlocks them",
@@ -155,9 +155,6 @@ class Chat:
             out.print(f"[bold]{number}  {escape(exchange.question)}[/bold]", soft_wrap=not out.is_terminal)
             answer = escape(exchange.answer.reply.text.strip()) or "[dim]no answer[/dim]"
             out.print(f"   {answer}", soft_wrap=not out.is_terminal)
-        if summary := self.session.recalled().summary:
-            out.print("[bold]In short, for the model:[/bold]")
-            print_line(summary)
 
     def _sources(self, which: str) -> None:
         answer = self._exchange(which).answer
