@@ -41,6 +41,7 @@ def answer_json(answer: Answer, sought: Sought, corpus: Corpus) -> PipelineAnswe
         "question": answer.query.text,
         "answer": reply.text,
         "abstained": answer.abstained,
+        "input": cast(Any, answer.input),
         "sought": {"question": sought.question, "texts": list(sought.texts), "note": sought.note},
         "citations": _citations(answer, corpus),
         "contexts": [_passage(number, hit.chunk, hit.score, corpus) for number, hit in enumerate(answer.contexts, 1)],

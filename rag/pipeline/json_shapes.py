@@ -131,6 +131,8 @@ class Notice(TypedDict):
     end: int
     advice: str
     passage: str
+    input: str
+    reply: str
 
 
 class SearchedFor(TypedDict):
@@ -204,13 +206,15 @@ class AnswerLook(TypedDict):
 class PipelineAnswer(TypedDict):
     """An answer with its sources. `cost_usd` is in US dollars, null if the price is not known; `prompt` is what was sent.
 
-    `look` is there where the question has a route or a policy looked for it. Its tokens are not in `tokens`, and its cost is in
+    `input` is the kind of the message. A check replies to pleasantries and to questions about the conversation; then `abstained`
+    is true, because the reply says nothing of the documents. `look` is there where the question has a route or a policy looked for it. Its tokens are not in `tokens`, and its cost is in
     `cost_usd`.
     """
 
     question: str
     answer: str
     abstained: bool
+    input: Literal["question", "pleasantry", "conversation", "off_topic"]
     sought: SearchedFor
     citations: list[Citation]
     contexts: list[Passage]

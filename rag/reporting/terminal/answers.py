@@ -38,10 +38,11 @@ def answered(answer: Answer, generator: Generator, heard: str) -> None:
 
 
 def remarks(answer: Answer) -> None:
-    """Print whether an answer declines, and a line per finding."""
-    if answer.abstained and answer.reply.text.strip():
+    """Print whether an answer declines, and a line per finding but those on pleasantries and the like."""
+    replies = [finding for finding in answer.findings if finding.input in ("pleasantry", "conversation")]
+    if answer.abstained and answer.reply.text.strip() and not replies:
         out.print("[yellow]This declines to answer.[/yellow]")
-    for finding in answer.findings:
+    for finding in (each for each in answer.findings if each not in replies):
         out.print(f"[yellow]{escape(_remark(finding))}[/yellow]", soft_wrap=True)
 
 

@@ -173,6 +173,8 @@ class Chat:
             print_line(f"  {text}")
         if sought.note:
             out.print(f"[yellow]{escape(sought.note)}[/yellow]", soft_wrap=True)
+        if exchange.answer.input != "question":
+            out.print(f"[dim]Taken for: {exchange.answer.input}.[/dim]")
         remarks(exchange.answer)
         if look := exchange.answer.look:
             looked(look_json(look))
