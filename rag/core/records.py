@@ -175,8 +175,8 @@ class Finding:
 
     It concerns the characters [start, end) of context number `context`, or of the reply if that is 0. For a retrieved passage
     `passage` is the chunk_id; a removed passage is not a context any more, and its number is 0. `advice` is part of the prompt
-    if the reply is generated again. `input` is the kind of the message (INPUTS) where the finding says one; `reply` then answers
-    it with the action `abstain`.
+    if the reply is generated again. `input` is the kind of the message, one of INPUTS, where the finding says one; with the
+    action `abstain`, `reply` answers it.
     """
 
     source: str
@@ -200,8 +200,9 @@ def input_of(findings: Sequence[Finding]) -> str:
 class Answer:
     """The reply to a question, and its contexts, numbered from 1.
 
-    `abstained`: the reply declines to answer, or a check replied to a message that is no question; `sought` is the search, `left_out` are retrieved passages that the model was not
-    shown, each by its first chunk; `look` is None for one search of passages.
+    `abstained`: the reply declines to answer, or is that of a check to a message that is no question. `sought` is the search,
+    `left_out` are retrieved passages that the model was not shown, each by its first chunk; `look` is None for one search of
+    passages.
     """
 
     query: Query

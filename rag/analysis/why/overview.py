@@ -21,7 +21,8 @@ ANSWERS = "token_f1"
 class Overview:
     """The lost questions of a trial, by id and counted by stage, and its headroom by column; `answerable` questions have gold.
 
-    `named` is the name of the trial on the command line, `routes` the right and the chosen routes.
+    `named` is the name of the trial on the command line, `routes` the right and the chosen routes, `inputs` the kinds of
+    messages.
     """
 
     trial_id: str
@@ -33,6 +34,7 @@ class Overview:
     lost: Mapping[str, Lost]
     headroom: Mapping[str, Sequence[Headroom]]
     routes: routes.Matrix
+    inputs: routes.Matrix
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Overviews:
             | {"counts": dict(each.counts), "lost": [asdict(lost) for lost in each.lost.values()]}
             | {"headroom": {column: [part.to_json() for part in parts] for column, parts in each.headroom.items()}}
             | ({"routes": each.routes} if each.routes else {})
+            | ({"inputs": each.inputs} if each.inputs else {})
             for each in self.trials
         ]
         return {"trials": trials}
@@ -77,6 +80,7 @@ def _overview(reopened: ReopenedTrial) -> Overview:
         lost={each.query_id: each for each in lost},
         headroom={column: headroom.measure_headroom(trial, made, store, column) for column in _columns(trial)},
         routes=routes.confusion(trial, made, store),
+        inputs=routes.confusion(trial, made, store, "input"),
     )
 
 

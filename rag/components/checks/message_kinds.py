@@ -22,9 +22,9 @@ class MessageKinds:
     """Recognises messages that are no question of the documents, and replies to them. Case and punctuation do not count.
 
     `pleasantries` are groups with a `reply`, `words` and `phrases`. A message is a pleasantry if it is one of the phrases, with
-    polite words and words of `around` before and behind it; or if it has one of the words, no content word but those of the groups and
-    `fillers`, none of `asking`, and no question mark; or if it has neither words nor a question mark. The first group that fits
-    replies, and the last one to a message without words.
+    polite words and words of `around` before and behind it; or if it has one of the words, no content word but those of the
+    groups and `fillers`, none of `asking`, and no question mark; or if it has neither words nor a question mark. The first
+    group that fits replies, and the last one to a message without words.
 
     A message is about the `conversation` if it is one of its `phrases`, or if it has a word of each of `asks`, `about` and
     `persons`, and only words of these and of `others`. With a word of a key of `counting`, the words there count as `about`.

@@ -1,7 +1,7 @@
 """Whether a message is a question on the topic of the documents, before a model is asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rag.components.checks.failure_action import check_before_model, finding_before_model
@@ -34,7 +34,7 @@ class OffTopicCheck:
     embedder: Embedder
     words: float = 0.67
     floor: float | None = None
-    kinds: MessageKinds = MessageKinds()
+    kinds: MessageKinds = field(default_factory=MessageKinds)
     language: str = "english"
     languages: Sequence[str] = ("english",)
     on_failure: str = "refuse"
