@@ -207,9 +207,9 @@ class AnswerLook(TypedDict):
 class PipelineAnswer(TypedDict):
     """An answer with its sources. `cost_usd` is in US dollars, null if the price is not known; `prompt` is what was sent.
 
-    `input` is the kind of the message. A check replies to some that are no question: `abstained` is true then, because the reply
-    says nothing of the documents. `look` is there where the question has a route or a policy looked for it. Its tokens are not
-    in `tokens`, and its cost is in `cost_usd`.
+    `input` is the kind of the message. A check replies to some that are no question: then `abstained` is true, because the
+    reply says nothing of the documents. `look` is there where the question has a route or a policy looked for it. Its tokens
+    are not in `tokens`, and its cost is in `cost_usd`.
     """
 
     question: str

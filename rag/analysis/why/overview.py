@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.analysis import blame, headroom, routes
+from rag.analysis import blame, headroom
 from rag.analysis.blame import Lost
 from rag.analysis.headroom import Headroom
+from rag.analysis.routes import Matrix, confusion
 from rag.analysis.why.reopened_trial import ReopenedTrial
 from rag.core.errors import ConfigError
 from rag.evaluation.scoring import parse_column
@@ -33,8 +34,8 @@ class Overview:
     counts: Mapping[str, int]
     lost: Mapping[str, Lost]
     headroom: Mapping[str, Sequence[Headroom]]
-    routes: routes.Matrix
-    inputs: routes.Matrix
+    routes: Matrix
+    inputs: Matrix
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ def _overview(reopened: ReopenedTrial) -> Overview:
         counts=blame.counts(lost),
         lost={each.query_id: each for each in lost},
         headroom={column: headroom.measure_headroom(trial, made, store, column) for column in _columns(trial)},
-        routes=routes.confusion(trial, made, store),
-        inputs=routes.confusion(trial, made, store, "input"),
+        routes=confusion(trial, made, store),
+        inputs=confusion(trial, made, store, "input"),
     )
 
 

@@ -24,10 +24,10 @@ def losses(found: Overviews) -> None:
         for column, parts in trial.headroom.items():
             out.print(f"\n[bold]{escape(name)}[/bold]" if len(names) > 1 else "")
             headroom(parts, column)
-        for matrix, heads in ((trial.routes, ("right route", "went to")), (trial.inputs, ("kind of message", "taken for"))):
+        for matrix, head, went in ((trial.routes, "right route", "went to"), (trial.inputs, "kind", "taken for")):
             if matrix:
                 out.print()
-                out.print(_confusion(matrix, *heads))
+                out.print(_confusion(matrix, head, went))
     if found.texts:
         out.print()
         out.print(_listed(found))
