@@ -39,7 +39,7 @@ COMMANDS = {
 OF_TRIALS = ("split", "history", "control", "coverage", "metrics", "metric", "judge", "dataset", "latency", "execute", "data")
 """Parts of a config that are used to measure, and not to answer."""
 MAIN = 2
-"""The deepest level of a section that `/topics` lists: that of `##`."""
+"""The depth of the sections that `/topics` lists: the headings of a document, and those directly below."""
 LONGEST = 60
 """Characters of a parameter that are shown."""
 
@@ -168,12 +168,11 @@ class Chat:
 
     def _topics(self) -> None:
         corpus, excluded = self.session.pipeline.corpus, self.session.pipeline.excluded
-        for row, document in enumerate(corpus.documents):
+        for document, sections in zip(corpus.documents, corpus.sections, strict=True):
             if document.doc_id not in excluded:
-                sections = dict.fromkeys(title for _, level, title in corpus.outline(row) if title and level <= MAIN)
-                out.print(
-                    f"[cyan]{escape(document.doc_id)}[/cyan]  {escape(' · '.join(sections))}", soft_wrap=not out.is_terminal
-                )
+                heads = (section.path.rpartition(" > ")[2] for section in sections if 0 < section.depth <= MAIN)
+                listed = escape(" · ".join(dict.fromkeys(heads)))
+                out.print(f"[cyan]{escape(document.doc_id)}[/cyan]  {listed}", soft_wrap=not out.is_terminal)
 
     def _sources(self, which: str) -> None:
         answer = self._exchange(which).answer
