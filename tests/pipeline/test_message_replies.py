@@ -122,7 +122,7 @@ def test_a_sweep_measures_what_a_conversation_answers(
     # Rankings are measured by the question alone; friendly replies count neither for nor against abstention.
     assert found == {"input_kind": (0.8, 5), "abstention": (1.0, 2), "recall@5": (1.0, 1)}
     told = run("why", f"trial={trial['trial']}", "--json").json["trials"][0]["inputs"]
-    assert told["pleasantry"] == {"question": 0, "pleasantry": 1, "conversation": 0, "off_topic": 1}
+    assert told["pleasantry"] == {"question": 1, "pleasantry": 1, "conversation": 0, "off_topic": 0}
     pipeline = open_config(config_of([*OVERRIDES, "k=2"]))
     turns = tuple(Turn(turn["role"], turn["text"]) for turn in history)  # type: ignore[arg-type]
     shown = run("why", "q2", f"trial={trial['trial']}").out
