@@ -10,6 +10,8 @@ SPLITS = ("tune", "holdout")
 
 INPUTS = ("question", "pleasantry", "conversation", "off_topic")
 """What a message is: a question of the documents, thanks or a greeting, a question about the conversation, anything else."""
+REPLIED = ("pleasantry", "conversation")
+"""The kinds of messages that have a reply, and no answer from documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,5 +152,4 @@ class Example:
     @property
     def to_decline(self) -> bool:
         """True if the corpus cannot answer this, so that it is right to decline. Pleasantries have a reply of their own."""
-        replied = self.input in ("pleasantry", "conversation")
-        return not self.has_gold and not replied and (self.unanswerable or not self.answers)
+        return not self.has_gold and self.input not in REPLIED and (self.unanswerable or not self.answers)

@@ -15,6 +15,7 @@ from rag.core.looks import Look
 from rag.core.questions import (
     FATES,
     INPUTS,
+    REPLIED,
     SPLITS,
     Anchor,
     Evidence,

@@ -128,8 +128,8 @@ def check_guard_on(guard: Any, texts: Sequence[str], replies: Sequence[str]) -> 
         law(guard.screen([], []) == [], "an empty batch has no results")
     if isinstance(guard, Screen) and isinstance(guard, Replying):
         for message in (query, Query("d", "Thanks!"), Query("e", "What have we discussed?", TALK)):
-            reply, found = guard.reply(message), guard.screen([message], [hits])[0]
-            law(reply is None or (found == [reply] and reply.reply), "a screen replies alike with passages and without")
+            own, found = guard.reply(message), guard.screen([message], [hits])[0]
+            law(own is None or (found == [own] and own.reply), "a screen replies alike with passages and without")
     if isinstance(guard, Framing):
         framed = guard.frame(query, texts)
         law(len(framed.contexts) == len(texts), "a framing keeps the number of contexts")

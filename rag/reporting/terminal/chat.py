@@ -9,7 +9,7 @@ from typing import Any
 
 from rag.config.build import TARGET
 from rag.core.errors import ConfigError, UserError, closest
-from rag.core.records import Query
+from rag.core.records import REPLIED, Query
 from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import places_of
@@ -103,9 +103,10 @@ class Chat:
 
     def _show(self, exchange: Exchange, heard: str) -> None:
         answered(exchange.answer, self.session.pipeline.generator, heard)
-        if not exchange.answer.abstained:
+        searched = exchange.answer.input not in REPLIED
+        if searched and not exchange.answer.abstained:
             sources(exchange.answer)
-        elif exchange.answer.contexts:
+        elif searched and exchange.answer.contexts:
             out.print("[dim]/sources shows what was found.[/dim]")
         out.print()
 

@@ -84,7 +84,7 @@ export class AnswerView {
     this.element.className = declined ? "answer abstained" : "answer";
     this.status.textContent = "";
     this.final();
-    this.under.replaceChildren(...[this.warned(), this.looked(), this.sources(), ...this.foot()].filter(Boolean));
+    this.under.replaceChildren(...[this.warned(), this.looked(), replied(answer) ? null : this.sources(), ...this.foot()].filter(Boolean));
     say(declined ? "It declined to answer." : replied(answer) ? answer.answer : `Answered from ${several(this.contexts.length, "passage")}.`);
   }
 
