@@ -48,7 +48,7 @@ def write_report(
         with hydra_ready():
             prompt = Components(plugins()).role("prompt", resolve(compose([PROMPT, *overrides]))["prompt"])
     generator = pipeline.generator
-    if changes_nothing(generator) or getattr(generator, "reads_gold", False) or isinstance(generator, ClosedBookGenerator):
+    if changes_nothing(generator) or isinstance(generator, ClosedBookGenerator):
         raise ConfigError("generator", "writes nothing from passages", "generator=extractive, or a model: rag list generator")
     known = "\n".join(filter(None, (getattr(prompt, "project", ""), outline(title, sections))))
     reading = replace(pipeline.reading, prompt=replace(prompt, project=known))  # type: ignore[type-var]

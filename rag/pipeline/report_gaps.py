@@ -28,7 +28,8 @@ class GapCheck:
         border = rf"[.;:!?]+\s+|\n+|,\s+(?:(?:{joins})\s+)?|\s+(?:{joins})\s+(?=(?:{begins})\b)"
         self._texts, self._language, self._stems = texts, language, Stems(language)
         self._border = re.compile(border, re.IGNORECASE)
-        self._silent, self._measures = (frozenset(self._stems.stems(words.get(name, ()))) for name in ("silent", "measures"))
+        lists = ((*words.get("silent", ()), *words.get("begins", ())), words.get("measures", ()))
+        self._silent, self._measures = (frozenset(self._stems.stems(each)) for each in lists)
 
     def requirements(self, guidance: str) -> list[str]:
         """The clauses of a guidance with words of content, in order, each once."""
@@ -42,7 +43,8 @@ class GapCheck:
         """
         read = [each for chunk in contexts for each in statements(chunk, self._language)]
         own, above = [self._stems.of(each.text) for each in read], {each.text: f"{each.path} {each.header}" for each in read}
-        stated = [(self._stems.of(f"{text} {above.get(text, '')}"), bool(numbers(text))) for text in said]
+        answers = (text for text in said if not text.endswith("?"))
+        stated = [(self._stems.of(f"{text} {above.get(text, '')}"), bool(numbers(text))) for text in answers]
         common, topic = Counter(stem for stems in own for stem in stems), self._stems.of(heading)
 
         def covers(clause: str) -> bool:

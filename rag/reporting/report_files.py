@@ -17,7 +17,8 @@ from rag.reporting.html import page
 from rag.reporting.html.markdown import escape_markdown
 
 BULLET = re.compile(r"\s*[-*•]\s+")
-NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NO_TEXT = re.compile(r"[^\t\n\r -\ud7ff\ue002-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML does not allow, and those of MARK."""
 LONGEST = 1000
 """The most characters of a quote that are shown."""
 MARK = re.compile("\ue000(\\d+)\ue001")
@@ -35,6 +36,11 @@ def summary(report: Report) -> str:
 
 def parts(report: Report) -> Iterator[tuple[str, int, Line]]:
     """The parts of a report in their order: kind, the level of a heading or the number of a source, and text."""
+    for kind, number, line in _parts(report):
+        yield kind, number, tuple(NO_TEXT.sub("\ufffd", part) if isinstance(part, str) else part for part in line)
+
+
+def _parts(report: Report) -> Iterator[tuple[str, int, Line]]:
     yield "heading", 0, (report.title,)
     for section in report.sections:
         yield "heading", section.number.count(".") + 1, (f"{section.number} {section.heading}",)
@@ -54,7 +60,7 @@ def markdown(report: Report) -> str:
     """The report as Markdown; markers are links to the sources."""
     begins, rows = {"item": "- ", "note": "> ", "text": ""}, list[str]()
     for kind, number, line in parts(report):
-        marked = "".join(f"\ue000{part}\ue001" if isinstance(part, int) else MARK.sub("", part) for part in line)
+        marked = "".join(f"\ue000{part}\ue001" if isinstance(part, int) else part for part in line)
         own = f'<a id="source-{number}"></a>' if kind == "source" else f"{'#' * (number + 1)} "
         shown = escape_markdown(marked) if kind in begins else escape_markdown(f"x{marked}")[1:]
         rows.append(begins.get(kind, own) + MARK.sub(r"[\\[\1\\]](#source-\1)", shown))
@@ -66,10 +72,11 @@ def html(report: Report) -> str:
     tags = {"item": Markup("<ul><li>{}</li></ul>"), "note": Markup('<p class="missing">{}</p>'), "text": Markup("<p>{}</p>")}
     tags |= {"source": Markup('<p id="source-{n}">{}</p>'), "heading": Markup("<h{level}>{}</h{level}>")}
     link, rows = Markup('<a href="#source-{0}">[{0}]</a>'), []
-    for kind, number, line in list(parts(report))[1:]:
+    (_, _, title), *others = parts(report)
+    for kind, number, line in others:
         shown = Markup("").join(link.format(part) if isinstance(part, int) else part for part in line)
         rows.append(tags[kind].format(shown, n=number, level=min(number + 1, 6)))
-    return page.page_of("written.html", ["page.css"], [], title=report.title, body=Markup("\n").join(rows))
+    return page.page_of("written.html", ["page.css"], [], title=title[0], body=Markup("\n").join(rows))
 
 
 def docx(report: Report) -> bytes:
@@ -86,7 +93,7 @@ def docx(report: Report) -> bytes:
             _add(paragraph, "w:bookmarkStart", id=number, name=f"source{number}")
             _add(paragraph, "w:bookmarkEnd", id=number)
         for part in line:
-            run = paragraph.add_run(f"[{part}]" if isinstance(part, int) else NO_XML.sub("\ufffd", part))
+            run = paragraph.add_run(f"[{part}]" if isinstance(part, int) else part)
             if isinstance(part, int):
                 _add(paragraph, "w:hyperlink", anchor=f"source{part}").append(run._r)
     document.save(made)
@@ -119,6 +126,6 @@ def save(report: Report, path: Path) -> None:
     """Write a file in the format of its ending, all of it or nothing; StoreError if it cannot be written."""
     made = FORMATS[path.suffix.lower()](report)
     try:
-        replace_file(path, made.encode("utf-8", "replace") if isinstance(made, str) else made)
+        replace_file(path, made.encode() if isinstance(made, str) else made)
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another file") from error

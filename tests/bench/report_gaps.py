@@ -1,7 +1,7 @@
 """Gaps of keyless reports against requirements that were judged by hand: python -m bench.report_gaps [tune] KEY=VALUE …
 
-docs/readings/report_requirements.jsonl says of every requirement whether the handbook answers it. The set `tune` chose `covered`
-in conf/write.yaml; the set `report` chose nothing.
+docs/readings/report_requirements.jsonl says of every requirement whether the handbook answers it. The set `tune` chose
+`covered` in conf/write.yaml; the set `report` chose nothing.
 """
 
 import json
