@@ -66,7 +66,7 @@ class Conditions(PartList):
         for place in dict.fromkeys(part.place for part in parts):
             own = [part for part in parts if part.place == place]
             common = frozenset.intersection(*(part.rows for part in own))
-            if not common and not self.are_joined(own[-2:]):
+            if not common and not self.are_joined(own):
                 raise Misfit("values that are not joined")
             closest = [part.rows for part in own if not any(other.rows < part.rows for other in own)]
             rows = sorted(common or frozenset.union(*closest))

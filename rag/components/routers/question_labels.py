@@ -1,10 +1,11 @@
 """What the words of a question may mean for a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, product
 
 from rag.components.routers.question_parts import Part
-from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer
+from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer, singulars
 from rag.core.text.cells import SIGNS
 
 MOST_READINGS, MOST_MEANINGS = 48, 4
@@ -48,7 +49,7 @@ class Labeller:
                 meanings = [Part("number", start, start + 1, number=number, fields=fields)]
             if not meanings:
                 return
-            spans.append(meanings)
+            spans.append([replace(part, has_comma=tokens[start].has_comma) for part in meanings])
             start = meanings[0].end
         if any(part.kind in CONTENT or part.kind == "title" for meanings in spans for part in meanings):
             yield from islice(product(*spans), MOST_READINGS)
@@ -80,8 +81,9 @@ class Labeller:
             return
         number = tokens[start].number if len(stems) == 1 else None
         places, is_name = lexicon.named(stems)
+        is_derived = bool(places) and any(not singulars(token.word) & lexicon.names for token in tokens[start:end])
         for place in places or self._relatives(stems, lexicon):
-            yield Part("field", start, end, place=place, number=number or 0)
+            yield Part("field", start, end, place=place, number=number or 0, is_derived=is_derived)
         if units := self._units(stems, lexicon):
             yield Part("unit", start, end, fields=units)
         links = lexicon.links(stems)

@@ -10,8 +10,10 @@ ASKS = ("ask", "what", "who")
 """Operations of words that ask for something."""
 FREE = ("stop", "title", "rows", "unit")
 """Kinds of parts that need no place in a query."""
-OPTIONAL = ("all", "aside", "from", "to", "between")
+OPTIONAL = ("all", "both", "each", "aside", "from", "to", "between")
 """Operations that need none."""
+JOINTS = ("and", "or", "to")
+"""Meanings of words between parts that belong together."""
 EARLIEST, LATEST = 1000, 2100
 """Numbers that may be years."""
 
@@ -22,7 +24,8 @@ class Part:
 
     kind: `operation`, `order`, `comparison`, `number`, `value`, `field`, `unit`, `rows`, `title` or `stop`. `meaning` is the
     operation, the order or the operator; `place` the field; `rows` those with a value, `is_part` if their cells say more;
-    `fields` those that an order, a question word, a unit or a number may mean.
+    `fields` those that an order, a question word, a unit or a number may mean. A field `is_derived` if the question has another
+    form of its name, such as `seating` for Seated.
     """
 
     kind: str
@@ -34,6 +37,8 @@ class Part:
     number: float = 0.0
     fields: tuple[int, ...] = ()
     is_part: bool = False
+    has_comma: bool = False
+    is_derived: bool = False
 
     @property
     def year(self) -> int:
@@ -79,11 +84,11 @@ class PartList:
         return found if found and kind in ("", found.kind) else None
 
     def are_joined(self, parts: Sequence[Part]) -> bool:
-        """True if `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""
+        """True if a comma, `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""
         for first, second in pairwise(parts):
             between = [part for part in self.parts if first.end <= part.start and part.end <= second.start]
             is_free = all(part.kind == "stop" or part.meaning in ("or", "to", "between") for part in between)
-            if not is_free or not any(part.meaning in ("and", "or", "to") for part in between):
+            if not is_free or not any(part.has_comma or part.meaning in JOINTS for part in (*between, second)):
                 return False
         return True
 

@@ -22,7 +22,7 @@ class Reading(Conditions):
         self.times, self.table = times, lexicon.table.name
         self.claims: tuple[float, ...] = ()
         self.is_absolute = False
-        self._is_all = bool(self.all("operation", "all"))
+        self._is_all = bool(self.all("operation", "all", "both", "each"))
 
     def query(self) -> RecordQuery:
         """The query; Misfit if the parts make none, or if one is left over."""
@@ -30,9 +30,18 @@ class Reading(Conditions):
         made = self._difference() or self._moved() or self._ordered(where) or self._grouped(where) or self._others(where)
         if made.intent in ("count", "top_n", "group_by") and any(part.is_part for part in self.all("value")):
             raise Misfit("parts of values, which may be other things")
-        self.claims = tuple(part.number for part in self.take("number"))
+        if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
+            raise Misfit("a value for each record")
+        claims = {"only": 1.0, "both": 2.0}
+        self.claims = tuple(
+            part.number or claims[part.meaning] for part in (*self.take("number"), *self.all("operation", *claims))
+        )
+        self.take("operation", "only")
         if self.left:
             raise Misfit("words are left over")
+        asked = {*made.fields, made.order, *(made.other.fields if made.other else ())}
+        if any(part.is_derived and self.name(part.place) in asked for part in self.all("field")):
+            raise Misfit("another form of the name of a field")
         return self._current(made)
 
     def _current(self, query: RecordQuery) -> RecordQuery:
@@ -120,6 +129,8 @@ class Reading(Conditions):
         hints, years = order.meaning.split()[1:], self.lexicon.years
         number = self.behind(order, "number")
         found = self.behind(number or order, "field")
+        if found and found.place in self.lexicon.ranks:
+            raise Misfit("the highest rank is a low number")
         if found and self.type(found.place) == "number" and (not hints or found.place in order.fields):
             self.use(found)
             return found.place
@@ -155,14 +166,16 @@ class Reading(Conditions):
 
     def _moved(self) -> RecordQuery | None:
         """The record before or after one that is named."""
-        shifts, values = self.all("operation", "next", "previous"), self.all("value")
+        shifts, values = self.all("operation", "next", "previous", "below", "above"), self.all("value")
         is_one = len(shifts) == len(values) == 1 and len(values[0].rows) == 1 and not values[0].is_part
         if not is_one or self.all("comparison") or self.all("order"):
             return None
         if values[0].start < shifts[0].start:
             raise Misfit("the record after which one?")
+        if shifts[0].meaning in ("next", "previous") and not all(map(self.lexicon.is_sorted, self.lexicon.years)):
+            raise Misfit("the order of the records is not that of time")
         self.left.difference_update((*shifts, *values))
-        shift = 1 if shifts[0].meaning == "next" else -1
+        shift = 1 if shifts[0].meaning in ("next", "below") else -1
         return RecordQuery("lookup", self.table, self._targets(), self.where(values), shift=shift)
 
     def _targets(self, where: Where = (), default: int = -1) -> tuple[str, ...]:
