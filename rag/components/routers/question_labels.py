@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
+from typing import Protocol
 
 from rag.components.routers.question_parts import Part
 from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer, singulars
@@ -14,26 +15,31 @@ CONTENT = ("value", "field", "number")
 """Kinds of parts that a table explains by its fields and values."""
 
 
+class Words(Protocol):
+    """The words of a language, as `RulesRouter` has them."""
+
+    rows: Sequence[str]
+    joints: Sequence[str]
+    layout: Sequence[str]
+    related: Mapping[str, Sequence[str]]
+    nouns: Mapping[str, Sequence[str]]
+
+
 class Labeller:
     """Finds what the words of a question may mean for a table."""
 
-    def __init__(
-        self,
-        tokens: Tokenizer,
-        phrases: Phrases,
-        stop: frozenset[str],
-        rows: Sequence[str],
-        joints: Sequence[str],
-        related: Mapping[str, Sequence[str]],
-    ) -> None:
+    def __init__(self, tokens: Tokenizer, phrases: Phrases, stop: frozenset[str], words: Words) -> None:
         self.tokens, self.phrases, self._stop = tokens, phrases, stop
-        self._joints = frozenset(joints)
-        self._rows = frozenset(tokens.stems(" ".join(rows)))
-        self._related = {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in related.items()}
+        self._meanings = {"and": frozenset(words.joints), "layout": frozenset(words.layout)}
+        self._rows = frozenset(tokens.stems(" ".join(words.rows)))
+        self._related, self._nouns = (
+            {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in group.items()}
+            for group in (words.related, words.nouns)
+        )
 
     def needed(self, tokens: Sequence[Token]) -> frozenset[str]:
         """The stems that only a table can explain."""
-        known = self._stop | self._rows | {stem for related in self._related for stem in related}
+        known = self._stop | self._rows | {stem for related in (*self._related, *self._nouns) for stem in related}
         words = (token for token in tokens if token.number is None and token.word not in self.phrases.words)
         return frozenset(token.stem for token in words if token.stem not in known)
 
@@ -69,10 +75,11 @@ class Labeller:
                 is_loose = len(stems) == 1 and stems[0] in lexicon.title and stems not in lexicon.fields
                 return [*found, *([Part("title", start, end)] if is_loose else [])][:MOST_MEANINGS]
         token = tokens[start]
-        if token.stem in self._rows:
+        if token.stem in self._rows or self._is_noun(token.stem, lexicon):
             return [Part("rows", start, start + 1)]
         if token.stem in self._stop:
-            return [Part("stop", start, start + 1, "and" if token.word in self._joints else "")]
+            meant = (meaning for meaning, words in self._meanings.items() if token.word in words)
+            return [Part("stop", start, start + 1, next(meant, ""))]
         return [Part("title", start, start + 1)] if token.stem in lexicon.title else []
 
     def _schema(self, stems: Stems, start: int, end: int, tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[Part]:
@@ -121,6 +128,11 @@ class Labeller:
         """The fields whose unit stands around a number."""
         around = {token.stem for token in (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2])}
         return tuple(place for place, each in enumerate(lexicon.table.fields) if around & {*self.tokens.stems(each.unit)[:1]})
+
+    def _is_noun(self, stem: str, lexicon: Lexicon) -> bool:
+        """True for a word for the records of this table: one of its fields is there, and no date twice."""
+        named = any(each in lexicon.fields for each in self._nouns.get((stem,), []))
+        return named and all(map(lexicon.is_key, lexicon.fields.get(self.tokens.stems("date"), [])))
 
     def _is_unit(self, tokens: Sequence[Token], at: int, lexicon: Lexicon) -> bool:
         near = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2]]

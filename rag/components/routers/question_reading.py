@@ -56,6 +56,9 @@ class Reading(Conditions):
     def _others(self, where: Where) -> RecordQuery:
         """A count, a sum, an average, the existence or a list."""
         where += self.values()
+        if self.take("operation", "times"):
+            self.take("operation", "exists")
+            return RecordQuery("count", self.table, where=self.needed(where))
         counted = self.take("operation", "count")
         unit = self.behind(counted[0], "unit") if counted else None  # How many days, of a sum.
         if counted and not (unit and self.all("operation", "sum")):
@@ -115,9 +118,12 @@ class Reading(Conditions):
         place = self._order_field(orders[0])
         values = self.all("value")
         places = {part.place for part in values}
-        if len(values) > 1 and len(places) == 1 and self.take("operation", "or"):
+        is_two = orders[0].meaning.endswith(" two")
+        if len(values) > 1 and len(places) == 1 and (self.take("operation", "or") or is_two):
             self.take("operation", "exists", *ASKS)
             fields: tuple[str, ...] = (self.name(places.pop()),)
+        elif is_two:
+            raise Misfit("more than what?")
         else:
             fields = self._targets(where, place if before and before.meaning == "what" else -1)
         order, is_high = self.name(place) if place >= 0 else "", orders[0].meaning.startswith("+")
@@ -131,14 +137,15 @@ class Reading(Conditions):
         found = self.behind(number or order, "field")
         if found and found.place in self.lexicon.ranks:
             raise Misfit("the highest rank is a low number")
-        if found and self.type(found.place) == "number" and (not hints or found.place in order.fields):
+        if found and self.type(found.place) == "number" and (hints in ([], ["two"]) or found.place in order.fields):
             self.use(found)
             return found.place
-        if hints == ["row"]:
+        is_listed = hints == ["first"] and any(part.meaning == "layout" for part in self.parts)
+        if hints == ["row"] or (is_listed and all(map(self.lexicon.is_sorted, years))):
             return -1
         if hints in (["first"], ["time"]) and len(years) == 1 and (hints == ["time"] or self.lexicon.is_sorted(years[0])):
             return years[0]
-        if hints not in (["first"], ["time"]) and len(order.fields) == 1:
+        if hints not in (["first"], ["time"], ["two"]) and len(order.fields) == 1:
             return order.fields[0]
         raise Misfit("it is not clear what the order is by")
 
@@ -197,7 +204,8 @@ class Reading(Conditions):
             raise Misfit("nothing is asked")
         meant = [part for part in asks if part.meaning == "who"]
         named = {part.place for part in self.all("field") if part in self.left}
-        if meant and named and not named <= {*meant[0].fields}:
+        head = self.behind(meant[0]) if meant else None
+        if meant and named and not named <= {*meant[0].fields, head.place if head and len(named) == 1 else -1}:
             raise Misfit("another field than what is asked for")
         if meant and not named:
             return meant[0].fields[0] if len(meant[0].fields) == 1 else -1

@@ -59,6 +59,8 @@ class RulesRouter:
     rows: Sequence[str]
     related: Mapping[str, Sequence[str]]
     ranks: Sequence[str]
+    layout: Sequence[str]
+    nouns: Mapping[str, Sequence[str]]
     stop: str
     language: str = "english"
     languages: Sequence[str] = ("english",)
@@ -78,7 +80,7 @@ class RulesRouter:
         once: Once = self._phrases  # type: ignore[attr-defined]
         phrases: Phrases = once(self, lambda: Phrases.of(groups, tokens))
         opened = self._opened(records, tokens, stop)
-        labeller = Labeller(tokens, phrases, stop, self.rows, self.joints, self.related)
+        labeller = Labeller(tokens, phrases, stop, self)
         return [self._routed(query.text, opened, labeller) for query in queries]
 
     def _opened(self, records: RecordSet, tokens: Tokenizer, stop: frozenset[str]) -> _Opened:
