@@ -102,7 +102,7 @@ class TableRows:
         return RecordTable(name, tuple(field for field, _ in (*typed, *extra)), tuple(records), title)
 
     def _is_total(self, cells: Sequence[str]) -> bool:
-        first, *others = cells
+        first, *others = cells if cells[0] else (*cells[1:], "")
         begin = " ".join(first.strip("*_: ").casefold().split())
         totals = tuple(str(word).casefold() for word in self.totals)
         if begin in totals or not begin.startswith(tuple(f"{word} " for word in totals)):

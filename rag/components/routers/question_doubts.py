@@ -1,7 +1,7 @@
 """Reasons not to trust the query of a question: its result is not one clear answer."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 
 from rag.components.routers.question_parts import Misfit
@@ -40,7 +40,7 @@ def _of_result(query: RecordQuery, result: Result, is_single: bool) -> Mapping[s
         "no records": (query.intent == "count" and result.value == "0") or not (result.value or result.values),
         "equal records": ranked and len(result.rows) != ranked,
         "not one record": query.intent == "lookup" and (len(set(result.values)) != 1 or not result.value),
-        "a missing value": query.intent in LISTED and any(value is None for row in result.rows for value in row),
+        "a missing value": query.intent == "top_n" and any(value is None for row in result.rows for value in row),
         "one record, as in a passage": is_one and not is_single,
     }
 
@@ -60,6 +60,8 @@ def _of_records(query: RecordQuery, reading: Reading, database: RecordDatabase) 
     shown = [record.shown[place] if record.shown else "" for record, place in cells]
     return {
         "another number of records": any(claim not in (len(selected), len(places)) for claim in reading.claims),
+        "a value that is not there": query.intent in ("list", "lookup")
+        and any(record.values[place] is None for record, place in cells),
         "one number": query.intent in ("sum", "average") and len(selected) * len(places) < FEWEST,
         "not two numbers": any(len(database.selected(each)) != 1 for each in operands),
         "a number that is not read": any(
@@ -69,10 +71,10 @@ def _of_records(query: RecordQuery, reading: Reading, database: RecordDatabase) 
             if place >= 0
         ),
         "a sign that may be none": query.intent in MEASURED and all(text.strip("$£€ ").startswith("(") for text in shown),
-        "a record that may be the total": query.intent == "top_n"
-        and query.descending
-        and order >= 0
-        and _has_total(selected, order),
+        "a record that may be the total": any(
+            map(_has_total, ([*_numbers(table.records, place)] for place in {order, *tested} - {-1}))
+        )
+        or (query.intent == "top_n" and query.descending and order >= 0 and _is_most([*_numbers(selected, order)])),
         "numbers of one thing": query.intent in ("sum", "average") and _repeats(query, selected, reading),
         "a cell that may name several": query.intent in LISTED
         and any(
@@ -88,16 +90,22 @@ def _of_records(query: RecordQuery, reading: Reading, database: RecordDatabase) 
     }
 
 
-def _has_total(records: Sequence[Record], place: int) -> bool:
-    """True if a number is the sum of all above or below it, or as large as all others."""
-    numbers = [value for record in records if isinstance(value := record.values[place], int | float)]
-    sums = (accumulate(each) for each in (numbers, numbers[::-1]))
-    is_sum = any(
+def _numbers(records: Sequence[Record], place: int) -> Iterator[float]:
+    return (value for record in records if not record.total and isinstance(value := record.values[place], int | float))
+
+
+def _has_total(numbers: Sequence[float]) -> bool:
+    """True if a number is the sum of all above or below it."""
+    return any(
         abs(total - number) < ROUNDED * abs(number)
-        for each, way in zip(sums, (numbers, numbers[::-1]), strict=True)
-        for total, number in islice(zip(each, way[1:], strict=False), FEW - 1, None)
+        for way in (numbers, numbers[::-1])
+        for total, number in islice(zip(accumulate(way), way[1:], strict=False), FEW - 1, None)
     )
-    return is_sum or (len(numbers) >= MANY and 2 * max(numbers) >= sum(numbers))
+
+
+def _is_most(numbers: Sequence[float]) -> bool:
+    """True if the highest of many numbers is as large as all others."""
+    return len(numbers) >= MANY and 2 * max(numbers) >= sum(numbers)
 
 
 def _repeats(query: RecordQuery, records: list[Record], reading: Reading) -> bool:

@@ -18,6 +18,7 @@ CONTENT = ("value", "field", "number")
 class Words(Protocol):
     """The words of a language, as `RulesRouter` has them."""
 
+    filler: str
     rows: Sequence[str]
     joints: Sequence[str]
     layout: Sequence[str]
@@ -32,6 +33,7 @@ class Labeller:
         self.tokens, self.phrases, self._stop = tokens, phrases, stop
         self._meanings = {"and": frozenset(words.joints), "layout": frozenset(words.layout)}
         self._rows = frozenset(tokens.stems(" ".join(words.rows)))
+        self._free = stop.union(tokens.stems(words.filler))
         self._related, self._nouns = (
             {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in group.items()}
             for group in (words.related, words.nouns)
@@ -39,7 +41,7 @@ class Labeller:
 
     def needed(self, tokens: Sequence[Token]) -> frozenset[str]:
         """The stems that only a table can explain."""
-        known = self._stop | self._rows | {stem for related in (*self._related, *self._nouns) for stem in related}
+        known = self._free | self._rows | {stem for related in (*self._related, *self._nouns) for stem in related}
         words = (token for token in tokens if token.number is None and token.word not in self.phrases.words)
         return frozenset(token.stem for token in words if token.stem not in known)
 
@@ -77,7 +79,7 @@ class Labeller:
         token = tokens[start]
         if token.stem in self._rows or self._is_noun(token.stem, lexicon):
             return [Part("rows", start, start + 1)]
-        if token.stem in self._stop:
+        if token.stem in self._free:
             meant = (meaning for meaning, words in self._meanings.items() if token.word in words)
             return [Part("stop", start, start + 1, next(meant, ""))]
         return [Part("title", start, start + 1)] if token.stem in lexicon.title else []
@@ -90,7 +92,15 @@ class Labeller:
         places, is_name = lexicon.named(stems)
         is_derived = bool(places) and any(not singulars(token.word) & lexicon.names for token in tokens[start:end])
         for place in places or self._relatives(stems, lexicon):
-            yield Part("field", start, end, place=place, number=number or 0, is_derived=is_derived)
+            yield Part(
+                "field",
+                start,
+                end,
+                place=place,
+                number=number or 0,
+                is_derived=is_derived,
+                is_part=bool(places) and not is_name,
+            )
         if units := self._units(stems, lexicon):
             yield Part("unit", start, end, fields=units)
         links = lexicon.links(stems)

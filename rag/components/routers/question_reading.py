@@ -205,7 +205,11 @@ class Reading(Conditions):
         meant = [part for part in asks if part.meaning == "who"]
         named = {part.place for part in self.all("field") if part in self.left}
         head = self.behind(meant[0]) if meant else None
-        if meant and named and not named <= {*meant[0].fields, head.place if head and len(named) == 1 else -1}:
+        if (
+            meant
+            and named
+            and not named <= {*meant[0].fields, *([head.place] if head and self.type(head.place) == "text" else [])}
+        ):
             raise Misfit("another field than what is asked for")
         if meant and not named:
             return meant[0].fields[0] if len(meant[0].fields) == 1 else -1
@@ -235,4 +239,4 @@ class Reading(Conditions):
 
     def _nouns(self) -> None:
         """Use the name of the key, which stands for the records."""
-        self.left.difference_update(part for part in self.all("field") if part.place == self.lexicon.key)
+        self.left.difference_update(part for part in self.all("field") if part.place == self.lexicon.key and not part.is_part)

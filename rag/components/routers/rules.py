@@ -61,6 +61,7 @@ class RulesRouter:
     ranks: Sequence[str]
     layout: Sequence[str]
     nouns: Mapping[str, Sequence[str]]
+    filler: str
     stop: str
     language: str = "english"
     languages: Sequence[str] = ("english",)
