@@ -27,13 +27,14 @@ def clear_result(query: RecordQuery, reading: Reading, database: RecordDatabase,
     With a single table (`is_single`) the answer may be in one record.
     """
     result = database.run(query)
-    for why, is_so in (_of_result(query, result, is_single) | _of_records(query, reading, database)).items():
+    for why, is_so in (_of_result(query, result, reading, is_single) | _of_records(query, reading, database)).items():
         if is_so:
             raise Misfit(why)
     return result
 
 
-def _of_result(query: RecordQuery, result: Result, is_single: bool) -> Mapping[str, object]:
+def _of_result(query: RecordQuery, result: Result, reading: Reading, is_single: bool) -> Mapping[str, object]:
+    texts = [name for name in query.fields if reading.type(reading.lexicon.table.column(name)) == "text"]
     ranked = query.n if query.intent in ("top_n", "group_by") else 0
     is_one = len(result.sources) == 1 and query.intent not in ("exists", "difference", "change", "group_by")
     return {
@@ -41,6 +42,10 @@ def _of_result(query: RecordQuery, result: Result, is_single: bool) -> Mapping[s
         "equal records": ranked and len(result.rows) != ranked,
         "not one record": query.intent == "lookup" and (len(set(result.values)) != 1 or not result.value),
         "a missing value": query.intent == "top_n" and any(value is None for row in result.rows for value in row),
+        "a cell that may say more": query.intent in LISTED
+        and any(
+            "(" in value or (PLURAL.search(name) and len(value.split()) > NAME) for name in texts for value in result.values
+        ),
         "one record, as in a passage": is_one and not is_single,
     }
 
@@ -57,7 +62,6 @@ def _of_records(query: RecordQuery, reading: Reading, database: RecordDatabase) 
         for record in database.selected(each)
         for name in each.fields
     ]
-    shown = [record.shown[place] if record.shown else "" for record, place in cells]
     return {
         "another number of records": any(claim not in (len(selected), len(places)) for claim in reading.claims),
         "a value that is not there": query.intent in ("list", "lookup")
@@ -70,20 +74,19 @@ def _of_records(query: RecordQuery, reading: Reading, database: RecordDatabase) 
             for place in (order, *tested)
             if place >= 0
         ),
-        "a sign that may be none": query.intent in MEASURED and all(text.strip("$£€ ").startswith("(") for text in shown),
+        "a sign that may be none": query.intent in MEASURED
+        and all(record.shown and record.shown[place].strip("$£€ ").startswith("(") for record, place in cells),
         "a record that may be the total": any(
             map(_has_total, ([*_numbers(table.records, place)] for place in {order, *tested} - {-1}))
         )
         or (query.intent == "top_n" and query.descending and order >= 0 and _is_most([*_numbers(selected, order)])),
         "numbers of one thing": query.intent in ("sum", "average") and _repeats(query, selected, reading),
-        "a cell that may name several": query.intent in LISTED
-        and any(
-            PLURAL.search(table.fields[place].name) and reading.type(place) == "text" and len(text.split()) > NAME
-            for (_, place), text in zip(cells, shown, strict=True)
-        ),
         "a value of some records and not of others": query.intent == "list"
         and any(test.operator == "!=" for test in query.where)
         and not all(map(reading.lexicon.is_key, places)),
+        "a thing in several records": query.intent == "top_n"
+        and order not in (-1, *reading.lexicon.years)
+        and any(len({record.values[place] for record in selected}) < len(selected) for place in places if place != order),
         "numbers of several records": query.intent == "lookup"
         and len(selected) > 1
         and any(reading.type(place) == "number" for place in places),
