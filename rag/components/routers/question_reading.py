@@ -40,9 +40,13 @@ class Reading(Conditions):
         if self.left:
             raise Misfit("words are left over")
         asked = {*made.fields, made.order, *(made.other.fields if made.other else ())}
-        if any(part.is_derived and self.name(part.place) in asked for part in self.all("field")):
-            raise Misfit("another form of the name of a field")
+        if any(self._is_vague(part) and self.name(part.place) in asked for part in self.all("field")):
+            raise Misfit("another form of the name of a field, or a part of it")
         return self._current(made)
+
+    def _is_vague(self, part: Part) -> bool:
+        """True for a field by another form of its name, or for numbers by a part of it; a year is enough."""
+        return part.is_derived or (part.is_part and self.type(part.place) == "number" and part.place not in self.lexicon.headed)
 
     def _current(self, query: RecordQuery) -> RecordQuery:
         """The query for current editions; Misfit if several tables are one and none is named."""
@@ -179,7 +183,7 @@ class Reading(Conditions):
             return None
         if values[0].start < shifts[0].start:
             raise Misfit("the record after which one?")
-        if shifts[0].meaning in ("next", "previous") and not all(map(self.lexicon.is_sorted, self.lexicon.years)):
+        if shifts[0].meaning in ("next", "previous") and not self.lexicon.is_in_time():
             raise Misfit("the order of the records is not that of time")
         self.left.difference_update((*shifts, *values))
         shift = 1 if shifts[0].meaning in ("next", "below") else -1

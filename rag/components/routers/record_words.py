@@ -135,6 +135,15 @@ class Lexicon:
         values = [record.values[place] for record in self.table.records if not record.total]
         return None not in values and all(first <= second for first, second in pairwise(values))  # type: ignore[operator]
 
+    def is_in_time(self) -> bool:
+        """True if the records are in the order of all their dates and years, those within texts too."""
+        texts = [place for place, each in enumerate(self.table.fields) if each.type == "text"]
+        found = (
+            [YEAR.search(str(record.values[place])) for record in self.table.records if not record.total] for place in texts
+        )
+        years = ([year[0] for year in each if year] for each in found if all(each))
+        return all(map(self.is_sorted, self.years)) and all(each == sorted(each) for each in years)
+
     def is_key(self, place: int) -> bool:
         """True if no two records have the same value."""
         values = [record.values[place] for record in self.table.records if not record.total]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rag.components.routers.question_doubts import clear_result
+from rag.components.routers.question_doubts import Doubt, clear_result
 from rag.components.routers.question_labels import CONTENT, Labeller
 from rag.components.routers.question_parts import ASKS, Misfit
 from rag.components.routers.question_reading import Reading
@@ -119,6 +119,8 @@ class RulesRouter:
                 if reading.is_absolute and _value(opened, query) < 0 and query.other:
                     query = replace(query.other, intent=query.intent, other=replace(query, intent="lookup", other=None))
                 result = clear_result(query, reading, opened.database, opened.single)
+            except Doubt:
+                return []
             except (Misfit, UserError):
                 continue
             specific = sum(part.end - part.start for part in parts if part.kind in CONTENT)
