@@ -21,6 +21,7 @@ class Words(Protocol):
     filler: str
     rows: Sequence[str]
     joints: Sequence[str]
+    links: Sequence[str]
     layout: Sequence[str]
     related: Mapping[str, Sequence[str]]
     nouns: Mapping[str, Sequence[str]]
@@ -31,7 +32,7 @@ class Labeller:
 
     def __init__(self, tokens: Tokenizer, phrases: Phrases, stop: frozenset[str], words: Words) -> None:
         self.tokens, self.phrases, self._stop = tokens, phrases, stop
-        self._meanings = {"and": frozenset(words.joints), "layout": frozenset(words.layout)}
+        self._meanings = {"and": frozenset(words.joints), "layout": frozenset(words.layout), "link": frozenset(words.links)}
         self._rows = frozenset(tokens.stems(" ".join(words.rows)))
         self._free = stop.union(tokens.stems(words.filler))
         self._related, self._nouns = (

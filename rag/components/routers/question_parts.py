@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from rag.components.routers.record_words import Lexicon
 
@@ -14,6 +14,8 @@ OPTIONAL = ("all", "both", "each", "aside", "from", "to", "between")
 """Operations that need none."""
 JOINTS = ("and", "or", "to")
 """Meanings of words between parts that belong together."""
+LINKS = ("link", "from", "between")
+"""Meanings of words before a value that limits what is asked."""
 EARLIEST, LATEST = 1000, 2100
 """Numbers that may be years."""
 
@@ -82,6 +84,14 @@ class PartList:
         """The last part before it that is no stop word, if it is of a kind."""
         found = next((each for each in reversed(self.parts) if each.end <= part.start and each.kind != "stop"), None)
         return found if found and kind in ("", found.kind) else None
+
+    def is_linked(self, part: Part) -> bool:
+        """True if a word such as `in` stands before a part, or before those that it is joined with."""
+        before = takewhile(
+            lambda each: each.kind in ("stop", part.kind) or each.meaning == "from",
+            reversed(self.parts[: self.parts.index(part)]),
+        )
+        return any(each.meaning in LINKS for each in before)
 
     def are_joined(self, parts: Sequence[Part]) -> bool:
         """True if a comma, `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""

@@ -30,6 +30,8 @@ class Reading(Conditions):
         made = self._difference() or self._moved() or self._ordered(where) or self._grouped(where) or self._others(where)
         if made.intent in ("count", "top_n", "group_by") and any(part.is_part for part in self.all("value")):
             raise Misfit("parts of values, which may be other things")
+        if made.intent == "count" and self.alone:
+            raise Misfit("a value that may be what acts")
         if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
             raise Misfit("a value for each record")
         claims = {"only": 1.0, "both": 2.0}
@@ -60,10 +62,11 @@ class Reading(Conditions):
     def _others(self, where: Where) -> RecordQuery:
         """A count, a sum, an average, the existence or a list."""
         where += self.values()
-        if self.take("operation", "times"):
+        counted = self.take("operation", "count", "times")
+        self.alone = [part for part in self.alone if not counted or part != self.behind(counted[0])]
+        if counted and counted[0].meaning == "times":
             self.take("operation", "exists")
             return RecordQuery("count", self.table, where=self.needed(where))
-        counted = self.take("operation", "count")
         unit = self.behind(counted[0], "unit") if counted else None  # How many days, of a sum.
         if counted and not (unit and self.all("operation", "sum")):
             return self._count(counted[0], where)

@@ -56,6 +56,7 @@ class RulesRouter:
     comparisons: Mapping[str, Sequence[str]]
     times: Mapping[str, str]
     joints: Sequence[str]
+    links: Sequence[str]
     rows: Sequence[str]
     related: Mapping[str, Sequence[str]]
     ranks: Sequence[str]
