@@ -88,7 +88,7 @@ class PartList:
     def is_linked(self, part: Part) -> bool:
         """True if a word such as `in` stands before a part, or before those that it is joined with."""
         before = takewhile(
-            lambda each: each.kind in ("stop", part.kind) or each.meaning == "from",
+            lambda each: each.kind in ("stop", part.kind) or each.meaning in LINKS,
             reversed(self.parts[: self.parts.index(part)]),
         )
         return any(each.meaning in LINKS for each in before)
