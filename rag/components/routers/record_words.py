@@ -11,7 +11,7 @@ from rag.core.record_sets import RecordTable
 from rag.core.text.languages import stemmer
 from rag.core.text.numerals import NAMES
 
-TOKEN = re.compile(r"[^\W_]+(?:(?:[.,'’](?=[^\W_]))[^\W_]+)*|[%£$€¥]")
+TOKEN = re.compile(r"(?:(,)[\s\"'“‘(]*)?([^\W_]+(?:(?:[.,'’](?=[^\W_]))[^\W_]+)*|[%£$€¥])")
 CARDINALS = {words.split()[0]: str(value) for value, words in enumerate(NAMES.split("|")) if value > 1}
 LONGEST = 6
 """The most words of a value or a field name that are compared."""
@@ -44,12 +44,7 @@ class Tokenizer:
 
     def __call__(self, text: str) -> tuple[Token, ...]:
         """The tokens of a text; numbers are alike in digits and words, with and without separators."""
-        found = list(TOKEN.finditer(text))
-        ends = [match.end() for match in found]
-        return tuple(
-            self._token(match[0].lower(), "," in text[end : match.start()])
-            for end, match in zip([0, *ends], found, strict=False)
-        )
+        return tuple(self._token(match[2].lower(), bool(match[1])) for match in TOKEN.finditer(text))
 
     def stems(self, text: str) -> Stems:
         """The stems of a text."""
