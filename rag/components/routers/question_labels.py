@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
-from typing import Protocol
 
 from rag.components.routers.question_parts import Part
 from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer, singulars
@@ -11,38 +10,26 @@ from rag.core.text.cells import SIGNS
 
 MOST_READINGS, MOST_MEANINGS = 48, 4
 """The most readings of a question for a table, and the most meanings of some of its words."""
+USES = ("joints", "links", "layout")
+"""Uses of words that may stand in any question."""
 CONTENT = ("value", "field", "number")
 """Kinds of parts that a table explains by its fields and values."""
 
 
-class Words(Protocol):
-    """The words of a language, as `RulesRouter` has them."""
-
-    filler: str
-    rows: Sequence[str]
-    joints: Sequence[str]
-    links: Sequence[str]
-    layout: Sequence[str]
-    related: Mapping[str, Sequence[str]]
-    nouns: Mapping[str, Sequence[str]]
-
-
 class Labeller:
-    """Finds what the words of a question may mean for a table."""
+    """Finds what the words of a question may mean for a table, by `words`, `nouns` and `related` of `RulesRouter`."""
 
-    def __init__(self, tokens: Tokenizer, phrases: Phrases, stop: frozenset[str], words: Words) -> None:
+    def __init__(self, tokens: Tokenizer, phrases: Phrases, stop: frozenset[str], *words: Mapping[str, Sequence[str]]) -> None:
         self.tokens, self.phrases, self._stop = tokens, phrases, stop
-        self._meanings = {"and": frozenset(words.joints), "layout": frozenset(words.layout), "link": frozenset(words.links)}
-        self._rows = frozenset(tokens.stems(" ".join(words.rows)))
-        self._free = stop.union(tokens.stems(words.filler))
-        self._related, self._nouns = (
-            {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in group.items()}
-            for group in (words.related, words.nouns)
+        self._words = {name: frozenset(tokens.stems(" ".join(each))) for name, each in words[0].items()}
+        self._free = stop | self._words["filler"]
+        self._nouns, self._related = (
+            {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in group.items()} for group in words[1:]
         )
 
     def needed(self, tokens: Sequence[Token]) -> frozenset[str]:
         """The stems that only a table can explain."""
-        known = self._free | self._rows | {stem for related in (*self._related, *self._nouns) for stem in related}
+        known = self._free | self._words["rows"] | {stem for related in (*self._related, *self._nouns) for stem in related}
         words = (token for token in tokens if token.number is None and token.word not in self.phrases.words)
         return frozenset(token.stem for token in words if token.stem not in known)
 
@@ -78,11 +65,10 @@ class Labeller:
                 is_loose = len(stems) == 1 and stems[0] in lexicon.title and stems not in lexicon.fields
                 return [*found, *([Part("title", start, end)] if is_loose else [])][:MOST_MEANINGS]
         token = tokens[start]
-        if token.stem in self._rows or self._is_noun(token.stem, lexicon):
+        if token.stem in self._words["rows"] or self._is_noun(token.stem, lexicon):
             return [Part("rows", start, start + 1)]
         if token.stem in self._free:
-            meant = (meaning for meaning, words in self._meanings.items() if token.word in words)
-            return [Part("stop", start, start + 1, next(meant, ""))]
+            return [Part("stop", start, start + 1, next((each for each in USES if token.stem in self._words[each]), ""))]
         return [Part("title", start, start + 1)] if token.stem in lexicon.title else []
 
     def _schema(self, stems: Stems, start: int, end: int, tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[Part]:

@@ -12,9 +12,9 @@ FREE = ("stop", "title", "rows", "unit")
 """Kinds of parts that need no place in a query."""
 OPTIONAL = ("all", "both", "each", "aside", "from", "to", "between")
 """Operations that need none."""
-JOINTS = ("and", "or", "to")
+JOINTS = ("joints", "or", "to")
 """Meanings of words between parts that belong together."""
-LINKS = ("link", "from", "between")
+LINKS = ("links", "from", "between")
 """Meanings of words before a value that limits what is asked."""
 EARLIEST, LATEST = 1000, 2100
 """Numbers that may be years."""

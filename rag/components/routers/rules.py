@@ -55,14 +55,9 @@ class RulesRouter:
     orders: Mapping[str, Sequence[str]]
     comparisons: Mapping[str, Sequence[str]]
     times: Mapping[str, str]
-    joints: Sequence[str]
-    links: Sequence[str]
-    rows: Sequence[str]
-    related: Mapping[str, Sequence[str]]
-    ranks: Sequence[str]
-    layout: Sequence[str]
+    words: Mapping[str, Sequence[str]]
     nouns: Mapping[str, Sequence[str]]
-    filler: str
+    related: Mapping[str, Sequence[str]]
     stop: str
     language: str = "english"
     languages: Sequence[str] = ("english",)
@@ -82,7 +77,7 @@ class RulesRouter:
         once: Once = self._phrases  # type: ignore[attr-defined]
         phrases: Phrases = once(self, lambda: Phrases.of(groups, tokens))
         opened = self._opened(records, tokens, stop)
-        labeller = Labeller(tokens, phrases, stop, self)
+        labeller = Labeller(tokens, phrases, stop, self.words, self.nouns, self.related)
         return [self._routed(query.text, opened, labeller) for query in queries]
 
     def _opened(self, records: RecordSet, tokens: Tokenizer, stop: frozenset[str]) -> _Opened:
@@ -90,7 +85,7 @@ class RulesRouter:
         recent: list[tuple[RecordSet, _Opened]] = self._recent  # type: ignore[attr-defined]
         if found := next((opened for known, opened in tuple(recent) if known is records), None):
             return found
-        lexicons = tuple(Lexicon(table, tokens, stop, self.ranks) for table in records.tables if table.records)
+        lexicons = tuple(Lexicon(table, tokens, stop, self.words["ranks"]) for table in records.tables if table.records)
         opened = _Opened(lexicons, RecordDatabase(records), len(lexicons) == 1)
         recent[:] = [*recent[1 - KEPT :], (records, opened)]
         return opened
