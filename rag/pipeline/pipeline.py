@@ -167,7 +167,7 @@ class Pipeline:
             return Trace(sought, {}, ranking, ranking, ranking, look)
         narrowed = self
         if look.result and look.routed.query:
-            documents = self.database.documents(look.routed.query)
+            documents = {record.doc_id for record in self.database.selected(look.routed.query)}
             narrowed = replace(self, allowed=record_routes.within(documents, self.corpus, self.allowed))
         if self.policy is None or changes_nothing(self.policy):
             (trace,) = narrowed._searched([sought], step)
