@@ -68,6 +68,7 @@ PIPELINES = {
     "strict": "chunker=whole queries=last_turn memory=buffer prompt=strict_book",
     "grounded": "check=[grounded] prompt=grounded_study",
     "bare": "prompt=bare chunker=fixed",
+    "a section": "prompt=section",
     "two looks": "policy=gap_loop_rules policy.rounds=2 guard=[scan,spotlight]",
     "routed": "route=rules enrich=tables guard=[scan,output]",
 }

@@ -9,11 +9,12 @@ from rag.config.build import TARGET, Components
 from rag.config.identity import digest
 from rag.core.assessments import REFERENCE, Spent
 from rag.core.errors import ConfigError
+from rag.core.models.chat import CHARACTERS
 from rag.core.roles import CappedPolicy, CostEstimate, fingerprint
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.stage_graph import Graph, Stage
 from rag.execution.store.budget import Terms
-from rag.execution.store.cached_replies import CHARACTERS, typical
+from rag.execution.store.cached_replies import typical
 from rag.execution.store.store import Store
 
 JUDGED = 5
