@@ -12,7 +12,7 @@ from rag.core.errors import ConfigError, closest
 
 NESTED: Mapping[str, str] = {
     **{"parsers": "parser", "redactor": "redactor", "ingest": "ingest", "noise": "noise"},
-    "analyser": "analyser",
+    **{"analyser": "analyser", "judge": "judge"},
 }
 """Parameter → config group: `pdf: pdfium` in `parsers` stands for the content of conf/parser/pdfium.yaml."""
 

@@ -1,0 +1,63 @@
+"""Checks of shapes and condensed contexts, which a model may have written; a problem is a ValueError that says what it is."""
+
+import re
+from collections.abc import Sequence
+
+from rag.core.looks import KINDS, Condensed, Item, Shape
+from rag.core.text.stated import Stated
+
+HEADERS = ("role", "task", "format", "audience", "limits")
+"""The names of the lines that a shape may add to a prompt."""
+LINE, LABEL = 200, 80
+"""The most characters of a header, and of an intent or a domain."""
+ITEMS, TEXT = 12, 500
+"""The most items of each kind in a condensed context, and the most characters of one."""
+NAMED = re.compile(r"(?<![.!?:\"“(\[]\s)(?<!^)(?<![\w'’-])[A-Z][\w'’-]+")
+"""A word with a capital that does not begin a sentence."""
+WORD = re.compile(r"[\w'’-]+")
+
+
+def check_shape(shape: Shape) -> None:
+    """Raise ValueError for a header that is unknown or given twice, and for a text that is too long or not one line."""
+    names = [name for name, _ in shape.headers]
+    if unknown := [name for name in names if name not in HEADERS]:
+        raise ValueError(f"has the header {unknown[0]!r:.60}; there is: {', '.join(HEADERS)}")
+    if len(set(names)) < len(names):
+        raise ValueError("has a header twice")
+    texts = {"intent": (shape.intent, LABEL), "domain": (shape.domain, LABEL)}
+    for name, (text, most) in (texts | {name: (text, LINE) for name, text in shape.headers}).items():
+        if len(text) > most or not (text.isprintable() and text == text.strip()) or (name in names and not text):
+            raise ValueError(f"has a {name} of {len(text)} characters; it is one line of at most {most}")
+
+
+def check_condensed(condensed: Condensed, passages: Sequence[str], language: str = "english") -> None:
+    """Raise ValueError for an item without text or source, with a source that does not exist, or with a value of its own.
+
+    Values are numbers, codes and names: those of a fact or a constraint must be in one of its `passages`. An open issue needs
+    no source.
+    """
+    for kind in KINDS:
+        items: tuple[Item, ...] = getattr(condensed, kind)
+        if len(items) > ITEMS:
+            raise ValueError(f"has {len(items)} {kind}, and at most {ITEMS} are allowed")
+        for item in items:
+            if not 0 < len(item.text.strip()) <= TEXT:
+                raise ValueError(f"has an item of {len(item.text.strip())} characters in {kind}; 1 to {TEXT} are allowed")
+            if wrong := [number for number in item.sources if not 1 <= number <= len(passages)]:
+                raise ValueError(f"cites source {wrong[0]}, and there are {len(passages)}")
+            if kind != "open_issues":
+                _check_values(item, passages, language)
+    if not condensed.facts and not condensed.constraints:
+        raise ValueError("holds no fact")
+
+
+def _check_values(item: Item, passages: Sequence[str], language: str) -> None:
+    if not item.sources:
+        raise ValueError(f"names no source of {item.text[:60]!r}")
+    cited = "\n".join(passages[number - 1] for number in item.sources)
+    own, there = Stated.of(item.text, language), Stated.of(cited, language)
+    known = {word.casefold() for word in WORD.findall(cited)}
+    strange = [own.text[fact.start : fact.end] for fact in own.facts if fact.kind != "word" and not there.has(fact)]
+    strange += [name for name in NAMED.findall(item.text) if name.casefold() not in known]
+    if strange:
+        raise ValueError(f"says {strange[0]!r}, which its sources do not have")
