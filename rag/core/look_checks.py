@@ -10,27 +10,29 @@ HEADERS = ("role", "task", "format", "audience", "limits")
 """The names of the lines that a shape may add to a prompt."""
 LINE, LABEL = 200, 80
 """The most characters of a header, and of an intent or a domain."""
-ITEMS, TEXT = 12, 500
+ITEMS, TEXT = 12, 1000
 """The most items of each kind in a condensed context, and the most characters of one."""
-NAMED = re.compile(r"(?<![.!?:\"“(\[]\s)(?<!^)(?<![\w'’-])[A-Z][\w'’-]+")
+NAMED = re.compile(r"(?<![.!?:>|\"“(\[]\s)(?<!^)(?<![\w'’-])[A-Z][\w'’-]+")
 """A word with a capital that does not begin a sentence."""
 WORD = re.compile(r"[\w'’-]+")
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """A text on one line, without characters that cannot be printed, cut to `most` characters."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:most].strip()
 
 
 def check_shape(shape: Shape) -> None:
     """Raise ValueError for a header that is unknown or given twice, and for a text that is too long or not one line."""
     names = [name for name, _ in shape.headers]
-    if unknown := [name for name in names if name not in HEADERS]:
-        raise ValueError(f"has the header {unknown[0]!r:.60}; there is: {', '.join(HEADERS)}")
-    if len(set(names)) < len(names):
-        raise ValueError("has a header twice")
-    texts = {"intent": (shape.intent, LABEL), "domain": (shape.domain, LABEL)}
-    for name, (text, most) in (texts | {name: (text, LINE) for name, text in shape.headers}).items():
-        if len(text) > most or not (text.isprintable() and text == text.strip()) or (name in names and not text):
-            raise ValueError(f"has a {name} of {len(text)} characters; it is one line of at most {most}")
+    if not {*names} <= {*HEADERS} or len({*names}) < len(names):
+        raise ValueError(f"has the headers {', '.join(names)[:LABEL]!r}; each once, there is: {', '.join(HEADERS)}")
+    texts = [(shape.intent, LABEL), (shape.domain, LABEL), *((text, LINE) for _, text in shape.headers)]
+    if wrong := [text for text, most in texts if len(text) > most or one_line(text) != text]:
+        raise ValueError(f"has a text of {len(wrong[0])} characters; it is one line of at most {LINE}, or {LABEL} for a name")
 
 
-def check_condensed(condensed: Condensed, passages: Sequence[str], language: str = "english") -> None:
+def check_condensed(condensed: Condensed, passages: Sequence[str]) -> None:
     """Raise ValueError for an item without text or source, with a source that does not exist, or with a value of its own.
 
     Values are numbers, codes and names: those of a fact or a constraint must be in one of its `passages`. An open issue needs
@@ -46,16 +48,15 @@ def check_condensed(condensed: Condensed, passages: Sequence[str], language: str
             if wrong := [number for number in item.sources if not 1 <= number <= len(passages)]:
                 raise ValueError(f"cites source {wrong[0]}, and there are {len(passages)}")
             if kind != "open_issues":
-                _check_values(item, passages, language)
+                _check_values(item, "\n".join(passages[number - 1] for number in item.sources))
     if not condensed.facts and not condensed.constraints:
         raise ValueError("holds no fact")
 
 
-def _check_values(item: Item, passages: Sequence[str], language: str) -> None:
+def _check_values(item: Item, cited: str) -> None:
     if not item.sources:
         raise ValueError(f"names no source of {item.text[:60]!r}")
-    cited = "\n".join(passages[number - 1] for number in item.sources)
-    own, there = Stated.of(item.text, language), Stated.of(cited, language)
+    own, there = Stated.of(item.text, "english"), Stated.of(cited, "english")  # only numbers and codes are compared
     known = {word.casefold() for word in WORD.findall(cited)}
     strange = [own.text[fact.start : fact.end] for fact in own.facts if fact.kind != "word" and not there.has(fact)]
     strange += [name for name in NAMED.findall(item.text) if name.casefold() not in known]

@@ -187,14 +187,6 @@ class CondensedItem(TypedDict):
     sources: list[int]
 
 
-class CondensedContext(TypedDict):
-    """The texts that the prompt shows instead of passages."""
-
-    facts: list[CondensedItem]
-    constraints: list[CondensedItem]
-    open_issues: list[CondensedItem]
-
-
 class LookedStep(TypedDict):
     """One step of a policy; `found` are the chunks that it found first; `failure` is why it did nothing."""
 
@@ -222,7 +214,7 @@ class AnswerLook(TypedDict):
     result: FoundRecords | None
     steps: list[LookedStep]
     shape: AnswerShape | None
-    condensed: CondensedContext | None
+    condensed: dict[Literal["facts", "constraints", "open_issues"], list[CondensedItem]] | None
     tokens: int
     cost_usd: float | None
 

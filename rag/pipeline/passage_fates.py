@@ -9,6 +9,7 @@ from rag.pipeline.answer_json import Places, answer_json, chunk_text, holder, pl
 from rag.pipeline.context_packing import Passage, passages
 from rag.pipeline.json_shapes import PassageFate, PipelineAnswer
 from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.steps import select
 
 CANDIDATES = 20
 """A passage within so many first ranks of any step is a candidate; further ones are not listed."""
@@ -26,7 +27,10 @@ def passage_fates(pipeline: Pipeline, trace: Trace, answer: Answer) -> list[Pass
     found = passages(trace.selected.first(pipeline.k), 0, pipeline.corpus)
     own = {position: passage.chunk(pipeline.corpus).chunk_id for passage in found for position in passage.positions}
     numbers = _numbers(pipeline.corpus, found, answer)
-    fates = [_fate(pipeline, trace, places, answer, numbers, own, position) for position in _candidates(places, pipeline.k)]
+    fates = [_fate(pipeline, places, answer, numbers, own, position) for position in _candidates(places, pipeline.k)]
+    for fate in fates:
+        if not fate["kept"] and (why := _gated(pipeline, trace, pipeline.corpus.position(fate["chunk"]))):
+            fate["why"] = why
     return sorted(fates, key=lambda fate: (fate["number"] is None, fate["number"] or 0))
 
 
@@ -49,28 +53,22 @@ def _candidates(places: Places, k: int) -> list[int]:
 
 
 def _fate(
-    pipeline: Pipeline,
-    trace: Trace,
-    places: Places,
-    answer: Answer,
-    numbers: dict[int, int],
-    own: dict[int, str],
-    position: int,
+    pipeline: Pipeline, places: Places, answer: Answer, numbers: dict[int, int], own: dict[int, str], position: int
 ) -> PassageFate:
     """`numbers` are those of the sources that show a chunk, `own` the ids of the passages that hold it, both by position."""
     chunk = pipeline.corpus.chunk(position)
     number = numbers.get(position)
     found = own.get(position, chunk.chunk_id)
-    why = f"read as source {number}" if number else _reason(pipeline, trace, places, position, found, answer.findings)
+    why = f"read as source {number}" if number else _reason(pipeline, places, position, found, answer.findings)
     steps = steps_of(places, position)
     return {**chunk_text(chunk), "number": number, "kept": number is not None, "why": why, "steps": steps}
 
 
-def _reason(pipeline: Pipeline, trace: Trace, places: Places, position: int, chunk_id: str, findings: Sequence[Finding]) -> str:
+def _reason(pipeline: Pipeline, places: Places, position: int, chunk_id: str, findings: Sequence[Finding]) -> str:
     """Why a passage was not read."""
     last = list(places)[-1]
     if position not in places[last]:
-        return _gated(pipeline, trace, position) or _dropped(places, position)
+        return _dropped(places, position)
     rank, k = places[last][position][0], pipeline.k
     if rank > k:
         return f"{_after(last)} it is passage {rank}, and the first {k} are read"
@@ -84,14 +82,10 @@ def _gated(pipeline: Pipeline, trace: Trace, position: int) -> str:
     """Which selector dropped a passage that it compared with the question, and why; empty if none did."""
     ranking, question = trace.reranked, trace.sought.question
     for name, selector in pipeline.selectors.items():
-        if not isinstance(selector, QuestionSelector):
-            ranking = selector.select(ranking, pipeline.corpus)
-            continue
-        if position not in ranking.placed(0):
-            return ""
-        if why := selector.reason(question, position, ranking, pipeline.corpus):
+        ranked = isinstance(selector, QuestionSelector) and position in ranking.placed(0)
+        if ranked and (why := selector.reason(question, position, ranking, pipeline.corpus)):
             return f"dropped by {name}: {why}"
-        ranking = selector.select_for([question], ranking, pipeline.corpus)
+        ranking = select({name: selector}, ranking, pipeline.corpus, [question])
     return ""
 
 

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 from rag.core.checks import check_number, check_whole
 from rag.core.look_checks import ITEMS, TEXT
 from rag.core.looks import Condensed, Item
 from rag.core.roles.looking import Condensation, Kept
 from rag.core.text.languages import check_language
-from rag.core.text.sentence_worth import Scored, SentenceReader, SentenceWorth
+from rag.core.text.sentence_worth import Scored, SentenceWorth
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
 
@@ -33,7 +32,7 @@ class ExtractiveCondenser:
     missing: str = "{words}"
     language: str = "english"
     superseded: Sequence[str] = ()
-    languages: Sequence[str] = field(default=("english",))
+    languages: Sequence[str] = ("english",)
 
     def __post_init__(self) -> None:
         for name in ("facts", "constraints"):
@@ -44,29 +43,24 @@ class ExtractiveCondenser:
         check_template("condense.missing", self.missing, ("words",), ("words",))
         check_language("condense.language", self.language)
 
-    @cached_property
-    def _limits(self) -> re.Pattern[str]:
-        return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, self.limiting)) or '(?!)'})(?!\w)", re.IGNORECASE)
-
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
         """The quotes of each question."""
-        worth = SentenceWorth(language=self.language, superseded=self.superseded)
-        reader = worth.reader()
-        return [self._condensed(one, worth, reader) for one in kept]
+        worth, stems = SentenceWorth(self.language, self.superseded), Stems(self.language)
+        return [self._condensed(one, worth.ranked(one.question, one.passages), stems) for one in kept]
 
-    def _condensed(self, kept: Kept, worth: SentenceWorth, reader: SentenceReader) -> Condensation:
-        ranked = [quote for quote in worth.ranked(kept.question, kept.passages, reader) if quote.worth > 0]
-        ranked = [quote for quote in ranked if len(self._text(quote)) <= TEXT]
+    def _condensed(self, kept: Kept, ranked: Sequence[Scored], stems: Stems) -> Condensation:
+        ranked = [quote for quote in ranked if quote.worth > 0 and len(self._text(quote)) <= TEXT]
+        if not ranked:
+            return Condensation(None, "no sentence shares a word with the question")
         facts = [quote for quote in ranked if quote.worth >= self.share * ranked[0].worth][: self.facts]
-        limits = [quote for quote in ranked if quote.carried >= self.floor and self._limits.search(quote.text)]
+        words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, self.limiting)) or '(?!)'})(?!\w)", re.IGNORECASE)
+        limits = [quote for quote in ranked if quote.carried >= self.floor and words.search(quote.text)]
         others = [quote for quote in limits if quote not in facts][: self.constraints]
-        stems = Stems(self.language)
         whole = (" ".join((one.text, *(part.path for part in one.sections))) for one in kept.passages)
         read = frozenset[str]().union(*map(stems.of, whole))
-        words = [term for term in dict.fromkeys(stems.terms(kept.question)) if not stems.of(term) <= read]
-        issues = (Item(fill(self.missing, {"words": ", ".join(words)})[:TEXT]),) if words else ()
-        condensed = Condensed(self._items(facts), self._items(others), issues)
-        return Condensation(condensed) if facts else Condensation(None, "no sentence shares a word with the question")
+        lacking = [term for term in dict.fromkeys(stems.terms(kept.question)) if not stems.of(term) <= read]
+        issues = (Item(fill(self.missing, {"words": ", ".join(lacking)})[:TEXT]),) if lacking else ()
+        return Condensation(Condensed(self._items(facts), self._items(others), issues))
 
     def _items(self, quotes: Sequence[Scored]) -> tuple[Item, ...]:
         """Quotes in the order of the passages; those of superseded editions last."""

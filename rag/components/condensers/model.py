@@ -13,15 +13,13 @@ from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Condensation, Kept
 from rag.core.text.templates import check_template, fill
 
-SHAPE = "is no object of lists of {text, sources}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCondenser:
     """Asks a chat model once for a JSON object with `facts`, `constraints` and `open_issues`.
 
     Each is a list of objects with `text` and `sources`, the numbers of passages. A reply of another form and a failed request
-    leave the passages as they are. `prompt` has {question} and {passages}, numbered and as guards frame them.
+    leave the passages as they are. `prompt` has {question} and {passages}, each in the form of `source` and as guards frame it.
     """
 
     generator: Generator
@@ -40,7 +38,7 @@ class ModelCondenser:
 
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
         """What the model makes of the passages of each question."""
-        return [_read(given) for given in ask(self.generator, [self._request(one) for one in kept])]
+        return [_read(given) for given in ask(self.generator, list(map(self._request, kept)))]
 
     def _request(self, kept: Kept) -> Request:
         framed, numbered = kept.framed, enumerate(kept.framed.contexts, 1)
@@ -57,10 +55,8 @@ def _read(given: Given) -> Condensation:
     try:
         found = json_object(given.text)
         known(found, KINDS)
-        for item in (item for kind in KINDS for item in found.get(kind) or ()):
-            known(item if isinstance(item, dict) else {SHAPE: 0}, ("text", "sources"))
         condensed: Condensed = records_from(Condensed, {kind: found.get(kind) or () for kind in KINDS})
-    except (ValueError, TypeError) as error:
-        why = SHAPE if SHAPE in str(error) or "validation error" in str(error) else str(error)
-        return Condensation(None, f"the reply {why}", tokens, cost)
+    except ValueError as error:
+        why = str(error).partition("\n")[0]
+        return Condensation(None, f"the reply {why}: {given.text.strip()[:80]!r}", tokens, cost)
     return Condensation(condensed, "", tokens, cost)

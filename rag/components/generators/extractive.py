@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Reply, Request
 from rag.core.text.languages import check_language
-from rag.core.text.sentence_worth import Scored, SentenceReader, SentenceWorth
+from rag.core.text.sentence_worth import Scored, SentenceWorth
 
 
 @dataclass(frozen=True)
@@ -38,22 +37,20 @@ class ExtractiveGenerator:
             raise ConfigError("generator.superseded", f"is {self.superseded!r}", "a list of words, [] for none")
         check_language("generator.language", self.language)
 
-    @cached_property
-    def worth(self) -> SentenceWorth:
-        """The scores of sentences."""
-        return SentenceWorth(self.headings, self.b, self.language, self.superseded, self.superseded_worth)
-
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request, without tokens and cost."""
-        reader = self.worth.reader()
-        return [_reply(self._best(request, reader)) for request in requests]
+        worth = self._worth()
+        return [_reply(self._best(request, worth)) for request in requests]
 
     def stream(self, request: Request) -> Iterator[str]:
         """The reply, sentence by sentence."""
-        yield from _pieces(self._best(request, self.worth.reader()))
+        yield from _pieces(self._best(request, self._worth()))
 
-    def _best(self, request: Request, reader: SentenceReader) -> list[Scored]:
-        ranked = self.worth.ranked(request.query.text, request.contexts, reader)
+    def _worth(self) -> SentenceWorth:
+        return SentenceWorth(self.language, self.superseded, self.headings, self.b, self.superseded_worth)
+
+    def _best(self, request: Request, worth: SentenceWorth) -> list[Scored]:
+        ranked = worth.ranked(request.query.text, request.contexts)
         if not ranked or ranked[0].worth <= 0 or ranked[0].carried < self.floor:
             return []
         worthy = [quote for quote in ranked if quote.worth >= self.share * ranked[0].worth]

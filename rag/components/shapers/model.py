@@ -1,32 +1,42 @@
 """A chat model says what a question asks for, before and after the search; rules do so where it fails."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from rag.components.shapers.rules import RulesShaper
+from rag.core.adapters import records_from
 from rag.core.checks import check_whole
-from rag.core.look_checks import check_shape
+from rag.core.look_checks import check_shape, one_line
 from rag.core.looks import Shape
 from rag.core.models.chat import Given, ask, spent
 from rag.core.record_json import json_object, known
 from rag.core.records import Message, Request
 from rag.core.roles import Generator, fingerprint
-from rag.core.roles.looking import Anchors, Shaped, Viewed
+from rag.core.roles.looking import Asked, Shaped
 from rag.core.text.templates import check_template, fill
 
 ANCHORS = ("question", "project", "history", "intents")
 
 
+@dataclass(frozen=True)
+class Described:
+    """The JSON object of a reply; all may be missing."""
+
+    intent: str = ""
+    domain: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    search: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelShaper:
-    """Asks a chat model once before and once after the search.
+    """Asks a chat model once before and once after the search, for one JSON object with the fields of `Described`.
 
-    A reply is one JSON object with `intent` (one of those of `rules`), `domain`, `headers` and `search`, the text that is also
-    searched for; all may be missing. After another reply or a failed request the shape is that of `rules`, and in the audit it
-    stays as it was. `prompt` has {question}, {project}, {history} and {intents}; `audit_prompt` also {shape} and {passages},
-    the condensed context or the passages as guards frame them, of `passage_chars` characters at most. `nothing` is the word
-    for an empty value, `longest` the most characters of a search text.
+    Its intent is one of those of `rules`, or none. After another reply or a failed request the shape is that of `rules`, and
+    after the search the one before. `prompt` has {question}, {project}, {history} and {intents}; `audit_prompt` also {shape}
+    and {passages}, `passage_chars` characters of the condensed context or of the passages. `nothing` stands for an empty value,
+    `longest` is the most characters of a search text.
     """
 
     generator: Generator
@@ -49,53 +59,40 @@ class ModelShaper:
         """The fingerprint of the generator."""
         return fingerprint(self.generator)
 
-    def shape(self, asked: Sequence[Anchors]) -> list[Shaped]:
-        """The shapes of the model before the search, or those of the rules."""
-        return self._asked(asked, [fill(self.prompt, self._values(one)) for one in asked], self.rules.shape(asked))
+    def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
+        """The shapes of the model, or the others with the reason."""
+        others = [Shaped(one.before) if one.before else self.rules.shape([one])[0] for one in asked]
+        rows = zip(ask(self.generator, list(map(self._request, asked))), others, strict=True)
+        return [self._read(given, other) for given, other in rows]
 
-    def audit(self, asked: Sequence[Anchors], viewed: Sequence[Viewed]) -> list[Shaped]:
-        """The shapes of the model after the search, or those before it."""
-        prompts = []
-        for one, view in zip(asked, viewed, strict=True):
-            lines = {"intent": view.shape.intent, "domain": view.shape.domain, **dict(view.shape.headers)}
-            passages = "\n\n".join(filter(None, (view.texts.before, *view.texts.contexts, view.texts.after)))
-            values = {"shape": "\n".join(f"{name}: {text}" for name, text in lines.items() if text) or self.nothing}
-            prompts.append(fill(self.audit_prompt, self._values(one) | values | {"passages": passages[: self.passage_chars]}))
-        return self._asked(asked, prompts, [Shaped(view.shape) for view in viewed])
-
-    def _values(self, asked: Anchors) -> dict[str, str]:
-        turns = [asked.recalled.summary, *(f"{turn.role}: {turn.text}" for turn in asked.recalled.turns)]
-        values = {"project": asked.project, "history": "\n".join(filter(None, turns)), "intents": ", ".join(self.rules.intents)}
-        return {name: text or self.nothing for name, text in values.items()} | {"question": asked.question}
-
-    def _asked(self, asked: Sequence[Anchors], prompts: Sequence[str], other: Sequence[Shaped]) -> list[Shaped]:
-        messages = [(Message("system", self.instruction), Message("user", prompt)) for prompt in prompts]
-        requests = [Request(one.query, (), each) for one, each in zip(asked, messages, strict=True)]
-        return [self._read(given, instead) for given, instead in zip(ask(self.generator, requests), other, strict=True)]
+    def _request(self, asked: Asked) -> Request:
+        turns, shape, read = asked.recalled.turns, asked.before or Shape(), asked.read
+        lines = ("intent", shape.intent), ("domain", shape.domain), *shape.headers
+        values = {
+            "project": asked.project,
+            "history": "\n".join(filter(None, (asked.recalled.summary, *(f"{turn.role}: {turn.text}" for turn in turns)))),
+            "intents": ", ".join(self.rules.phrases),
+            "shape": "\n".join(f"{name}: {text}" for name, text in lines if text),
+            "passages": "\n\n".join(filter(None, (read.before, *read.contexts, read.after)))[: self.passage_chars],
+        }
+        shown = {name: text or self.nothing for name, text in values.items()} | {"question": asked.question}
+        prompt = fill(self.audit_prompt if asked.before else self.prompt, shown)
+        return Request(asked.query, (), (Message("system", self.instruction), Message("user", prompt)))
 
     def _read(self, given: Given, other: Shaped) -> Shaped:
-        """The shape in a reply, or another one with the reason."""
         tokens, cost = spent(given)
+        if isinstance(given, str):
+            return Shaped(other.shape, other.search, given, tokens, cost)
         try:
-            if isinstance(given, str):
-                raise ValueError(given)
-            shape, text = self._parsed(json_object(given.text))
+            found = json_object(given.text)
+            known(found, ("intent", "domain", "headers", "search"))
+            read: Described = records_from(Described, dict(found))
+            if read.intent not in ("", *self.rules.phrases) or len(read.search) > self.longest:
+                raise ValueError(f"has the intent {read.intent[:40]!r}, or a search text that is too long")
+            lines = tuple((name, one_line(text)) for name, text in read.headers.items() if text.strip())
+            shape = Shape(read.intent, one_line(read.domain), lines)
+            check_shape(shape)
         except ValueError as error:
-            reason = str(error) if isinstance(given, str) else f"the reply {error}"
-            return Shaped(other.shape, other.text, reason, tokens, cost)
-        return Shaped(shape, text, "", tokens, cost)
-
-    def _parsed(self, found: Mapping[str, Any]) -> tuple[Shape, str]:
-        known(found, ("intent", "domain", "headers", "search"))
-        headers, texts = found.get("headers") or {}, [found.get(name) or "" for name in ("intent", "domain", "search")]
-        if not isinstance(headers, Mapping) or not all(isinstance(text, str) for text in (*texts, *headers.values())):
-            raise ValueError("has a value that is not a text")
-        intent, domain, search = (" ".join(text.split()) for text in texts)
-        if intent and intent not in self.rules.intents:
-            raise ValueError(f"has the intent {intent[:60]!r}; there is: {', '.join(self.rules.intents)}")
-        if len(search) > self.longest:
-            raise ValueError(f"has a search text of {len(search)} characters, and {self.longest} are allowed")
-        lines = tuple((name, " ".join(text.split())) for name, text in headers.items() if text.strip())
-        shape = Shape(intent, domain, lines)
-        check_shape(shape)
-        return shape, search
+            why = str(error).partition("\n")[0]
+            return Shaped(other.shape, other.search, f"the reply {why}: {given.text.strip()[:80]!r}", tokens, cost)
+        return Shaped(shape, one_line(read.search), "", tokens, cost)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rag.core.looks import Shape
-from rag.core.roles.looking import Anchors, Shaped, Viewed
+from rag.core.roles.looking import Asked, Shaped
 
 
 class NoShaper:
@@ -12,10 +12,6 @@ class NoShaper:
 
     changes_nothing: ClassVar[bool] = True
 
-    def shape(self, asked: Sequence[Anchors]) -> list[Shaped]:
-        """Empty shapes."""
-        return [Shaped(Shape()) for _ in asked]
-
-    def audit(self, asked: Sequence[Anchors], viewed: Sequence[Viewed]) -> list[Shaped]:
+    def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
         """The shapes as they are."""
-        return [Shaped(view.shape) for view in viewed]
+        return [Shaped(one.before or Shape()) for one in asked]

@@ -2,37 +2,34 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 
 from rag.core.checks import check_number
 from rag.core.errors import ConfigError
-from rag.core.look_checks import HEADERS, LABEL
+from rag.core.look_checks import LABEL, check_shape, one_line
 from rag.core.looks import Shape
-from rag.core.roles.looking import Anchors, Shaped, Viewed
+from rag.core.roles.looking import Asked, Shaped
 from rag.core.text.languages import check_language
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
 
 NAMED = 2
-"""The fewest words of a title that a question or the turn before it shares with the title."""
+"""The fewest words of a longer title that a text shares with it to name it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RulesShaper:
-    """The intent is that of the longest phrase that begins the question (`begins`), or of one that it has anywhere (`holds`).
+    """The intent is the one with the longest of `phrases` in the question: `… versus` may be anywhere, others begin it.
 
     The domain is the title of a document. Before the search it is the only title that shares most words with the question, or
-    else with the last turn of the user, and at least two or all of its words. In the audit it is the title with the share
-    `share` of the passages, each weighted by 1 / rank; without one the domain stays. A question is also searched for with the
-    words of its domain in `search`, unless it has them all.
-
-    `headers` are lines of the prompt by intent, with the placeholder {domain}; those of `any` come with every domain.
+    else with the last turn of the user. After it, it is the title of passages with the share `share` of all weights, 1 / rank,
+    or stays. With a domain `search` is also searched for, unless the question has all words of the title. `headers` are the
+    lines of the prompt by intent.
     """
 
-    begins: Mapping[str, Sequence[str]]
-    holds: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    phrases: Mapping[str, Sequence[str]]
+    headers: Mapping[str, Mapping[str, str]]
     search: str = "{question} {domain}"
     share: float = 0.5
     language: str = "english"
@@ -43,68 +40,57 @@ class RulesShaper:
         check_language("shape.language", self.language)
         check_template("shape.search", self.search, ("question", "domain"), ("question", "domain"))
         for intent, lines in self.headers.items():
-            if intent not in ("any", *self.intents) or not {*lines} <= {*HEADERS}:
-                known = f"intents: any, {', '.join(self.intents)}; names: {', '.join(HEADERS)}"
-                raise ConfigError(f"shape.headers.{intent}", f"has the lines {', '.join(lines)}", known)
-            for name, text in lines.items():
-                check_template(f"shape.headers.{intent}.{name}", text, known=("domain",))
+            try:
+                check_shape(Shape(intent, "", tuple(lines.items())))
+            except ValueError as error:
+                raise ConfigError(f"shape.headers.{intent}", str(error), "a few short lines") from error
 
-    @cached_property
-    def intents(self) -> tuple[str, ...]:
-        """The names of all intents."""
-        return tuple(dict.fromkeys((*self.holds, *self.begins)))
-
-    def shape(self, asked: Sequence[Anchors]) -> list[Shaped]:
-        """The shapes before the search."""
-        return [self._shaped(one, self._intent(one.question), self._guess(one)) for one in asked]
-
-    def audit(self, asked: Sequence[Anchors], viewed: Sequence[Viewed]) -> list[Shaped]:
-        """The same intents, with the documents in which most of the passages lie."""
-        rows = zip(asked, viewed, strict=True)
-        return [self._shaped(one, view.shape.intent, self._found(view.titles) or view.shape.domain) for one, view in rows]
-
-    def _shaped(self, asked: Anchors, intent: str, domain: str) -> Shaped:
-        lines = {**(self.headers.get("any", {}) if domain else {}), **self.headers.get(intent, {})}
-        headers = tuple((name, fill(text, {"domain": domain})) for name, text in lines.items())
+    def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
+        """The shapes of questions."""
         stems = Stems(self.language)
+        return [self._shaped(one, stems) for one in asked]
+
+    def _shaped(self, asked: Asked, stems: Stems) -> Shaped:
+        if asked.before:
+            intent, domain = asked.before.intent, self._found(asked.sources) or asked.before.domain
+        else:
+            intent, domain = self._intent(asked.question), self._named(asked, stems)
         new = domain and stems.of(domain) - stems.of(asked.question)
-        text = fill(self.search, {"question": asked.question, "domain": domain}) if new else ""
-        return Shaped(Shape(intent, domain, headers), text)
+        search = fill(self.search, {"question": asked.question, "domain": domain}) if new else ""
+        return Shaped(Shape(intent, domain, tuple(self.headers.get(intent, {}).items())), search)
 
     def _intent(self, question: str) -> str:
-        words = f"{' '.join(question.casefold().split())} ".replace("?", " ?")
-        held = [intent for intent, phrases in self.holds.items() if any(f" {phrase} " in f" {words}" for phrase in phrases)]
-        begun = [
-            (len(phrase), intent) for intent, some in self.begins.items() for phrase in some if words.startswith(f"{phrase} ")
+        text = f" {' '.join(question.casefold().split())} ".replace("? ", " ? ")
+        fits = [
+            (len(phrase), intent)
+            for intent, phrases in self.phrases.items()
+            for phrase in phrases
+            if (f" {phrase[1:].strip()} " in text if phrase.startswith("…") else text.startswith(f" {phrase} "))
         ]
-        return held[0] if held else max(begun, default=(0, ""))[1]
+        return max(fits, default=(0, ""))[1]
 
-    def _guess(self, asked: Anchors) -> str:
-        said = [turn.text for turn in asked.recalled.turns if turn.role == "user"]
+    def _named(self, asked: Asked, stems: Stems) -> str:
+        """The title that a question, or the turn before it, names."""
         known = _stems_of(asked.titles, self.language)
+        said = [turn.text for turn in asked.recalled.turns if turn.role == "user"]
         for text in (asked.question, *said[-1:]):
-            own = Stems(self.language).of(text)
-            shared = {title: len(stems & own) for title, stems in known.items()}
-            best = max(shared.values(), default=0)
-            titles = [title for title, count in shared.items() if count == best and count >= min(NAMED, len(known[title])) > 0]
-            if len(titles) == 1:
-                return _label(titles[0])
+            own = stems.of(text)
+            shared = {title: len(words & own) for title, words in known.items() if len(words & own) >= min(NAMED, len(words))}
+            best = [title for title, count in shared.items() if count and count == max(shared.values())]
+            if len(best) == 1:
+                return one_line(best[0], LABEL)
         return ""
 
     def _found(self, titles: Sequence[str]) -> str:
+        """The title of most of the passages."""
         weights = Counter[str]()
         for rank, title in enumerate(titles, 1):
-            weights[title] += 1 / rank  # type: ignore[assignment]
-        (title, most), *_ = weights.most_common(1) or [("", 0)]
-        return _label(title) if most and most >= self.share * sum(weights.values()) else ""
+            weights.update({title: 1 / rank})
+        title = max(weights, key=weights.__getitem__, default="")
+        return one_line(title, LABEL) if title and weights[title] >= self.share * sum(weights.values()) else ""
 
 
 @lru_cache(maxsize=8)
 def _stems_of(titles: tuple[str, ...], language: str) -> Mapping[str, frozenset[str]]:
     stems = Stems(language)
     return {title: stems.of(title) for title in titles}
-
-
-def _label(title: str) -> str:
-    """A title on one line, cut to the length of a label."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in title).split())[:LABEL].strip()

@@ -144,11 +144,12 @@ class RetrievalMemory(Protocol):
 
 
 @dataclass(frozen=True)
-class Anchors:
-    """What a shaper reads of one question before the search.
+class Asked:
+    """What a shaper reads of one question.
 
     `question` can be understood alone, `project` is the text about the project, `recalled` the part of the conversation that
-    the prompt shows, `titles` are those of all documents.
+    the prompt shows, `titles` are those of all documents. In the audit after the search `before` is the shape so far, `read`
+    the condensed context or the kept passages as guards frame them, and `sources` has the title of every kept passage.
     """
 
     query: Query
@@ -156,29 +157,17 @@ class Anchors:
     project: str = ""
     recalled: Recalled = field(default_factory=Recalled)
     titles: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Viewed:
-    """What an audit reads: the shape so far, the condensed context or the kept passages, and the titles of these passages.
-
-    Texts are framed as in a prompt. `titles` has one per passage, best first.
-    """
-
-    shape: Shape
-    texts: Framed
-    titles: tuple[str, ...]
+    before: Shape | None = None
+    read: Framed = field(default_factory=lambda: Framed(()))
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Shaped:
-    """A shape, the text that is searched for besides the question (empty for none), and what a model took.
-
-    `failure` is why a fallback was used.
-    """
+    """A shape, what is searched for besides the question (or an empty text), why a fallback was used, what a model took."""
 
     shape: Shape
-    text: str = ""
+    search: str = ""
     failure: str = ""
     tokens: int = 0
     cost: float = 0.0
@@ -188,12 +177,8 @@ class Shaped:
 class Shaper(Protocol):
     """Says what a question asks for, before the search and once more after it."""
 
-    def shape(self, asked: Sequence[Anchors]) -> list[Shaped]:
-        """One per question; a failure of a model is no error."""
-        ...
-
-    def audit(self, asked: Sequence[Anchors], viewed: Sequence[Viewed]) -> list[Shaped]:
-        """One per question; after a failure the shape stays as it was."""
+    def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
+        """One per question; where a model fails there is another shape with a `failure`, in the audit the one before."""
         ...
 
 
@@ -219,8 +204,8 @@ class Condensation:
 
 @runtime_checkable
 class Condenser(Protocol):
-    """Makes a short context of facts, constraints and open issues of passages."""
+    """Makes a short context of passages; the pipeline checks it against them (`rag.core.look_checks`)."""
 
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
-        """One per question; each item names the passages that it comes from. The pipeline checks it against them."""
+        """One per question."""
         ...

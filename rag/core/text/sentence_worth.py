@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.core.records import Chunk
@@ -50,71 +50,59 @@ class Scored:
     above: str = ""
 
 
-@dataclass(frozen=True)
 class SentenceWorth:
     """Scores sentences by the inverse frequencies, over all sentences, of the stems that each shares with the question.
 
     After Robertson & Spärck Jones 1976. Stems in the headings of a sentence only count `headings` times; the sum is divided by
-    BM25's length norm of strength `b`.
-
-    A sentence with one of the words `superseded` in its headings is worth `superseded_worth` times as much and is `late`,
-    unless the question has that word, or a number in these headings that current editions do not have.
+    BM25's length norm of strength `b`. A sentence with one of the words `superseded` in its headings is worth
+    `superseded_worth` times as much and is `late`, unless the question has that word, or a number in these headings that
+    current editions do not have. One object serves one batch: a chunk that several questions found is cut and stemmed once.
     """
 
-    headings: float = 0.3
-    b: float = 0.5
-    language: str = "english"
-    superseded: Sequence[str] = ()
-    superseded_worth: float = 0.5
+    def __init__(
+        self,
+        language: str = "english",
+        superseded: Sequence[str] = (),
+        headings: float = 0.3,
+        b: float = 0.5,
+        superseded_worth: float = 0.5,
+    ) -> None:
+        self._language, self._stems = language, Stems(language)
+        words = "|".join(map(re.escape, superseded))
+        self._superseded = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) if words else None
+        self._headings, self._b, self._superseded_worth = headings, b, superseded_worth
+        self._known: dict[Chunk, list[Quote]] = {}
 
-    def reader(self) -> "SentenceReader":
-        """A reader for one batch of questions."""
-        return SentenceReader(self.language, self.superseded)
-
-    def ranked(self, question: str, contexts: Sequence[Chunk], reader: "SentenceReader") -> list[Scored]:
+    def ranked(self, question: str, contexts: Sequence[Chunk]) -> list[Scored]:
         """The sentences of the contexts by their worth, each text once."""
-        ordered = sorted(self._scored(question, contexts, reader), key=lambda quote: (-quote.worth, quote.place))
+        ordered = sorted(self._scored(question, contexts), key=lambda quote: (-quote.worth, quote.place))
         distinct = {quote.text: quote for quote in reversed(ordered)}  # overlapping chunks say things twice: the best stays
         return [quote for quote in ordered if distinct[quote.text] is quote]
 
-    def _scored(self, question: str, contexts: Sequence[Chunk], reader: "SentenceReader") -> list[Scored]:
-        read = [(number, quote) for number, chunk in enumerate(contexts, 1) for quote in reader.quotes(chunk)]
-        weights = reader.weights(question, [quote.terms for _, quote in read])
+    def _scored(self, question: str, contexts: Sequence[Chunk]) -> list[Scored]:
+        read = [(number, quote) for number, chunk in enumerate(contexts, 1) for quote in self._quotes(chunk)]
+        weights = self._weights(question, [quote.terms for _, quote in read])
         total = sum(weights.values())
         valid = frozenset[str]().union(*(quote.under for _, quote in read if not quote.edition))
         mean = sum(quote.words for _, quote in read) / max(len(read), 1) or 1.0
         scored = []
         for place, (number, quote) in enumerate(read):
-            own, above = _shared(weights, quote)
-            norm = (1 - self.b + self.b * quote.words / mean) * (1 + PLACE * (number - 1))
+            own = sum(weight for stem, weight in weights.items() if stem in quote.terms)
+            above = sum(weight for stem, weight in weights.items() if stem in quote.under and stem not in quote.terms)
+            norm = (1 - self._b + self._b * quote.words / mean) * (1 + PLACE * (number - 1))
             late = bool(quote.edition) and not (quote.edition - valid) & weights.keys()
-            worth = (own + self.headings * above) / norm * (self.superseded_worth if late else 1) if own + above else 0.0
-            scored.append(Scored(worth, number, place, quote.text, (own + above) / total if total else 0.0, late, quote.above))
+            factor = self._superseded_worth if late else 1
+            worth = (own + self._headings * above) / norm * factor if own + above else 0.0
+            carried = (own + above) / total if total else 0.0
+            scored.append(Scored(worth, number, place, quote.text, carried, late, quote.above))
         return scored
 
-
-def _shared(weights: Mapping[str, float], quote: Quote) -> tuple[float, float]:
-    """The weight of the question's stems in a sentence, and of those in its headings only."""
-    own = sum(weight for stem, weight in weights.items() if stem in quote.terms)
-    return own, sum(weight for stem, weight in weights.items() if stem in quote.under and stem not in quote.terms)
-
-
-class SentenceReader:
-    """Reads the texts of one batch: a chunk that several questions found is cut and stemmed once."""
-
-    def __init__(self, language: str, superseded: Sequence[str]) -> None:
-        self._language, self._stems = language, Stems(language)
-        words = "|".join(map(re.escape, superseded))
-        self._superseded = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) if words else None
-        self._known: dict[Chunk, list[Quote]] = {}
-
-    def quotes(self, chunk: Chunk) -> list[Quote]:
-        """The sentences of a passage."""
+    def _quotes(self, chunk: Chunk) -> list[Quote]:
         if chunk not in self._known:
             self._known[chunk] = [self._quote(statement) for statement in statements(chunk, self._language)]
         return self._known[chunk]
 
-    def weights(self, question: str, read: Sequence[frozenset[str]]) -> dict[str, float]:
+    def _weights(self, question: str, read: Sequence[frozenset[str]]) -> dict[str, float]:
         """The weight of every stem of the question: its inverse frequency in the sentences, higher for names and numbers."""
         frequency = Counter(stem for terms in read for stem in terms)
         weights: dict[str, float] = {}

@@ -1,7 +1,5 @@
 """An answer with its remarks: that it declines, the findings of checks and guards, the cited passages."""
 
-from typing import Any
-
 from rag.core.records import Answer, Chunk, Finding
 from rag.core.roles import Generator, changes_nothing
 from rag.core.text.citations import CitedPlace, places_of
@@ -61,7 +59,7 @@ def looked(look: AnswerLook) -> None:
     for number, step in enumerate(look["steps"], 1):
         seen = step["failure"] or step["observed"] or amount(len(step["found"]), "passage")
         lines.append(f"{number}. {step['act']}: {step['given']} → {seen}")
-    for kind, items in dict[str, Any](look["condensed"] or {}).items():
+    for kind, items in (look["condensed"] or {}).items():
         sources = ["".join(f"[{number}]" for number in item["sources"]) for item in items]
         rows = zip(items, sources, strict=True)
         lines += [f"{kind.replace('_', ' ')}: {item['text']} {numbers}".rstrip() for item, numbers in rows]
