@@ -82,8 +82,11 @@ def _gated(pipeline: Pipeline, trace: Trace, position: int) -> str:
     """Which selector dropped a passage that it compared with the question, and why; empty if none did."""
     ranking, question = trace.reranked, trace.sought.question
     for name, selector in pipeline.selectors.items():
-        ranked = isinstance(selector, QuestionSelector) and position in ranking.placed(0)
-        if ranked and (why := selector.reason(question, position, ranking, pipeline.corpus)):
+        if (
+            isinstance(selector, QuestionSelector)
+            and position in ranking.placed(0)
+            and (why := selector.reason(question, position, ranking, pipeline.corpus))
+        ):
             return f"dropped by {name}: {why}"
         ranking = select({name: selector}, ranking, pipeline.corpus, [question])
     return ""

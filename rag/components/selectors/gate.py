@@ -1,7 +1,6 @@
 """Drops candidates that do not entail an answer to the question, by a judge's relevance of a text to a question."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,9 +22,6 @@ class GateSelector:
     the text that indexes read (Yin et al. 2019), with `judge=local` the relevance by vectors and shared words. Hits behind
     `depth` are dropped unread, so that a strict gate does not let in hits that no model has read. The order stays.
     """
-
-    reorders: ClassVar[bool] = True
-    """It reads single hits, so it comes before selectors that add chunks."""
 
     def __init__(self, judge: Judge, theta: float = 0.5, depth: int = 20) -> None:
         check_number("selector.gate.theta", theta, 0, 1)

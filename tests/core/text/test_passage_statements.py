@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.core.text.passage_statements import Statement, statements
 from rag.core.corpus import Corpus
 from rag.core.records import Document, Span
+from rag.core.text.passage_statements import Statement, statements
 
 
 def read(text: str, before: str = "") -> list[Statement]:
