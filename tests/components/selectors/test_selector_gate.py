@@ -34,6 +34,12 @@ class WordJudge:
         return [WORDS.index(text) / 4 if text in WORDS else 0.0 for _, text in pairs]
 
 
+class CostlyJudge(WordJudge):
+    """A judge that asks a chat model."""
+
+    costly = True
+
+
 def corpus() -> Corpus:
     documents = [Document(f"d{number}", text) for number, text in enumerate(WORDS)]
     return Corpus.of(documents, [Span(one.doc_id, 0, len(one.text)) for one in documents])
@@ -97,7 +103,7 @@ def test_bad_parameters() -> None:
     with pytest.raises(ConfigError, match=r"selector\.gate\.depth"):
         GateSelector(WordJudge(), 0.5, 0)
     with pytest.raises(ConfigError, match="asks a chat model"):
-        build("selector", "relevance_gate", judge="llm")
+        GateSelector(CostlyJudge())
     with pytest.raises(ConfigError, match="adds chunks"):
         GateSelector(WordJudge()).select_for(["a"], RANKED.only(0).widened(lambda place: (place, place)), corpus())
 
