@@ -1,5 +1,6 @@
 """The shape of a question by its first words and by the titles of documents; no model."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +15,16 @@ from rag.core.text.languages import check_language
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
 
+CLAUSE = re.compile(r"\s*[,.;:!?]+\s+")
 NAMED = 2
 """The fewest words of a longer title that a text shares with it to name it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RulesShaper:
-    """The intent is the one with the longest of `phrases` in the question: `… versus` may be anywhere, others begin it.
+    """The intent is the one with the longest of `phrases` in the question: `… versus` may be anywhere, others begin a clause.
+
+    A word of `leading` may be before them.
 
     The domain is the title of a document. Before the search it is the only title that shares most words with the question, or
     else with the last turn of the user. After it, it is the title of passages with the share `share` of all weights, 1 / rank,
@@ -30,6 +34,7 @@ class RulesShaper:
 
     phrases: Mapping[str, Sequence[str]]
     headers: Mapping[str, Mapping[str, str]]
+    leading: Sequence[str] = ()
     search: str = "{question} {domain}"
     share: float = 0.5
     language: str = "english"
@@ -60,12 +65,14 @@ class RulesShaper:
         return Shaped(Shape(intent, domain, tuple(self.headers.get(intent, {}).items())), search)
 
     def _intent(self, question: str) -> str:
-        text = f" {' '.join(question.casefold().split())} ".replace("? ", " ? ")
+        text = f"{' '.join(question.casefold().split())} "
+        clauses = [f"{part} " for part in CLAUSE.split(text)]
+        clauses += [rest for first, _, rest in (part.partition(" ") for part in clauses) if first in self.leading]
         fits = [
             (len(phrase), intent)
             for intent, phrases in self.phrases.items()
             for phrase in phrases
-            if (f" {phrase[1:].strip()} " in text if phrase.startswith("…") else text.startswith(f" {phrase} "))
+            if (f"{phrase[1:]} " in text if phrase[0] == "…" else any(part.startswith(f"{phrase} ") for part in clauses))
         ]
         return max(fits, default=(0, ""))[1]
 
