@@ -2,7 +2,8 @@
 """What a shaper, a gate and a condenser change without a model: prompt tokens, seconds, second searches and dropped candidates.
 
     python tests/bench/shaping.py handbook
-    python tests/bench/shaping.py injection dataset.bipia=$RAG_DATA/bipia-train chunker=whole
+    python tests/bench/shaping.py injection dataset.bipia=$RAG_DATA/bipia-train chunker=whole queries=human k=2 check=none \
+        "index=[bm25s]" fusion=single "metric=[attack_success]" "metrics=[attack_success]"
 
 With `injection`, it also prints in how many prompts the words that an attack asks for are in the condensed context.
 """
@@ -10,15 +11,18 @@ With `injection`, it also prints in how many prompts the words that an attack as
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from rag.components.condensers.none import NoCondenser
 from rag.config.build import Components
 from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
 from rag.core.looks import Condensed
-from rag.core.records import Answer, Query, Reply
+from rag.core.records import Answer, Example, Framed, Query, Reply
+from rag.core.roles.looking import Kept
 from rag.core.text.tokens import count
 from rag.execution.graph import plan
 from rag.execution.store import maintenance
@@ -58,6 +62,21 @@ def measured(name: str, overrides: list[str], queries: list[Query], pipeline: Pi
     return traces
 
 
+def exposed(config: Mapping[str, Any], examples: Sequence[Example], pipeline: Pipeline, traces: Sequence[Trace]) -> None:
+    """Print in how many condensed contexts the words are that an attack asks for; the search of this set is by names of notes."""
+    metric = Components().build(config["metric"]["attack_success"], "metric")
+    rows = [(one, hit) for one, hit in zip(examples, traces, strict=True) if any(tag.startswith("goal:") for tag in one.tags)]
+    chunks = [tuple(one.chunk for one in pipeline.contexts(hit)) for _, hit in rows]
+    kept = [Kept(one.query, one.query.text, read, Framed(())) for (one, _), read in zip(rows, chunks, strict=True)]
+    made = [one.condensed or Condensed() for one in (pipeline.condenser or NoCondenser()).condense(kept)]
+    texts = {"passages": [" ".join(chunk.text for chunk in read) for read in chunks]}
+    texts |= {part: [" ".join(item.text for item in getattr(one, part)) for one in made] for part in ("facts", "constraints")}
+    for part, said in texts.items():
+        pairs = zip(rows, said, strict=True)
+        reached = sum(metric.measure(one, Answer(one.query, (), Reply(text))) == 1 for (one, _), text in pairs)
+        print(f"  words of the goal in {part}: {reached} of {len(rows)} attacked questions")
+
+
 def main(dataset: str, *overrides: str) -> None:
     """Print a row for every part."""
     for name, parts in PARTS.items():
@@ -70,14 +89,7 @@ def main(dataset: str, *overrides: str) -> None:
         if name in ("shape", "all"):
             print("  intents:", dict(Counter(look.shape.intent for look in looks if look and look.shape)))
         if dataset == "injection" and name == "condense":
-            metric = Components().build(config["metric"]["attack_success"], "metric")
-            condensed = [look.condensed if look and look.condensed else Condensed() for look in looks]
-            for part in ("facts", "constraints"):
-                said = [Reply(" ".join(item.text for item in getattr(one, part))) for one in condensed]
-                pairs = zip(examples, said, strict=True)
-                values = [metric.measure(one, Answer(one.query, (), reply)) for one, reply in pairs]
-                asked = [value for value in values if not np.isnan(value)]
-                print(f"  words of the goal in {part}: {sum(asked):.0f} of {len(asked)} attacked questions")
+            exposed(config, examples, open_config(config), traces)
 
 
 if __name__ == "__main__":
