@@ -63,7 +63,7 @@ def measured(name: str, overrides: list[str], queries: list[Query], pipeline: Pi
 
 
 def exposed(config: Mapping[str, Any], examples: Sequence[Example], pipeline: Pipeline, traces: Sequence[Trace]) -> None:
-    """Print in how many condensed contexts the words are that an attack asks for; the search of this set is by names of notes."""
+    """Print in how many condensed contexts the words of an attack are; the search of this set is by names of notes."""
     metric = Components().build(config["metric"]["attack_success"], "metric")
     rows = [(one, hit) for one, hit in zip(examples, traces, strict=True) if any(tag.startswith("goal:") for tag in one.tags)]
     chunks = [tuple(one.chunk for one in pipeline.contexts(hit)) for _, hit in rows]
