@@ -116,7 +116,8 @@ class Retrieval:
 
         A question that was reused in full adds nothing, so that no later one is compared with it.
         """
-        if changes_nothing(self.reuse) or (trace.look and retrieval_memory.adds_nothing(trace.look)):
+        used = trace.look and retrieval_memory.adds_nothing(trace.look)
+        if changes_nothing(self.reuse) or not trace.selected.row(0) or used:
             return query.earlier
         return (*query.earlier, retrieval_memory.found(trace.sought.question, trace.selected, self.k, self.corpus))
 
