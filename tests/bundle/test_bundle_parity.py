@@ -70,6 +70,7 @@ PIPELINES = {
     "bare": "prompt=bare chunker=fixed",
     "a section": "prompt=section",
     "two looks": "policy=gap_loop_rules policy.rounds=2 guard=[scan,spotlight]",
+    "shaped": "shape=rules condense=extractive memory=buffer prompt=layered guard=[scan,spotlight]",
     "routed": "route=rules enrich=tables guard=[scan,output]",
 }
 ELSEWHERE = {
@@ -83,6 +84,9 @@ ELSEWHERE = {
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
     "reranker": {"cross_encoder", "maxsim", "tei", "vllm", "jina", "cohere"},
     "route": {"model"},
+    "shape": {"model"},
+    "condense": {"model"},
+    "selector": {"nli_gate", "relevance_gate"},
 }
 """Choices with a model of their own, which have other tests, and choices that answer golden questions only."""
 USUAL = {
@@ -96,6 +100,8 @@ USUAL = {
     "route": "semantic",
     "policy": "single",
     "reuse": "none",
+    "shape": "none",
+    "condense": "none",
     "generator": "extractive",
 }
 """The choices of pipelines that name no other."""

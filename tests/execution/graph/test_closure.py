@@ -68,6 +68,8 @@ TRIALS = (
     ),
     (*COSTLY, "policy=agent", "~policy.generator", "+policy.generator._target_=support.scripted_generator.Costly", "latency=1"),
     ("generator=none", "policy=gap_loop_rules"),
+    (*COSTLY, "shape=rules", "condense=extractive", "memory=buffer"),
+    ("generator=none", "selector=relevance_gate"),
     ("generator=extractive", "control=closed_book"),
     ("generator=extractive", "control=shuffled_contexts"),
     ("generator=extractive", "control=gold_contexts"),
