@@ -1,147 +1,105 @@
 """Approximate search in Chroma, in a folder or on a server."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-import numpy as np
-
-from rag.components.indexes.stores import (
-    RESUME,
-    Places,
-    StoredIndex,
-    blocks,
-    checked_url,
-    failing,
-    name_of,
-    server_url,
-    shown,
-)
+from rag.components.indexes.stores import Places, StoredIndex, write_missing
 from rag.core.checks import check_whole
-from rag.core.errors import ConfigError, MissingExtraError, ServiceError
+from rag.core.errors import ConfigError
 from rag.core.files import locked
 from rag.core.records import Vectors
 
 WHERE = "index.chroma"
-VARIABLE, KEY = "CHROMA_URL", "CHROMA_API_KEY"
-SCHEMES = ("http", "https")
+KEY = "CHROMA_API_KEY"
 FOLDER = ".rag/chroma"
-OLDEST = 1
-"""The oldest major version of a server with the API of the client."""
+NEEDED = (1,)
+"""The oldest server with the API of the client."""
 SYNCED = 1_000
-"""Chroma writes the whole graph to disk after so many new vectors by default; here it is written once, at the end."""
+"""Chroma writes its graph to disk after so many new vectors by default; a larger one is written once, when it is complete."""
 
 
 class ChromaIndex(StoredIndex):
     """One collection per index, searched through a graph of near neighbours (hnswlib); Chroma has no exact search.
 
-    Among allowed chunks the graph is searched too; Chroma gets the list of their ids. It is a server at `url`, or a folder at
-    `path`; without both, a server at the variable CHROMA_URL, or the folder `.rag/chroma`. CHROMA_API_KEY is sent as
-    `x-chroma-token`. Nothing is reported to the makers of Chroma.
+    Among allowed chunks the graph is searched too, with the list of their ids. `url` is a server, `path` a folder; without
+    both it is the server of the variable CHROMA_URL, or the folder `.rag/chroma`. CHROMA_API_KEY is sent as `x-chroma-token`.
+    The collection keeps `ef_search`, so its name depends on it. Nothing is reported to the makers of Chroma.
     """
 
     where: ClassVar[str] = WHERE
+    variable: ClassVar[str] = "CHROMA_URL"
     runtime: ClassVar[tuple[str, ...]] = ("url", "path")
+    exact = False
 
     def __init__(
-        self,
-        m: int = 16,
-        ef_construction: int = 100,
-        ef_search: int = 100,
-        url: str | None = None,
-        path: str | None = None,
+        self, m: int = 16, ef_construction: int = 100, ef_search: int = 100, url: str | None = None, path: str | None = None
     ) -> None:
+        super().__init__(url)
         check_whole(f"{WHERE}.m", m, 2, 1024, "16 to 64 is usual")
         check_whole(f"{WHERE}.ef_construction", ef_construction, 1, hint="64 to 400 is usual")
         check_whole(f"{WHERE}.ef_search", ef_search, 1, hint="64 to 400 is usual")
         if url and path:
             raise ConfigError(f"{WHERE}.runtime", "has both url and path", "leave one of them out")
         self.graph = {"max_neighbors": m, "ef_construction": ef_construction, "ef_search": ef_search}
-        self.url, self.path = checked_url(f"{WHERE}.runtime.url", url, SCHEMES), path
-
-    def collection(self, vectors: Vectors) -> "ChromaCollection":
-        """The collection of these vectors. Chroma keeps `ef_search` with the collection, so its name depends on that too."""
-        return ChromaCollection(self, name_of(vectors, *self.graph.values()))
+        self.path = path
+        self._collections: dict[str, Any] = {}
 
     @cached_property
-    def server(self) -> str | None:
-        """The URL of the server; None for the engine in a folder."""
-        return None if self.path else server_url(f"{WHERE}.runtime.url", self.url, VARIABLE, SCHEMES)
+    def folder(self) -> Path | None:
+        """The folder of the engine in this process; None with a server."""
+        return Path(self.path) if self.path else None if self.server else Path(FOLDER)
 
     @property
     def address(self) -> str:
-        """The server or the folder, for messages."""
-        return shown(self.server) if self.server else self.path or FOLDER
+        """The folder or the server, for messages."""
+        return str(self.folder) if self.folder else super().address
 
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Raise errors of Chroma as ServiceError."""
-        import httpx
-        from chromadb.errors import ChromaError
-
+    def _errors(self) -> AbstractContextManager[None]:
+        try:
+            import httpx
+            from chromadb.errors import ChromaError
+        except ModuleNotFoundError as error:
+            raise self.missing(error) from error
         # The client raises ValueError for a server that it cannot reach.
-        with failing(WHERE, self.address, RESUME, ChromaError, httpx.HTTPError, ValueError, OSError):
-            yield
+        return self.errors(ChromaError, httpx.HTTPError, ValueError, OSError)
 
     @cached_property
     def client(self) -> Any:
-        """The client of the server or of the folder; MissingExtraError without the package, ServiceError for an old server."""
-        try:
-            import chromadb
-            from chromadb.config import Settings
-        except ModuleNotFoundError as error:
-            raise MissingExtraError(WHERE, str(error.name).partition(".")[0], "chroma") from error
+        """The client of the folder or of the server; ServiceError for an old server."""
+        import chromadb
+        from chromadb.config import Settings
+
         settings = Settings(anonymized_telemetry=False)
-        with self.errors():
-            if self.server is None:
-                return chromadb.PersistentClient(self.address, settings)
-            parts, key = urlsplit(self.server), os.environ.get(KEY, "").strip()
-            secure, headers = parts.scheme == "https", {"x-chroma-token": key} if key else {}
-            port = parts.port or (443 if secure else 8000)
-            client = chromadb.HttpClient(parts.hostname or "", port, secure, headers, settings)
-            version = str(client.get_version())
-        if not version.partition(".")[0].isdecimal() or int(version.partition(".")[0]) < OLDEST:
-            raise ServiceError(WHERE, f"{self.address} has version {version}, and {OLDEST}.0 is needed", "install a newer one")
+        if self.folder:
+            return chromadb.PersistentClient(self.folder, settings)
+        parts, key = urlsplit(self.server or ""), os.environ.get(KEY, "").strip()
+        secure, headers = parts.scheme == "https", {"x-chroma-token": key} if key else {}
+        client = chromadb.HttpClient(parts.hostname or "", parts.port or (443 if secure else 8000), secure, headers, settings)
+        self.require(str(client.get_version()), NEEDED)
         return client
 
+    def fill(self, name: str, vectors: Vectors) -> None:
+        """Write what is missing; in a folder one process waits for another."""
+        with self._errors(), locked(self._lock()) if self.folder else nullcontext():
+            graph = {"space": "ip", **self.graph, "sync_threshold": max(SYNCED, len(vectors))}
+            made = self.client.get_or_create_collection(name, embedding_function=None, configuration={"hnsw": graph})
+            self._collections[name] = made
+            ids = [str(number) for number in range(len(vectors))]
+            write_missing(vectors, made.count, lambda first, last: made.upsert(ids[first:last], vectors[first:last]))
 
-class ChromaCollection:
-    """The vectors of one index in Chroma."""
+    def _lock(self) -> Path:
+        folder = self.folder or Path()
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / "assay.lock"
 
-    exact = False
-
-    def __init__(self, index: ChromaIndex, name: str) -> None:
-        self.index, self.name = index, name
-        self.made: Any = None
-
-    def fill(self, vectors: Vectors) -> None:
-        """Write what is missing: vectors are written in their order, so a half-filled collection is continued.
-
-        Two processes that fill one collection write the same vectors; in a folder, one waits for the other.
-        """
-        client = self.index.client
-        with self.index.errors():
-            if self.index.server is None:
-                with locked(Path(self.index.address) / "assay.lock"):
-                    self._fill(client, vectors)
-            else:
-                self._fill(client, vectors)
-
-    def _fill(self, client: Any, vectors: Vectors) -> None:
-        graph = {"space": "ip", **self.index.graph, "sync_threshold": max(SYNCED, len(vectors))}
-        self.made = client.get_or_create_collection(self.name, embedding_function=None, configuration={"hnsw": graph})
-        for start in (self.made.count(), 0):
-            if self.made.count() < len(vectors):
-                for first, last in blocks(vectors, start):
-                    self.made.upsert([str(number) for number in range(first, last)], vectors[first:last])
-
-    def nearest(self, query: Vectors, most: int, places: Places | None) -> Places:
-        """As in Collection."""
+    def nearest(self, name: str, query: Vectors, most: int, places: Places | None) -> Sequence[int]:
+        """As in StoredIndex."""
         ids = None if places is None else [str(place) for place in places.tolist()]
-        with self.index.errors():
-            found = self.made.query(query_embeddings=[query], n_results=most, ids=ids, include=["distances"])
-        return np.array([int(number) for number in found["ids"][0]], np.int64)
+        with self._errors():
+            found = self._collections[name].query(query_embeddings=[query], n_results=most, ids=ids, include=[])
+        return [int(number) for number in found["ids"][0]]

@@ -2,17 +2,18 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Protocol
-from urllib.parse import urlsplit
+from functools import cached_property
+from typing import ClassVar
+from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.indexes.array_checks import vectors_of
 from rag.components.indexes.vectors import MARGIN, SPARE, FlatSearcher, required_vectors
-from rag.core.errors import ConfigError, ServiceError, UserError
+from rag.core.errors import ConfigError, MissingExtraError, ServiceError, UserError
 from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Arrays, Vectors
 
@@ -20,37 +21,62 @@ PREFIX = "assay_"
 """The beginning of the name of every collection and table that Assay makes in a store."""
 BLOCK = 1 << 18
 """The most numbers in one request that adds vectors: about 5 MB of JSON."""
-RESUME = "start the server, or correct its address; then run the command again: finished stages are kept"
+METHODS = ("exact", "hnsw")
 
 Places = NDArray[np.int64]
 
 
-class Collection(Protocol):
-    """The vectors of one index in a store; the id of a vector is the position of its chunk.
-
-    `exact`: a search compares the question with every vector. A search among some `places` is exact where the engine can.
-    """
-
-    name: str
-    exact: bool
-
-    def fill(self, vectors: Vectors) -> None:
-        """Make the collection, or complete it; nothing happens if it is complete. UserError if the store cannot do it."""
-        ...
-
-    def nearest(self, query: Vectors, most: int, places: Places | None) -> Places:
-        """Up to `most` positions with the largest inner products, in any order, of all or of `places`."""
-        ...
-
-
 class StoredIndex:
-    """An index whose vectors are in a vector store. Its arrays hold them too, so a store that lost them is filled again."""
+    """An index whose vectors are in a vector store. Its arrays hold them too, so a store that lost them is filled again.
+
+    A collection is named by its vectors and its `graph`, the parameters with which it is built; `exact`: a search compares the
+    question with every vector. The id of a vector is the position of its chunk. `url` is the server of the config, which may
+    hold no password; without one it is that of the environment variable `variable`.
+    """
 
     uses_vectors: ClassVar[bool] = True
     where: ClassVar[str]
+    variable: ClassVar[str]
+    schemes: ClassVar[tuple[str, ...]] = ("http", "https")
+    graph: dict[str, int]
+    exact: bool
 
-    def collection(self, vectors: Vectors) -> Collection:
-        """The collection of these vectors, which may not exist yet."""
+    def __init__(self, url: str | None) -> None:
+        place = f"{self.where}.runtime.url"
+        if url and ((parts := self._parts(place, url)).password or parts.query):
+            raise ConfigError(place, "may hold a password, and configs are stored", f"set the URL in {self.variable} instead")
+        self.url = url
+
+    @cached_property
+    def server(self) -> str | None:
+        """The URL of the server; None without one. ConfigError for a variable that holds something else."""
+        found = self.url or os.environ.get(self.variable, "").strip() or None
+        if found:
+            self._parts(self.variable, found)
+        return found
+
+    @property
+    def address(self) -> str:
+        """The server without user, password and parameters, for messages."""
+        parts = urlsplit(self.server or "")
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    def _parts(self, place: str, url: str) -> SplitResult:
+        try:
+            parts = urlsplit(url)
+            valid = parts.scheme in self.schemes and (parts.hostname or parts.query) and parts.port != 0
+        except ValueError:
+            valid = False
+        if not valid:
+            raise ConfigError(place, "is not the URL of a server", f"write it like {self.schemes[0]}://host:port")
+        return parts
+
+    def fill(self, name: str, vectors: Vectors) -> None:
+        """Make a collection, or complete it; UserError if the store cannot do it."""
+        raise NotImplementedError
+
+    def nearest(self, name: str, query: Vectors, most: int, places: Places | None) -> Sequence[int]:
+        """Up to `most` positions with the largest inner products, in any order, of all or of `places`."""
         raise NotImplementedError
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
@@ -61,20 +87,43 @@ class StoredIndex:
 
     def open(self, arrays: Arrays) -> "StoredSearcher":
         """Make built arrays searchable; DataError for arrays that are not a valid index, UserError without a usable store."""
-        vectors = vectors_of(arrays, self.where)
-        if not len(vectors):
-            return StoredSearcher(vectors, self.where)
-        collection = self.collection(vectors)
-        collection.fill(vectors)
-        return StoredSearcher(vectors, self.where, collection)
+        searcher = StoredSearcher(vectors_of(arrays, self.where), self)
+        if searcher.size:
+            self.fill(searcher.name, searcher.vectors)
+        return searcher
+
+    @contextmanager
+    def errors(self, *kinds: type[Exception]) -> Iterator[None]:
+        """Raise errors of a client, of these kinds, as ServiceError with the first line of their message."""
+        try:
+            yield
+        except UserError:
+            raise
+        except kinds as error:
+            message = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+            remedy = "start the server, or correct its address; then run the command again: finished stages are kept"
+            raise ServiceError(self.where, f"{self.address} fails: {message}", remedy) from error
+
+    def missing(self, error: ModuleNotFoundError) -> MissingExtraError:
+        """The error for a client that is not installed."""
+        return MissingExtraError(self.where, str(error.name).partition(".")[0], self.where.rpartition(".")[2])
+
+    def require(self, version: str, needed: tuple[int, ...], remedy: str = "install a newer one") -> None:
+        """ServiceError for a server that is older than needed."""
+        if tuple(int(part) for part in version.split(".")[: len(needed)] if part.isdecimal()) < needed:
+            what = f"{self.address} has version {version or 'unknown'}, and {'.'.join(map(str, needed))} is needed"
+            raise ServiceError(self.where, what, remedy)
 
 
 class StoredSearcher(FlatSearcher):
-    """Ranks the chunks that a store proposes; `collection` is None if there are no chunks."""
+    """Ranks the chunks that a store proposes."""
 
-    def __init__(self, vectors: Vectors, where: str, collection: Collection | None = None) -> None:
+    def __init__(self, vectors: Vectors, index: StoredIndex) -> None:
         super().__init__(vectors)
-        self.where, self.collection = where, collection
+        self.index = index
+        content = hashlib.sha256(repr((vectors.shape, *sorted(index.graph.items()))).encode())
+        content.update(np.ascontiguousarray(vectors, dtype="<f4").data)
+        self.name = f"{PREFIX}{content.hexdigest()[:40]}"
 
     def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
         """Rank by inner product with `vectors`, shape (questions, dimensions); the store searches in `allowed` alone."""
@@ -82,82 +131,36 @@ class StoredSearcher(FlatSearcher):
             return super().search(texts, vectors, depth)
         queries, places = required_vectors(vectors, self.vectors.shape[1] if self.size else None), np.flatnonzero(allowed)
         width = min(depth, len(places))
-        if not width or self.collection is None:
-            return Rankings.pack([()] * len(queries), width)
-        found = (self._found(self.collection, query, width, places) for query in queries)
-        return Rankings.pack([self._ranked(*pair, width) for pair in zip(queries, found, strict=True)], width)
+        rows = [self._ranked(query, self._found(query, width, places), width) if width else [] for query in queries]
+        return Rankings.pack(rows, width)
 
     def _candidates(self, queries: Vectors, width: int) -> Iterable[Places]:
-        return (self._found(self.collection, query, width, None) for query in queries if self.collection)
+        return (self._found(query, width, None) for query in queries)
 
-    def _found(self, collection: Collection, query: Vectors, width: int, places: Places | None) -> Places:
+    def _found(self, query: Vectors, width: int, places: Places | None) -> Places:
         """The positions that may be among the best `width`; more are fetched while the last ones may tie with the edge."""
         size = self.size if places is None else len(places)
         fetched = min(width + SPARE, size)
         while True:
-            found = collection.nearest(query, fetched, places)
-            complete = len(np.unique(found)) == fetched
-            if (found >= self.size).any() or (collection.exact and not complete):
-                what = f"{collection.name} holds other chunks than were written: found {len(found):,} of {fetched:,}"
-                raise ServiceError(self.where, what, "drop it in the store, and run the command again: it is filled again")
+            found = np.array(self.index.nearest(self.name, query, fetched, places), np.int64)
+            if (found >= self.size).any() or (self.index.exact and len(np.unique(found)) != fetched):
+                what = f"{self.name} holds other chunks than were written: found {len(found):,} of {fetched:,}"
+                raise ServiceError(
+                    self.index.where, what, "drop it in the store, and run the command again: it is filled again"
+                )
             scores = np.sort(self.vectors[found] @ query)[::-1]
-            if fetched == size or not collection.exact or scores[-1] < scores[width - 1] - MARGIN:
+            if fetched == size or not self.index.exact or scores[-1] < scores[width - 1] - MARGIN:
                 return found
             fetched = min(4 * fetched, size)
 
 
-def name_of(vectors: Vectors, *parameters: object) -> str:
-    """The name of a collection by its content: equal for equal vectors and parameters, so that nothing else can share it."""
-    total = hashlib.sha256(repr((vectors.shape, *parameters)).encode())
-    total.update(np.ascontiguousarray(vectors, dtype="<f4").data)
-    return f"{PREFIX}{total.hexdigest()[:40]}"
+def write_missing(vectors: Vectors, count: Callable[[], int], write: Callable[[int, int], object]) -> None:
+    """Write the rows that a collection lacks, in their order: one that a killed process left half-filled is continued.
 
-
-def blocks(vectors: Vectors, start: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows, from `start`, with at most BLOCK numbers each."""
+    Processes that fill one collection at once write the same rows.
+    """
     rows = max(1, BLOCK // vectors.shape[1])
-    yield from ((first, min(first + rows, len(vectors))) for first in range(start, len(vectors), rows))
-
-
-def checked_url(where: str, url: str | None, schemes: tuple[str, ...]) -> str | None:
-    """The URL of a config; ConfigError for another scheme, and for one with a password: configs are stored and shown."""
-    if url is not None and (parts := _parts(where, url, schemes)) and (parts.password or parts.query):
-        raise ConfigError(where, "may hold a password", "set the whole URL in the environment, and leave it out of the config")
-    return url
-
-
-def server_url(where: str, url: str | None, variable: str, schemes: tuple[str, ...]) -> str | None:
-    """The URL of a config, or else of an environment variable; None without either."""
-    found = url or os.environ.get(variable, "").strip() or None
-    if found is not None:
-        _parts(where if url else variable, found, schemes)
-    return found
-
-
-def _parts(where: str, url: str, schemes: tuple[str, ...]) -> Any:
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in schemes and (parts.hostname or parts.query) and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
-        raise ConfigError(where, "is not the URL of a server", f"write it like {schemes[0]}://host:port")
-    return parts
-
-
-def shown(url: str) -> str:
-    """A URL without user, password and parameters, for messages."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-@contextmanager
-def failing(where: str, address: str, remedy: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Raise the errors of a client, of these kinds, as ServiceError with the first line of their message."""
-    try:
-        yield
-    except UserError:
-        raise
-    except kinds as error:
-        message = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-        raise ServiceError(where, f"{address} fails: {message}", remedy) from error
+    for start in (count(), 0):
+        if count() < len(vectors):
+            for first in range(start, len(vectors), rows):
+                write(first, min(first + rows, len(vectors)))
