@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from rag.components.indexes.stores import Places, StoredIndex, write_missing
-from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.files import locked
 from rag.core.records import Vectors
@@ -34,18 +33,14 @@ class ChromaIndex(StoredIndex):
     where: ClassVar[str] = WHERE
     variable: ClassVar[str] = "CHROMA_URL"
     runtime: ClassVar[tuple[str, ...]] = ("url", "path")
-    exact = False
 
     def __init__(
         self, m: int = 16, ef_construction: int = 100, ef_search: int = 100, url: str | None = None, path: str | None = None
     ) -> None:
-        super().__init__(url)
-        check_whole(f"{WHERE}.m", m, 2, 1024, "16 to 64 is usual")
-        check_whole(f"{WHERE}.ef_construction", ef_construction, 1, hint="64 to 400 is usual")
-        check_whole(f"{WHERE}.ef_search", ef_search, 1, hint="64 to 400 is usual")
+        super().__init__(url, "hnsw", m, ef_construction, ef_search)
         if url and path:
             raise ConfigError(f"{WHERE}.runtime", "has both url and path", "leave one of them out")
-        self.graph = {"max_neighbors": m, "ef_construction": ef_construction, "ef_search": ef_search}
+        self.graph["ef_search"] = ef_search
         self.path = path
         self._collections: dict[str, Any] = {}
 
@@ -76,7 +71,7 @@ class ChromaIndex(StoredIndex):
 
         settings = Settings(anonymized_telemetry=False)
         if self.folder:
-            return chromadb.PersistentClient(self.folder, settings)
+            return chromadb.PersistentClient(self.folder.absolute(), settings)
         parts, key = urlsplit(self.server or ""), os.environ.get(KEY, "").strip()
         secure, headers = parts.scheme == "https", {"x-chroma-token": key} if key else {}
         client = chromadb.HttpClient(parts.hostname or "", parts.port or (443 if secure else 8000), secure, headers, settings)
@@ -86,7 +81,9 @@ class ChromaIndex(StoredIndex):
     def fill(self, name: str, vectors: Vectors) -> None:
         """Write what is missing; in a folder one process waits for another."""
         with self._errors(), locked(self._lock()) if self.folder else nullcontext():
-            graph = {"space": "ip", **self.graph, "sync_threshold": max(SYNCED, len(vectors))}
+            names = {"m": "max_neighbors"}
+            graph: dict[str, Any] = {names.get(key, key): value for key, value in self.graph.items()}
+            graph |= {"space": "ip", "sync_threshold": max(SYNCED, len(vectors))}
             made = self.client.get_or_create_collection(name, embedding_function=None, configuration={"hnsw": graph})
             self._collections[name] = made
             ids = [str(number) for number in range(len(vectors))]

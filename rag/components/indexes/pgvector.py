@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
-from rag.components.indexes.stores import METHODS, Places, StoredIndex
-from rag.core.checks import check_choice, check_whole
+from rag.components.indexes.stores import Places, StoredIndex
+from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Vectors
 
@@ -15,8 +15,6 @@ NEEDED = (0, 8)
 """The oldest version of the extension: it continues a search in the graph beyond `hnsw.ef_search`."""
 WIDEST = 2_000
 """The most dimensions of an hnsw index."""
-MOST = 1_000
-"""The largest `hnsw.ef_search`."""
 SETTING = "SELECT set_config(%s, %s, true)"
 """A setting until the end of the transaction."""
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
@@ -39,28 +37,17 @@ class PgvectorIndex(StoredIndex):
     where: ClassVar[str] = WHERE
     variable: ClassVar[str] = "PGVECTOR_URL"
     schemes: ClassVar[tuple[str, ...]] = ("postgresql", "postgres")
+    most: ClassVar[int] = 1_000
     runtime: ClassVar[tuple[str, ...]] = ("url", "timeout", "build_mb")
 
     def __init__(
-        self,
-        method: Literal["exact", "hnsw"] = "exact",
-        m: int = 16,
-        ef_construction: int = 64,
-        ef_search: int = 64,
-        url: str | None = None,
-        timeout: int = 10,
-        build_mb: int = 512,
-    ) -> None:
-        super().__init__(url)
-        check_choice(f"{WHERE}.method", method, METHODS)
-        check_whole(f"{WHERE}.m", m, 2, 100, "16 to 64 is usual")
-        check_whole(f"{WHERE}.ef_construction", ef_construction, 2 * m, MOST, "at least 2 m; 64 to 400 is usual")
-        check_whole(f"{WHERE}.ef_search", ef_search, 1, MOST, "40 to 400 is usual")
+        self, method: Literal["exact", "hnsw"] = "exact", m: int = 16, ef_construction: int = 64, ef_search: int = 64,
+        url: str | None = None, timeout: int = 10, build_mb: int = 512,
+    ) -> None:  # fmt: skip
+        super().__init__(url, method, m, ef_construction, ef_search)
         check_whole(f"{WHERE}.runtime.timeout", timeout, 1, hint="seconds to connect")
         check_whole(f"{WHERE}.runtime.build_mb", build_mb, 1, hint="megabytes for the graph while it is built")
-        self.exact = method == "exact"
-        self.graph = {} if self.exact else {"m": m, "ef_construction": ef_construction}
-        self.ef_search, self.timeout, self.build_mb = ef_search, timeout, build_mb
+        self.timeout, self.build_mb = timeout, build_mb
         self._local = threading.local()
 
     def fill(self, name: str, vectors: Vectors) -> None:
@@ -92,7 +79,7 @@ class PgvectorIndex(StoredIndex):
         select, given = (BY_GRAPH if by_graph else ALL, []) if places is None else (AMONG, [places.tolist()])
         with self._transaction() as (cursor, sql):
             if by_graph:
-                cursor.execute(SETTING, ["hnsw.ef_search", str(min(MOST, max(self.ef_search, most)))])
+                cursor.execute(SETTING, ["hnsw.ef_search", str(min(self.most, max(self.ef_search, most)))])
                 cursor.execute(SETTING, ["hnsw.iterative_scan", "strict_order"])
             rows = cursor.execute(sql.SQL(select).format(sql.Identifier(name)), [*given, query, most]).fetchall()
         return [row[0] for row in rows]

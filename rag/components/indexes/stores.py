@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rag.components.indexes.array_checks import vectors_of
 from rag.components.indexes.vectors import MARGIN, SPARE, FlatSearcher, required_vectors
+from rag.core.checks import check_choice, check_whole
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError, UserError
 from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Arrays, Vectors
@@ -38,14 +39,18 @@ class StoredIndex:
     where: ClassVar[str]
     variable: ClassVar[str]
     schemes: ClassVar[tuple[str, ...]] = ("http", "https")
-    graph: dict[str, int]
-    exact: bool
+    most: ClassVar[int] = 10_000
 
-    def __init__(self, url: str | None) -> None:
+    def __init__(self, url: str | None, method: str, m: int, ef_construction: int, ef_search: int) -> None:
+        check_choice(f"{self.where}.method", method, METHODS)
+        check_whole(f"{self.where}.m", m, 2, 100, "16 to 64 is usual")
+        check_whole(f"{self.where}.ef_construction", ef_construction, 2 * m, self.most, "at least 2 m; 64 to 400 is usual")
+        check_whole(f"{self.where}.ef_search", ef_search, 1, self.most, "40 to 400 is usual")
         place = f"{self.where}.runtime.url"
         if url and ((parts := self._parts(place, url)).password or parts.query):
             raise ConfigError(place, "may hold a password, and configs are stored", f"set the URL in {self.variable} instead")
-        self.url = url
+        self.url, self.exact, self.ef_search = url, method == "exact", ef_search
+        self.graph = {} if self.exact else {"m": m, "ef_construction": ef_construction}
 
     @cached_property
     def server(self) -> str | None:
@@ -76,7 +81,7 @@ class StoredIndex:
         raise NotImplementedError
 
     def nearest(self, name: str, query: Vectors, most: int, places: Places | None) -> Sequence[int]:
-        """Up to `most` positions with the largest inner products, in any order, of all or of `places`."""
+        """The positions of the `most` largest inner products, of all or of `places`, in any order; others may be among them."""
         raise NotImplementedError
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
@@ -143,7 +148,7 @@ class StoredSearcher(FlatSearcher):
         fetched = min(width + SPARE, size)
         while True:
             found = np.array(self.index.nearest(self.name, query, fetched, places), np.int64)
-            if (found >= self.size).any() or (self.index.exact and len(np.unique(found)) != fetched):
+            if (found >= self.size).any() or (self.index.exact and len(np.unique(found)) < fetched):
                 what = f"{self.name} holds other chunks than were written: found {len(found):,} of {fetched:,}"
                 raise ServiceError(
                     self.index.where, what, "drop it in the store, and run the command again: it is filled again"
