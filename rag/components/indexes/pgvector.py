@@ -10,16 +10,11 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Vectors
 
-WHERE = "index.pgvector"
-NEEDED = (0, 8)
-"""The oldest version of the extension: it continues a search in the graph beyond `hnsw.ef_search`."""
-WIDEST = 2_000
-"""The most dimensions of an hnsw index."""
-SETTING = "SELECT set_config(%s, %s, true)"
-"""A setting until the end of the transaction."""
+NEEDED = (0, 8)  # the oldest extension that continues a search in the graph beyond `hnsw.ef_search`
+WIDEST = 2_000  # dimensions of an hnsw index
+SETTING = "SELECT set_config(%s, %s, true)"  # until the end of the transaction
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 VERSION = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
-
 BY_GRAPH = "SELECT position FROM {} ORDER BY embedding <#> %s LIMIT %s"
 """Only the bare distance is an order that the graph has: the others never use it."""
 ALL = "SELECT position FROM {} ORDER BY (embedding <#> %s) + 0, position LIMIT %s"
@@ -34,8 +29,9 @@ class PgvectorIndex(StoredIndex):
     or of the variable PGVECTOR_URL.
     """
 
-    where: ClassVar[str] = WHERE
+    where: ClassVar[str] = "index.pgvector"
     variable: ClassVar[str] = "PGVECTOR_URL"
+    clients: ClassVar[tuple[str, ...]] = ("psycopg", "pgvector")
     schemes: ClassVar[tuple[str, ...]] = ("postgresql", "postgres")
     most: ClassVar[int] = 1_000
     runtime: ClassVar[tuple[str, ...]] = ("url", "timeout", "build_mb")
@@ -45,8 +41,8 @@ class PgvectorIndex(StoredIndex):
         url: str | None = None, timeout: int = 10, build_mb: int = 512,
     ) -> None:  # fmt: skip
         super().__init__(url, method, m, ef_construction, ef_search)
-        check_whole(f"{WHERE}.runtime.timeout", timeout, 1, hint="seconds to connect")
-        check_whole(f"{WHERE}.runtime.build_mb", build_mb, 1, hint="megabytes for the graph while it is built")
+        check_whole(f"{self.where}.runtime.timeout", timeout, 1, hint="seconds to connect")
+        check_whole(f"{self.where}.runtime.build_mb", build_mb, 1, hint="megabytes for the graph while it is built")
         self.timeout, self.build_mb = timeout, build_mb
         self._local = threading.local()
 
@@ -54,7 +50,9 @@ class PgvectorIndex(StoredIndex):
         """Make the table unless it exists; of two processes one waits. ConfigError for vectors too long for a graph."""
         if self.graph and vectors.shape[1] > WIDEST:
             what = f"takes vectors of at most {WIDEST:,} dimensions, and these have {vectors.shape[1]:,}"
-            raise ConfigError(f"{WHERE}.method=hnsw", what, f"{WHERE}.method=exact, or fewer dimensions of the embedder")
+            raise ConfigError(
+                f"{self.where}.method=hnsw", what, f"{self.where}.method=exact, or fewer dimensions of the embedder"
+            )
         with self._transaction() as (cursor, sql):
             cursor.execute(LOCK, [name])
             if cursor.execute("SELECT to_regclass(%s)", [name]).fetchone()[0]:
@@ -87,13 +85,10 @@ class PgvectorIndex(StoredIndex):
     @contextmanager
     def _transaction(self) -> Iterator[tuple[Any, Any]]:
         """A cursor in a transaction, and psycopg.sql. Every thread has a connection; a broken one is replaced."""
-        try:
-            import pgvector  # noqa: F401
+        with self.errors():
             import psycopg
             from psycopg import sql
-        except ModuleNotFoundError as error:
-            raise self.missing(error) from error
-        with self.errors(psycopg.Error):
+
             if getattr(self._local, "connection", None) is None or self._local.connection.closed:
                 self._local.connection = self._connected(psycopg)
             connection = self._local.connection
@@ -106,7 +101,7 @@ class PgvectorIndex(StoredIndex):
 
         example = "postgresql://user:password@host:5432/database"
         if self.server is None:
-            raise ConfigError(WHERE, "names no server", f"export {self.variable}={example}")
+            raise ConfigError(self.where, "names no server", f"export {self.variable}={example}")
         try:
             connection = psycopg.connect(self.server, autocommit=True, prepare_threshold=None, connect_timeout=self.timeout)
         except psycopg.ProgrammingError:

@@ -4,7 +4,7 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -13,10 +13,8 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Vectors
 
-WHERE = "index.qdrant"
 KEY = "QDRANT_API_KEY"
-NEEDED = (1, 10)
-"""The oldest server with the request `query`."""
+NEEDED = (1, 10)  # the oldest server with the request `query`
 
 
 class QdrantIndex(StoredIndex):
@@ -26,8 +24,10 @@ class QdrantIndex(StoredIndex):
     allowed chunks both are exact. The engine in memory has no graph. QDRANT_API_KEY holds the key of the server.
     """
 
-    where: ClassVar[str] = WHERE
+    where: ClassVar[str] = "index.qdrant"
     variable: ClassVar[str] = "QDRANT_URL"
+    clients: ClassVar[tuple[str, ...]] = ("qdrant_client",)
+    engine = "the engine in memory"
     runtime: ClassVar[tuple[str, ...]] = ("url", "timeout")
 
     def __init__(
@@ -35,20 +35,8 @@ class QdrantIndex(StoredIndex):
         url: str | None = None, timeout: int = 60,
     ) -> None:  # fmt: skip
         super().__init__(url, method, m, ef_construction, ef_search)
-        check_whole(f"{WHERE}.runtime.timeout", timeout, 1, hint="seconds for one request")
+        check_whole(f"{self.where}.runtime.timeout", timeout, 1, hint="seconds for one request")
         self.timeout = timeout
-
-    @property
-    def address(self) -> str:
-        """The server, or the engine in this process, for messages."""
-        return super().address if self.server else "the engine in memory"
-
-    def _errors(self) -> AbstractContextManager[None]:
-        try:
-            from qdrant_client.http.exceptions import ApiException
-        except ModuleNotFoundError as error:
-            raise self.missing(error) from error
-        return self.errors(ApiException, ValueError)
 
     @cached_property
     def client(self) -> Any:
@@ -67,9 +55,9 @@ class QdrantIndex(StoredIndex):
     def fill(self, name: str, vectors: Vectors) -> None:
         """Write what is missing; the graph is complete when this returns. ConfigError for a graph without a server."""
         if self.graph and self.server is None:
-            remedy = f"export {self.variable}=http://127.0.0.1:6333, or {WHERE}.method=exact"
-            raise ConfigError(f"{WHERE}.method=hnsw", "needs a server: the engine in memory has no graph", remedy)
-        with self._errors():
+            remedy = f"export {self.variable}=http://127.0.0.1:6333, or {self.where}.method=exact"
+            raise ConfigError(f"{self.where}.method=hnsw", "needs a server: the engine in memory has no graph", remedy)
+        with self.errors():
             from qdrant_client import models
             from qdrant_client.http.exceptions import UnexpectedResponse
 
@@ -91,7 +79,7 @@ class QdrantIndex(StoredIndex):
         """As in StoredIndex. The engine in memory reads a list of ids once per vector: there all `places` are proposed."""
         if self.server is None and places is not None:
             return list(places)
-        with self._errors():
+        with self.errors():
             from qdrant_client import models
 
             among = None if places is None else models.Filter(must=[models.HasIdCondition(has_id=places.tolist())])

@@ -18,11 +18,8 @@ from rag.core.errors import ConfigError, MissingExtraError, ServiceError, UserEr
 from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Arrays, Vectors
 
-PREFIX = "assay_"
-"""The beginning of the name of every collection and table that Assay makes in a store."""
-BLOCK = 1 << 18
-"""The most numbers in one request that adds vectors: about 5 MB of JSON."""
-METHODS = ("exact", "hnsw")
+PREFIX = "assay_"  # of the name of every collection and table that Assay makes in a store
+BLOCK = 1 << 18  # the most numbers in one request that adds vectors: about 5 MB of JSON
 
 Places = NDArray[np.int64]
 
@@ -32,17 +29,19 @@ class StoredIndex:
 
     A collection is named by its vectors and its `graph`, the parameters with which it is built; `exact`: a search compares the
     question with every vector. The id of a vector is the position of its chunk. `url` is the server of the config, which may
-    hold no password; without one it is that of the environment variable `variable`.
+    hold no password; without one it is that of the environment variable `variable`. `clients` are the packages of its client.
     """
 
     uses_vectors: ClassVar[bool] = True
     where: ClassVar[str]
     variable: ClassVar[str]
+    clients: ClassVar[tuple[str, ...]]
+    engine: str = ""
     schemes: ClassVar[tuple[str, ...]] = ("http", "https")
     most: ClassVar[int] = 10_000
 
     def __init__(self, url: str | None, method: str, m: int, ef_construction: int, ef_search: int) -> None:
-        check_choice(f"{self.where}.method", method, METHODS)
+        check_choice(f"{self.where}.method", method, ("exact", "hnsw"))
         check_whole(f"{self.where}.m", m, 2, 100, "16 to 64 is usual")
         check_whole(f"{self.where}.ef_construction", ef_construction, 2 * m, self.most, "at least 2 m; 64 to 400 is usual")
         check_whole(f"{self.where}.ef_search", ef_search, 1, self.most, "40 to 400 is usual")
@@ -62,9 +61,9 @@ class StoredIndex:
 
     @property
     def address(self) -> str:
-        """The server without user, password and parameters, for messages."""
+        """The server without user, password and parameters, or the `engine` in this process; for messages."""
         parts = urlsplit(self.server or "")
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return self.engine if self.server is None else f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
     def _parts(self, place: str, url: str) -> SplitResult:
         try:
@@ -98,20 +97,21 @@ class StoredIndex:
         return searcher
 
     @contextmanager
-    def errors(self, *kinds: type[Exception]) -> Iterator[None]:
-        """Raise errors of a client, of these kinds, as ServiceError with the first line of their message."""
+    def errors(self) -> Iterator[None]:
+        """Raise errors of the client as ServiceError with the first line of their message; MissingExtraError without it."""
         try:
             yield
         except UserError:
             raise
-        except kinds as error:
+        except Exception as error:
+            package = (getattr(error, "name", None) if isinstance(error, ImportError) else type(error).__module__) or ""
+            if (ours := package.partition(".")[0]) not in self.clients and not isinstance(error, OSError | ValueError):
+                raise
+            if isinstance(error, ModuleNotFoundError):
+                raise MissingExtraError(self.where, ours, self.where.rpartition(".")[2]) from error
             message = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
             remedy = "start the server, or correct its address; then run the command again: finished stages are kept"
             raise ServiceError(self.where, f"{self.address} fails: {message}", remedy) from error
-
-    def missing(self, error: ModuleNotFoundError) -> MissingExtraError:
-        """The error for a client that is not installed."""
-        return MissingExtraError(self.where, str(error.name).partition(".")[0], self.where.rpartition(".")[2])
 
     def require(self, version: str, needed: tuple[int, ...], remedy: str = "install a newer one") -> None:
         """ServiceError for a server that is older than needed."""

@@ -176,8 +176,6 @@ def test_what_a_store_cannot_do(tables: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert opened("pgvector", unit(1, 3, 2001)).search([], unit(1, 1, 2001), 1).positions.tolist() == [[0]]
     with pytest.raises(ConfigError, match="the engine in memory has no graph"):
         opened("qdrant", method="hnsw")
-    with pytest.raises(ConfigError, match="both url and path"):
-        build("index", "chroma", runtime={"url": "http://host", "path": "folder"})
     tables.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
     with pytest.raises(ServiceError, match=r"has version 0\.7\.4, and 0\.8 is needed\n.*ALTER EXTENSION"):
         opened("pgvector")
