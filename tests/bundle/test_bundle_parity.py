@@ -63,7 +63,7 @@ PIPELINES = {
     "pinned": "pinned=[bus.md] prompt=layered chunker=token_800",
     "carried over": "queries=carry_over memory=two_layer",
     "joined": "queries=concatenate memory=summary_buffer",
-    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf] chunker=token chunker.target=20 "
+    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf,qdrant] chunker=token chunker.target=20 "
     "index.bm25.analyser=every_word",
     "strict": "chunker=whole queries=last_turn memory=buffer prompt=strict_book",
     "grounded": "check=[grounded] prompt=grounded_study",
@@ -73,6 +73,7 @@ PIPELINES = {
 }
 ELSEWHERE = {
     "embedder": {"minilm", "minilm_windows", "static", "sentence_transformer", "openai"},
+    "index": {"chroma", "pgvector"},
     "generator": {"openai", "gemini", "groq", "ollama", "llamacpp", "vllm", "closed_book", "gold"},
     "memory": {"summary_model"},
     "passage": {"contextual"},
@@ -81,7 +82,7 @@ ELSEWHERE = {
     "reranker": {"cross_encoder", "maxsim"},
     "route": {"model"},
 }
-"""Choices with a model of their own, which have other tests, and choices that answer golden questions only."""
+"""Choices with a model or a server of their own, which have other tests, and choices that answer golden questions only."""
 USUAL = {
     "chunker": "recursive",
     "analyser": "stems",
