@@ -13,7 +13,7 @@ MODELS = "models/"
 KEPT = (
     "route", "policy", "reuse",
     "chunker", "passage", "embedder", "index", "fusion", "reranker", "selector", "queries", "memory", "guard", "prompt",
-    "generator", "check", "k", "depth", "rerank_depth", "context_tokens", "pinned", "lock", "exclude",
+    "generator", "check", "k", "depth", "rerank_depth", "context_tokens", "pinned", "lock", "exclude", "stand_ins",
 )  # fmt: skip
 """The keys of a config that a bundle keeps."""
 

@@ -24,6 +24,7 @@ from rag.bundle.trust import check_config
 from rag.config.build import TARGET, Components
 from rag.config.compose import plugins
 from rag.config.identity import without_runtime
+from rag.config.stand_ins import STAND_INS
 from rag.config.validation import check_typed
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256
@@ -125,7 +126,7 @@ def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_mode
     """The files that answer questions, and a manifest with what they say about themselves."""
     components, corpus, indexes, records = source.components, source.corpus, source.indexes, source.records
     # Configs of older trials lack keys that are newer.
-    known = {name: config.get(name) or ([] if name in ("lock", "exclude") else {}) for name in KEPT} | TrialParts(
+    known = {name: config.get(name) or ([] if name in ("lock", "exclude", STAND_INS) else {}) for name in KEPT} | TrialParts(
         config, components
     ).values
     found = referenced(known, components, with_models)

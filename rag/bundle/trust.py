@@ -17,6 +17,7 @@ from rag.bundle.presets import components_in, runtime_of
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.config.moved import new_name
+from rag.config.stand_ins import STAND_INS
 from rag.config.validation import check_together, check_typed
 from rag.core.errors import UserError
 from rag.core.roles import INDEX_PARTS, LOADER_PARTS, has_methods, protocols
@@ -89,10 +90,10 @@ def _check_values(config: Mapping[str, Any], where: str) -> None:
         raise refused(f"{where}: k", f"is {config['k']}, more than depth={config['depth']}")
     if config["context_tokens"] is not None and not _is_count(config["context_tokens"]):
         raise refused(f"{where}: context_tokens", f"is {config['context_tokens']!r}", "a whole number from 1, or null")
-    for name in ("pinned", "lock", "exclude"):
-        files = config[name]
-        if not isinstance(files, list) or not all(isinstance(each, str) for each in files) or len(files) > 1000:
-            raise refused(f"{where}: {name}", "is not a list of doc_ids")
+    for name in ("pinned", "lock", "exclude", STAND_INS):
+        texts = config[name]
+        if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts) or len(texts) > 1000:
+            raise refused(f"{where}: {name}", "is not a list of texts")
 
 
 def _is_count(value: Any) -> bool:

@@ -13,6 +13,8 @@ from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
 
 PLUGINS = "rag.plugins"
+NONE, PRESET = "none", "preset"
+"""The group of whole systems; a config has no key of this name."""
 LISTS = ("index", "metric", "selector", "check", "guard")
 """Groups of which several choices may be made at once; the others take one."""
 

@@ -15,11 +15,12 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
-from rag.config.catalog import LISTS, choice, choices, plugins, search_folders
-from rag.config.hydra_session import compose_overrides, hydra_ready, is_group
+from rag.config.catalog import LISTS, NONE, PRESET, choice, choices, plugins, search_folders
+from rag.config.hydra_session import compose_overrides, hydra_ready, is_group, set_values
 from rag.config.limits import check_axis, check_length, check_mapping
 from rag.config.moved import MOVED_PARAMETERS
 from rag.config.nested_choices import LANGUAGE, with_choices
+from rag.config.stand_ins import STAND_INS, stand_ins
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
 
@@ -30,7 +31,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     for override in settings:
         check_override(override)
     try:
-        config = compose_overrides(settings)
+        config = _composed(settings)
     except (HydraException, OmegaConfBaseException, YAMLError, ValueError, OSError) as error:
         raise _explained(error, overrides) from error
     for key in _wiring():
@@ -46,6 +47,30 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     return config
 
 
+def _composed(settings: Sequence[Override]) -> DictConfig:
+    """The wiring, or a preset on this machine: what it lacks is replaced, and `stand_ins` says by what.
+
+    The values that a preset gives to a group do not apply to another choice for that group.
+    """
+    named = [override for override in settings if override.key_or_group == PRESET]
+    whole = None if named else compose_overrides(settings)
+    declared = choice(PRESET, str(named[-1].value())).get(STAND_INS, []) if whole is None else whole.get(STAND_INS)
+    if whole is not None and declared is None:
+        return whole
+    chosen = [override for override in settings if is_group(override.key_or_group) and override not in named]
+    instead, sentences = stand_ins(declared, [override.key_or_group for override in chosen])
+    chosen = [*parsed(instead), *chosen]
+    config, alone = (compose_overrides([*preset, *chosen]) for preset in (named, parsed([f"{PRESET}={NONE}"])))
+    for group in {override.key_or_group for override in chosen} & alone.keys():
+        config[group] = alone[group]
+    set_values(config, [override for override in settings if not is_group(override.key_or_group)])
+    with open_dict(config):
+        config.pop(STAND_INS, None)
+        if sentences:
+            config[STAND_INS] = sentences
+    return config
+
+
 def no_data(where: str) -> ConfigError:
     """The error for a public data set where RAG_DATA is not set."""
     listed = f"{shipped('datasets') / 'README.md'} lists them, with their sources"
@@ -57,7 +82,7 @@ def _wiring() -> tuple[str, ...]:
     """The keys that every config must have."""
     content = yaml.safe_load((shipped("conf") / "config.yaml").read_text("utf-8"))
     groups = [group for part in content.pop("defaults") if isinstance(part, dict) for group in part]
-    return (*groups, *content)
+    return tuple(key for key in (*groups, *content) if key != PRESET)
 
 
 def check_override(override: Override) -> None:

@@ -88,8 +88,13 @@ def compose_overrides(overrides: Sequence[Override]) -> DictConfig:
         (choices if is_group(override.key_or_group) and not isinstance(override.value(), dict) else values).append(override)
     stamps = GlobalHydra.instance().config_loader().repository.stamps
     config = copy.deepcopy(_choices(tuple(str(choice.input_line) for choice in choices), stamps))
-    ConfigLoaderImpl._apply_overrides_to_config(values, config)
+    set_values(config, values)
     return config
+
+
+def set_values(config: DictConfig, values: Sequence[Override]) -> None:
+    """Set values in a config as Hydra does for overrides of the command line."""
+    ConfigLoaderImpl._apply_overrides_to_config(values, config)
 
 
 @lru_cache(maxsize=64)

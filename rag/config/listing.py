@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from yaml import YAMLError
 
-from rag.config.catalog import choices, defaults, experiments, first, groups, locate, plugins
+from rag.config.catalog import PRESET, choices, defaults, experiments, first, groups, locate, plugins
 from rag.config.identity import libraries
 from rag.config.limits import check_size
 from rag.core.errors import ConfigError, closest, install
@@ -23,6 +23,8 @@ from rag.core.errors import ConfigError, closest, install
 TARGET = re.compile(r"^\s*_target_:\s*([\w.]+)", re.MULTILINE)
 COMMENT = re.compile(r"\s#\s*(.*)$")
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+GLOBAL = "# @package _global_\n"
+"""The first line of a preset, for Hydra."""
 HIDDEN = ("defaults", "_target_")
 VALUES, EXPERIMENTS = "values", "experiments"
 """The names of the wiring's single values and of the declared experiments; an experiment may be named like a group."""
@@ -55,6 +57,7 @@ GROUPS: Mapping[str, str] = {
     "judge": "says how far answers follow from passages",
     "metric": "measures; `metrics` names those of a trial, with their cuts",
     "execute": "where stages run",
+    "preset": "a whole system: choices for the other groups, which an override replaces",
 }
 """The meaning of our config groups."""
 
@@ -131,7 +134,7 @@ def choice(group: str, name: str) -> Choice:
 
 def _description(text: str) -> str:
     """The comment at the head of a file, or on the line of its class, or on its first line."""
-    lines = text.splitlines()
+    lines = text.removeprefix(GLOBAL).splitlines()
     above = [line.lstrip("# ") for line in lines[: next((n for n, line in enumerate(lines) if line[:1] != "#"), len(lines))]]
     behind = [line for line in lines if line.startswith("_target_:")] or lines[:1]
     return " ".join(above) or next((found[1] for line in behind if (found := COMMENT.search(line))), "")
@@ -168,6 +171,8 @@ def _class(target: str) -> ast.ClassDef | None:
 
 def parameters(chosen: Choice) -> list[Parameter]:
     """The parameters of a choice: the values in its file, and the defaults of its constructor for the others."""
+    if chosen.group == PRESET:
+        return [*_overrides(chosen), *_read(f"{PRESET}/{chosen.name}", "")]
     found = {each.key: each for each in _read(f"{chosen.group}/{chosen.name}", chosen.group)}
     prefix = f"{chosen.group}.{chosen.name}" if f"{chosen.group}.{chosen.name}" in found else chosen.group
     known = {key.rpartition(".")[2] for key in found if key.rpartition(".")[0] in (prefix, f"{prefix}.runtime")}
@@ -181,6 +186,13 @@ def parameters(chosen: Choice) -> list[Parameter]:
                 key = f"{prefix}.{argument.arg}"
                 found[key] = Parameter(key, ast.unparse(default), "a default of the class")
     return [each for each in found.values() if each.key not in (prefix, f"{prefix}.runtime")]
+
+
+def _overrides(preset: Choice) -> Iterator[Parameter]:
+    """The choices that a preset makes for groups."""
+    for each in _content(Path(preset.path)).get("defaults", ()):
+        if isinstance(each, dict):
+            yield from (Parameter(key.removeprefix("override /"), value, "") for key, value in each.items())
 
 
 def values() -> list[Parameter]:

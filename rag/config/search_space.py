@@ -7,7 +7,7 @@ composed together, with one Hydra composition for each combination of groups (`r
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,12 @@ from omegaconf import OmegaConf
 from rag.config.compose import compose, resolve
 from rag.config.nested_choices import LANGUAGE, names_choices
 from rag.config.single_values import Composer, Raw
+from rag.config.stand_ins import STAND_INS
 from rag.core.errors import UserError
 from rag.core.memo import Once
+
+MARK = " *"
+"""The end of the name of a trial in which something stands in for a part of its preset."""
 
 CLOSED = ("found", "oc.decode", "oc.env")
 """Resolvers that read nothing but their arguments."""
@@ -38,6 +42,12 @@ class Trial:
     name: str
     choices: Mapping[str, str]
     config: Mapping[str, Any]
+
+
+def stand_in_remarks(trials: Iterable[Trial]) -> tuple[str, ...]:
+    """A sentence for each trial in which something stands in for a part of its preset."""
+    used = {trial.name: " ".join(f"{sentence}." for sentence in trial.config.get(STAND_INS, ())) for trial in trials}
+    return tuple(f"{name}: {sentences}" for name, sentences in used.items() if sentences)
 
 
 Axis = tuple[str, tuple[Choice, ...]]
@@ -89,7 +99,8 @@ class Space:
         chosen = {axis: number for option in options for axis, number in option.chosen.items()}
         labels = {axis: choices[chosen[axis]].label for axis, choices in self.axes}
         shown = [labels[axis] for axis, choices in self.axes if len(choices) > 1]
-        return tuple(chosen[axis] for axis, _ in self.axes), Trial(" · ".join(shown) or "default", labels, resolved)
+        name = (" · ".join(shown) or "default") + (MARK if STAND_INS in resolved else "")
+        return tuple(chosen[axis] for axis, _ in self.axes), Trial(name, labels, resolved)
 
     def _curable(self) -> bool:
         """Whether the fixed overrides name keys that only a choice adds."""

@@ -26,7 +26,7 @@ FILES = sorted(path.relative_to(CONF).with_suffix("").as_posix() for path in CON
 EMPTY = ("check/none", "guard/none", "selector/none")
 """The empty list of a group of which any number may be chosen, as a choice of its own."""
 
-COMPONENTS = [name for name in FILES if not name.startswith("execute/") and name not in EMPTY]
+COMPONENTS = [name for name in FILES if not name.startswith(("execute/", "preset/")) and name not in EMPTY]
 EXPERIMENTS = sorted(path.stem for path in shipped("experiments").glob("*.yaml"))
 GIVEN = {
     "dataset/beir": ["dataset.path=collection"],
@@ -81,7 +81,7 @@ def node_of(name: str) -> Mapping[str, Any]:
 
 
 def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
-    assert {name.partition("/")[0] for name in FILES} == {*ROLES, *LOADER_PARTS, *INDEX_PARTS, *SEVERAL, "execute"}
+    assert {name.partition("/")[0] for name in FILES} == {*ROLES, *LOADER_PARTS, *INDEX_PARTS, *SEVERAL, "execute", "preset"}
     assert set(GIVEN) <= set(FILES)
     assert all("/" not in name.partition("/")[2] for name in FILES)
 

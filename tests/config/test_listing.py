@@ -73,7 +73,12 @@ def test_all_of_it(rag: Verb) -> None:
     assert "fixed, markdown, recursive*, semantic, sentence, table_rows" in output
 
 
-@pytest.mark.parametrize("name", [str(name) for name in FILES])
+def test_a_preset_is_listed_with_its_choices_and_values(rag: Verb) -> None:
+    shown = {each["key"]: each["value"] for each in rag("list", "preset", "book_chatbot", "--json").json["parameters"]}
+    assert (shown["chunker"], shown["check.grounded.theta"], shown["memory.turns"]) == ("token_800", 0.6, 10)
+
+
+@pytest.mark.parametrize("name", [str(name) for name in FILES if name.parent.name != "preset"])
 def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: str) -> None:
     group, _, choice = name.partition("/")
     content = yaml.safe_load((shipped("conf") / f"{name}.yaml").read_text("utf-8"))

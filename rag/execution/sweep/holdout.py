@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rag.config.experiment import Trial
+from rag.config.search_space import stand_in_remarks
 from rag.core.errors import DataError, ProblemsError, StoreError
 from rag.core.records import SPLITS
 from rag.evaluation.statistics import effects
@@ -103,7 +104,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     A sweep that was ended early concludes nothing. After Ctrl-C while measuring again, the conclusion has what was measured.
     """
     concluded = _concluded(done, store, settings, watch)
-    return replace(concluded, notes=(*concluded.notes, *language_gaps(done.plan)))
+    remarks = stand_in_remarks(planned.trial for planned in done.plan.trials)
+    return replace(concluded, notes=(*concluded.notes, *language_gaps(done.plan), *remarks))
 
 
 def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Conclusion:

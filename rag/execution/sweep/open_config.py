@@ -11,6 +11,7 @@ from rag.config.catalog import defaults, plugins
 from rag.config.compose import check_override, compose, hydra_ready, is_group, parsed, resolve
 from rag.config.search_space import Resolver, Trial
 from rag.config.single_values import unresolved, with_value
+from rag.config.stand_ins import STAND_INS
 from rag.config.validation import check, check_together, check_typed, control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, UserError, closest
@@ -63,11 +64,12 @@ def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[
     """As `config_of`, but `trial=<id>` may have overrides of keys in ANSWERING; and a sentence on the differences.
 
     With `generates`, a trial whose generator cannot answer typed questions gets the default generator, unless the overrides
-    name one. The sentence says what differs from the measured trial; it is empty for no difference and without a trial.
+    name one. The sentence says what differs from the measured trial, or what stands in for parts of a preset; else it is empty.
     """
     named = [override for override in overrides if override.startswith("trial=")]
     if len(named) != 1:
-        return config_of(overrides), ""
+        config = config_of(overrides)
+        return config, " ".join(f"{sentence}." for sentence in config.get(STAND_INS, ()))
     stored = stored_trial(named[0].partition("=")[2])
     changes = [override for override in overrides if override not in named]
     with hydra_ready():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rag.config.experiment import Experiment
+from rag.config.search_space import stand_in_remarks
 from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan
 from rag.execution.sweep.leaderboard import objective_of
@@ -22,8 +23,8 @@ def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
     out.print(f"{counts['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
     for remark in filter(None, (_holdout(made), _dealing(made))):
         out.print(escape(remark))
-    for gap in language_gaps(made):
-        out.print(escape(gap), soft_wrap=True)
+    for remark in (*language_gaps(made), *stand_in_remarks(planned.trial for planned in made.trials)):
+        out.print(escape(remark), soft_wrap=True)
     if cut := unread_text.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
         out.print(escape(cut), soft_wrap=True)
     if any(trial.ends.generate for trial in made.trials):

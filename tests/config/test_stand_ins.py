@@ -1,0 +1,131 @@
+"""Presets on machines that lack parts: what stands in, what a user's own choice does, and how trials are marked."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.config.catalog import choice, choices
+from rag.config.compose import compose, hydra_ready, resolve
+from rag.config.experiment import ad_hoc
+from rag.config.search_space import stand_in_remarks
+from rag.config.stand_ins import stand_ins
+from rag.core.errors import ConfigError
+from rag.core.files import shipped
+
+PRESETS = [name for name in choices("preset") if name != "none"]
+KEY = {"key": ["ASSAY_KEY"], "use": ["generator=extractive", "queries=none"]}
+
+
+def composed(*overrides: str) -> dict[str, Any]:
+    with hydra_ready():
+        return resolve(compose(overrides))
+
+
+def target(config: dict[str, Any], group: str) -> str:
+    return str(config[group]["_target_"]).rpartition(".")[2]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a preset of its own, `tiny`, that needs the key ASSAY_KEY."""
+    folder = tmp_path / "conf" / "preset"
+    folder.mkdir(parents=True)
+    text = """# @package _global_
+    # For tests
+    defaults:
+      - override /generator: openai
+      - override /memory: buffer
+      - _self_
+    generator: {temperature: 0.3}
+    memory: {turns: 3}
+    stand_ins: [{key: [ASSAY_KEY], use: [generator=extractive, queries=last_turn]}]
+    """
+    (folder / "tiny.yaml").write_text(text.replace("\n    ", "\n"), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSAY_KEY", raising=False)
+    return tmp_path
+
+
+def test_each_kind_of_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("ASSAY_KEY", raising=False)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    declared = [
+        KEY,
+        {"server": "ASSAY_URL", "use": ["index=[dense]"]},
+        {"package": "no_such_package", "use": ["embedder=minilm"]},
+        {"package": "json", "use": ["embedder=hashing"]},
+        {"model": "owner/never-fetched", "revision": "0" * 40, "use": ["reranker=none"]},
+    ]
+    overrides, sentences = stand_ins(declared, ())
+    assert overrides == ["generator=extractive", "queries=none", "index=[dense]", "embedder=minilm", "reranker=none"]
+    assert sentences[0] == "no key is set (ASSAY_KEY): generator=extractive queries=none stand in"
+    assert sentences[1] == "no server is named (ASSAY_URL): index=[dense] stands in"
+    assert "no_such_package is not installed" in sentences[2]
+    assert f"hf download owner/never-fetched --revision {'0' * 40}" in sentences[3]
+    monkeypatch.setenv("ASSAY_KEY", "k")
+    assert stand_ins([KEY], ()) == ([], [])
+
+
+def test_a_choice_of_the_user_has_no_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASSAY_KEY", raising=False)
+    assert stand_ins([KEY], ["generator"])[0] == ["queries=none"]
+    assert stand_ins([KEY], ["generator", "queries"]) == ([], [])
+
+
+@pytest.mark.parametrize("entry", ["text", {"use": ["a=b"]}, {"key": "A", "model": "b", "use": []}, {"key": "A", "use": "a=b"}])
+def test_a_list_that_cannot_be_read(entry: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        stand_ins([entry], ())
+    assert caught.value.where == "stand_ins[0]"
+
+
+def test_a_preset_without_its_key(here: Path) -> None:
+    config = composed("preset=tiny", "generator.floor=.2")
+    assert (target(config, "generator"), config["generator"]["floor"], "temperature" in config["generator"]) == (
+        "ExtractiveGenerator",
+        0.2,
+        False,
+    )
+    assert config["memory"]["turns"] == 3
+    assert config["stand_ins"] == ["no key is set (ASSAY_KEY): generator=extractive queries=last_turn stand in"]
+
+
+def test_a_preset_with_its_key(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_KEY", "k")
+    config = composed("preset=tiny")
+    assert (target(config, "generator"), config["generator"]["temperature"]) == ("OpenAiGenerator", 0.3)
+    assert "stand_ins" not in config
+
+
+def test_the_preset_of_a_wiring_of_ones_own(here: Path) -> None:
+    wiring = (shipped("conf") / "config.yaml").read_text("utf-8").replace("preset: none", "preset: tiny")
+    (here / "conf" / "config.yaml").write_text(wiring, "utf-8")
+    assert composed()["stand_ins"] == ["no key is set (ASSAY_KEY): generator=extractive queries=last_turn stand in"]
+    assert "stand_ins" not in composed("generator=extractive", "queries=none", "memory=none")
+
+
+def test_values_of_a_preset_do_not_reach_another_choice(here: Path) -> None:
+    config = composed("preset=tiny", "generator=openai", "memory=none")
+    assert (config["generator"]["temperature"], target(config, "memory")) == (0, "NoMemory")
+    assert config["stand_ins"] == ["no key is set (ASSAY_KEY): queries=last_turn stands in"]
+
+
+def test_trials_with_a_stand_in_are_marked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = ad_hoc(["preset=none,tiny"]).trials()
+    assert [trial.name for trial in trials] == ["none", "tiny *"]
+    assert stand_in_remarks(trials) == ("tiny *: no key is set (ASSAY_KEY): generator=extractive queries=last_turn stand in.",)
+    monkeypatch.setenv("ASSAY_KEY", "k")
+    assert [trial.name for trial in ad_hoc(["preset=none,tiny"]).trials()] == ["none", "tiny"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_shipped_presets(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every shipped preset says what stands in without keys and models, and is whole where the user has chosen all of it."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    for entry in choice("preset", name)["stand_ins"]:
+        for variable in (*entry.get("key", ()), *entry.get("server", ())):
+            monkeypatch.delenv(variable, raising=False)
+    config = composed(f"preset={name}")
+    assert target(config, "generator") == "ExtractiveGenerator"
+    assert any("no key is set" in sentence for sentence in config["stand_ins"])
