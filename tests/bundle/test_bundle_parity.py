@@ -63,7 +63,7 @@ PIPELINES = {
     "pinned": "pinned=[bus.md] prompt=layered chunker=token_800",
     "carried over": "queries=carry_over memory=two_layer",
     "joined": "queries=concatenate memory=summary_buffer",
-    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf] chunker=token chunker.target=20 "
+    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf,qdrant] chunker=token chunker.target=20 "
     "index.bm25.analyser=every_word",
     "strict": "chunker=whole queries=last_turn memory=buffer prompt=strict_book",
     "grounded": "check=[grounded] prompt=grounded_study",
@@ -75,6 +75,7 @@ PIPELINES = {
 }
 ELSEWHERE = {
     "embedder": {"minilm", "minilm_windows", "static", "sentence_transformer", "openai"},
+    "index": {"chroma", "pgvector"},
     "generator": {
         *("openai", "gemini", "google", "groq", "anthropic", "auto", "ollama", "llamacpp", "vllm", "closed_book", "gold"),
     },
@@ -88,7 +89,7 @@ ELSEWHERE = {
     "condense": {"model"},
     "selector": {"nli_gate", "relevance_gate"},
 }
-"""Choices with a model of their own, which have other tests, and choices that answer golden questions only."""
+"""Choices with a model or a server of their own, which have other tests, and choices that answer golden questions only."""
 USUAL = {
     "chunker": "recursive",
     "analyser": "stems",

@@ -41,7 +41,7 @@ TALK = [
 ]
 GIVEN = ("dataset=native", "dataset.path=golden", "dataset.questions=talk.jsonl", "embedder=hashing", "latency=0", "k=2")
 EVERYTHING = (
-    "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf]",
+    "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf,qdrant]",
     "reranker=mmr",
     "passage=row",
     "selector=neighbours",
