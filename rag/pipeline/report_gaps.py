@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rag.components.generators.statements import statements
 from rag.components.policies.replies import search_text
 from rag.core.models.chat import Given
 from rag.core.record_json import json_object, known
 from rag.core.records import Chunk, Message
 from rag.core.text.numerals import numbers
+from rag.core.text.passage_statements import statements
 from rag.core.text.stems import Stems
 from rag.core.text.templates import fill
 

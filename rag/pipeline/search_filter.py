@@ -231,6 +231,8 @@ def _whole(pipeline: Pipeline, scope: Scope) -> Pipeline:
         router=None,
         policy=None,
         reuse=None,
+        shaper=None,
+        condenser=None,
         selectors={},
         reading=replace(pipeline.reading, k=count, context_tokens=None, pinned=()),
         depth=count,

@@ -33,7 +33,8 @@ from rag.execution.sweep.reopen import stored_trial
 from rag.pipeline.pipeline import Pipeline
 
 ANSWERING = (
-    *("route", "policy", "reuse", "queries", "memory", "selector", "k", "context_tokens", "pinned", "lock", "exclude"),
+    *("route", "policy", "reuse", "shape", "condense", "queries", "memory", "selector"),
+    *("k", "context_tokens", "pinned", "lock", "exclude"),
     *("guard", "prompt", "generator", "helper", "check", "replay", "budget"),
 )
 """Keys of a config that change how a question is answered, but not what is indexed."""
