@@ -60,7 +60,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    listed = set(re.findall(r'"([\w/]+\.md)"', (ROOT / "zensical.toml").read_text("utf-8")))
+    listed = set(re.findall(r'"([\w/-]+\.md)"', (ROOT / "zensical.toml").read_text("utf-8")))
     assert listed == {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
 
 
