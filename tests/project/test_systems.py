@@ -21,6 +21,7 @@ ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 ROWS, LISTED, SYSTEMS, STATUSES = (GENERATE[name] for name in ("rows", "listed", "SYSTEMS", "STATUSES"))
 COUNTS = {"study_assistant": 62, "two_index_engine": 68, "book_chatbot": 46, "grounded_citations": 68, "ragstream": 45}
+ROOT_COMMAND = typer.main.get_command(app)
 SUFFIXES = ("py", "yaml", "md", "json", "toml", "js", "css", "html", "yml")
 OVERRIDE = re.compile(r"([a-z_]+(?:\.\w+)*)(?:=(.+))?")
 
@@ -63,11 +64,16 @@ def exists(item: str) -> bool:
 def is_test(item: str) -> bool:
     path, _, function = item.partition("::")
     file = ROOT / path
-    return path.startswith("tests/") and file.is_file() and (not function or f"def {function}(" in file.read_text("utf-8"))
+    return path.startswith("tests/") and file.is_file() and (not function or f"def {function}(" in text(file))
+
+
+@cache
+def text(file: Path) -> str:
+    return file.read_text("utf-8")
 
 
 def is_verb(words: list[str]) -> bool:
-    command: Any = typer.main.get_command(app)
+    command: Any = ROOT_COMMAND
     for word in words:
         if word.startswith("-"):
             run = getattr(command, "commands", {}).get("run", command)
@@ -88,11 +94,21 @@ def served() -> set[tuple[str, str]]:
 def is_override(key: str, value: str | None) -> bool:
     """Whether a key exists and, of a group, its choices."""
     group = key.partition(".")[0]
-    if group not in groups():
-        return key in {each.key for each in listing.values()}
+    if group not in known_groups():
+        return key in values()
     if key != group:
         return key in keys(group)
     return value is not None and set(value.strip("[]").split(",")) <= set(choices(group))
+
+
+@cache
+def known_groups() -> set[str]:
+    return set(groups())
+
+
+@cache
+def values() -> set[str]:
+    return {each.key for each in listing.values()}
 
 
 @cache
