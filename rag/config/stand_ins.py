@@ -22,7 +22,7 @@ def stand_ins(declared: Any, chosen: Iterable[str]) -> tuple[list[str], list[str
     """
     taken, overrides, sentences = set(chosen), list[str](), list[str]()
     for lack, use in _lacks(declared):
-        used = [override for override in use if override.partition("=")[0] not in taken]
+        used = [override for override in use if override.partition("=")[0].partition(".")[0] not in taken]
         if used:
             overrides += used
             sentences.append(f"{lack}: {' '.join(used)} {'stands' if len(used) == 1 else 'stand'} in")
