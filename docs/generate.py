@@ -1,8 +1,14 @@
-"""Write the reference pages of the documentation from code: `python docs/generate.py`. A test fails where they differ."""
+"""Write the generated pages of the documentation: `python docs/generate.py`. A test fails where they differ.
 
+Pages of docs/reference/ are made from code, those of docs/systems/ from the tables next to them.
+"""
+
+import csv
 import importlib
 import inspect
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +23,23 @@ ROOT = Path(__file__).parent.parent
 NOTE = "<!-- Written by docs/generate.py; do not edit. -->\n"
 
 
+STATUSES = ("met", "in part", "not met")
+SYSTEMS = {
+    "study_assistant": "Study assistant",
+    "two_index_engine": "Two-index engine",
+    "book_chatbot": "Book chatbot",
+    "grounded_citations": "Grounded citations",
+    "ragstream": "RAGstream",
+}
+"""The presets that implement published designs, with their titles."""
+
+
 def pages() -> dict[str, str]:
-    """Every page of docs/reference/ by its file name."""
-    return {"configuration.md": configuration(), "commands.md": commands(), "metrics.md": metrics()}
+    """Every generated page by its path below docs/."""
+    reference = {"configuration.md": configuration(), "commands.md": commands(), "metrics.md": metrics()}
+    return {f"reference/{name}": text for name, text in reference.items()} | {
+        f"systems/{name}.md": system(name) for name in SYSTEMS
+    }
 
 
 def configuration() -> str:
@@ -80,6 +100,48 @@ def commands() -> str:
     return _page(parts)
 
 
+def rows(name: str) -> list[dict[str, str]]:
+    """The rows of a table of docs/systems/."""
+    with (ROOT / "docs" / "systems" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def system(name: str) -> str:
+    """A published design: its values in the preset, and each of its requirements."""
+    about = listing.choice("preset", name).about
+    parts = [
+        f"# {SYSTEMS[name]}: every requirement",
+        f"`rag chat preset={name}` starts it. {about}",
+        "## Values",
+        "Values that the design states, and those of the preset.",
+        _table(("key", "design", "preset", "why"), [_value_row(row) for row in rows("values") if row["system"] == name]),
+        "## Requirements",
+        _counted(rows(name)) + " A line is one of the text that describes the design.",
+        _table(("#", "line", "requirement", "status", "where", "test", "how it differs, and why"), list(_requirements(name))),
+    ]
+    return _page(parts)
+
+
+def _counted(table: list[dict[str, str]]) -> str:
+    counts = Counter(row["status"] for row in table)
+    return f"{len(table)} requirements: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES) + "."
+
+
+def _value_row(row: Mapping[str, str]) -> tuple[str, ...]:
+    return f"`{row['key']}`", row["design"], f"`{row['preset']}`", _escaped(row["why"])
+
+
+def _requirements(name: str) -> Iterator[tuple[str, ...]]:
+    for row in rows(name):
+        where, test = ("; ".join(f"`{each}`" for each in listed(row[key])) for key in ("where", "test"))
+        yield row["number"], row["line"], _escaped(row["requirement"]), row["status"], where, test, _escaped(row["why"])
+
+
+def listed(cell: str) -> list[str]:
+    """The items of a cell of a table."""
+    return re.split(r";\s+", cell) if cell else []
+
+
 def _walked(command: Any, path: str) -> Iterator[tuple[str, Any]]:
     for name, one in getattr(command, "commands", {}).items():
         inner = f"{path} {name}"
@@ -132,4 +194,4 @@ def _page(parts: list[str]) -> str:
 
 if __name__ == "__main__":
     for name, text in pages().items():
-        (ROOT / "docs" / "reference" / name).write_text(text, "utf-8")
+        (ROOT / "docs" / name).write_text(text, "utf-8")

@@ -10,7 +10,7 @@ from rag.core.text import layout
 from rag.core.text.layout import Row
 from rag.core.text.sentences import Piece
 
-HEADING, BARE = "ends in a heading", "row without header"
+HEADING, BARE, RAGGED = "ends in a heading", "row without header", "uneven row"
 WORD = re.compile(r"\w+")
 
 
@@ -52,19 +52,23 @@ class Structure:
         rows = list(self._rows(start, end, besides))
         found = {
             HEADING: start <= last and above >= 0 and last < self.headings[above][1],
-            BARE: not all(named for _, named in rows),
+            BARE: not all(named for _, _, named in rows),
+            RAGGED: any(len(row.cells) != width for row, width, _ in rows),
         }
-        kept = [row.start for row, named in rows if named and start <= row.start and row.end <= end]
+        kept = [row.start for row, _, named in rows if named and start <= row.start and row.end <= end]
         return SeenChunk(start, end, [*flags, *(name for name, has in found.items() if has)], besides, kept)
 
-    def _rows(self, start: int, end: int, besides: Sequence[str]) -> Iterator[tuple[Row, bool]]:
-        """The rows with a part in a chunk, and whether the chunk holds their header, or its words are read besides."""
+    def _rows(self, start: int, end: int, besides: Sequence[str]) -> Iterator[tuple[Row, int, bool]]:
+        """The rows with a part in a chunk, the number of cells in their header, and whether that is read with them.
+
+        It is if the chunk holds the header, or its words are read besides.
+        """
         words = {word for text in besides for word in WORD.findall(text)}
         first = bisect_right(self.rows, start, key=lambda pair: pair[0].end)
         for row, head in self.rows[first : bisect_left(self.rows, end, key=lambda pair: pair[0].start)]:
             # An empty cell needs no name.
             names = (word for name, value in zip(head.cells, row.cells, strict=False) if value for word in WORD.findall(name))
-            yield row, (start <= head.start and head.end <= end) or (bool(words) and words.issuperset(names))
+            yield row, len(head.cells), (start <= head.start and head.end <= end) or (bool(words) and words.issuperset(names))
 
 
 def extra(quote: str, read: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from rag.analysis.chunk_structure import BARE, HEADING
+from rag.analysis.chunk_structure import BARE, HEADING, RAGGED
 from rag.pipeline.unread_text import unread
 
 LEAST, TIMES, LONG = 25, 5, 2000
@@ -19,9 +19,10 @@ FLAGS: Mapping[str, str] = {
     "cut": "longer than the window of the embedder, which does not read the end",
     HEADING: "the text below that heading is in another chunk",
     BARE: "a part of a row of a table, read without the names of its columns",
+    RAGGED: "a row of a table with more or fewer cells than its header",
 }
 """Flags in the order of reports, with their meanings."""
-OF_CHUNKS = ("cut", HEADING, BARE)
+OF_CHUNKS = ("cut", HEADING, BARE, RAGGED)
 """Flags that no document has."""
 WORD, SIGN = re.compile(r"[^\W\d_]{2}"), re.compile(r"[\W_]+")
 

@@ -86,10 +86,11 @@ class RedactedText(TypedDict):
 
 
 class DocumentChunk(TypedDict):
-    """A chunk: the characters [start, end) of a document, and flags to look at, such as `tiny` or `cut`."""
+    """A chunk: the characters [start, end) of a document, its tokens, and flags to look at, such as `tiny` or `cut`."""
 
     start: int
     end: int
+    tokens: int
     flags: list[str]
 
 

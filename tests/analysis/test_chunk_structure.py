@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.analysis.chunk_structure import BARE, HEADING, SeenChunk, Structure, extra
+from rag.analysis.chunk_structure import BARE, HEADING, RAGGED, SeenChunk, Structure, extra
 from rag.core.corpus import Corpus
 from rag.core.records import Document, Span
 
@@ -40,6 +40,13 @@ def seen(start: str, end: str, read: str = "{}") -> SeenChunk:
 def test_what_a_chunk_parts(start: str, end: str, read: str, flags: list[str], rows: list[str]) -> None:
     found = seen(start, end, read)
     assert (list(found.flags), list(found.rows)) == (["given", *flags], [TEXT.index(row) for row in rows])
+
+
+@pytest.mark.parametrize(("row", "flags"), [("| a | b |", []), ("| a |", [RAGGED]), ("| a | b | c |", [RAGGED])])
+def test_rows_with_other_numbers_of_cells(row: str, flags: list[str]) -> None:
+    text = f"| x | y |\n|---|---|\n{row}\n"
+    corpus = Corpus.of([Document("a.md", text)], [Span("a.md", 0, len(text))])
+    assert list(Structure.of(text).seen(corpus, 0).flags) == flags
 
 
 def test_rows_below_an_empty_header_miss_no_name() -> None:

@@ -76,7 +76,7 @@ def test_all_of_it(rag: Verb) -> None:
 
 def test_a_preset_is_listed_with_its_choices_and_values(rag: Verb) -> None:
     shown = {each["key"]: each["value"] for each in rag("list", "preset", "book_chatbot", "--json").json["parameters"]}
-    assert (shown["chunker"], shown["check.grounded.theta"], shown["memory.turns"]) == ("token_800", 0.6, 10)
+    assert (shown["chunker"], shown["check.grounded.theta"], shown["memory.turns"]) == ("markdown", 0.6, 10)
 
 
 @pytest.mark.parametrize("name", [str(name) for name in FILES if name.parent.name != "preset"])

@@ -13,6 +13,7 @@ from support.small_server import small_app
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import seal
 from rag.core.records import BLOCKS, Answer, Query
+from rag.core.text.tokens import count
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.answer_json import answer_json, found_passages
 from rag.pipeline.pipeline import Pipeline, Trace
@@ -124,7 +125,7 @@ def test_a_server_gives_blocks_chunks_and_flags(config: dict[str, Any], tmp_path
     ]
     assert tuple(paged["blocks"][0]["boxes"][0]) == SEEN.blocks[0].boxes[0]
     assert paged["redactions"] == [{"start": one.start, "end": one.end, "rule": "email"} for one in SEEN.redactions]
-    assert paged["chunks"] == [{"start": 0, "end": len(SEEN.text), "flags": ["mojibake"]}]
+    assert paged["chunks"] == [{"start": 0, "end": len(SEEN.text), "tokens": count(SEEN.text), "flags": ["mojibake"]}]
     assert (paged["flags"], plain["flags"], plain["blocks"]) == (["mojibake"], [], [])
 
 

@@ -1,5 +1,6 @@
 """docs/serving.md names the settings, metrics, steps and options of the code."""
 
+import json
 import re
 import shlex
 from dataclasses import fields
@@ -11,6 +12,7 @@ from typer.main import get_command
 
 from rag.cli.app import app
 from rag.serve import otel_spans, prometheus
+from rag.serve.limits import Shares
 from rag.serve.settings import Settings, variable_name
 
 TEXT = (Path(__file__).parents[2] / "docs/serving.md").read_text("utf-8")
@@ -36,6 +38,21 @@ def test_metrics_are_those_of_the_code() -> None:
     source = Path(prometheus.__file__).read_text("utf-8")
     known = {f"{name}_total" if kind == "Counter" else name for kind, name in re.findall(r'(\w+)\(\s*"(assay_\w+)"', source)}
     assert set(re.findall(r"`(assay_\w+)`", TEXT)) == known
+
+
+def test_the_dashboard_shows_every_metric_and_its_labels() -> None:
+    meters = prometheus.Meters(Shares(1, 1))
+    known = {metric.name + "_total" * (metric.type == "counter"): metric for metric in meters.registry.collect()}
+    panels = json.loads((Path(__file__).parents[2] / "docs/grafana.json").read_text("utf-8"))["panels"]
+    shown = [target["expr"] for panel in panels for target in panel["targets"]]
+    named = {name.removesuffix("_bucket") for text in shown for name in re.findall(r"assay_\w+", text)}
+    assert named == {name for name in known if name.startswith("assay_")}
+    source = Path(prometheus.__file__).read_text("utf-8")
+    for text in shown:
+        (name, *_) = (each.removesuffix("_bucket").removesuffix("_total") for each in re.findall(r"assay_\w+", text))
+        labels = re.search(rf'"{name}", "[^"]*", \(([^)]*)\)', source)
+        used = set(", ".join(re.findall(r"by \(([^)]*)\)", text)).split(", ")) | set(re.findall(r'(\w+)=~?"', text))
+        assert used - {"le", ""} <= set(re.findall(r'"(\w+)"', labels[1] if labels else "")), text
 
 
 def test_steps_and_attributes_are_those_of_spans() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from rag.components.chunkers.fixed import windows
 from rag.components.chunkers.structure import KEPT, Structure
+from rag.components.chunkers.token import Tokens, counting
 from rag.core.checks import check_choice, check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Span
@@ -27,6 +28,8 @@ class MarkdownChunker:
     if it is longer than `size`; nor is the header of a table with its first row. A longer table is cut between rows, into
     chunks of up to `whole` characters if tables are kept. With `rows`, each group of `rows` rows is a chunk, the first one with
     caption and header. `overlap` is filled with whole pieces of the chunk before, never with rows.
+
+    `size`, `overlap` and `whole` are tokens of `embedder`, if there is one; the tokens of a chunk are all that touch it.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class MarkdownChunker:
         whole: int = 1600,
         rows: int | None = None,
         language: str = "english",
+        embedder: object | None = None,
     ) -> None:
         check_whole("chunker.size", size, 1)
         check_whole("chunker.overlap", overlap, 0, size - 1, f"less than size={size}")
@@ -49,14 +53,15 @@ class MarkdownChunker:
             check_whole("chunker.rows", rows, 1, hint="or null for no groups")
         check_language("chunker.language", language)
         self.size, self.overlap, self.kept, self.whole, self.rows = size, overlap, tuple(kept), whole, rows
-        self.language = language
+        self.language, self.embedder = language, None if embedder is None else counting(embedder)
 
     def chunk(self, document: Document) -> list[Span]:
         """Chunks in reading order."""
         text = document.text
         if not text.strip():
             return []
-        structure = Structure.of(text, self.size, self.kept, self.rows, self.language)
+        tokens = Tokens.of(self.embedder.token_offsets(text)) if self.embedder else None
+        structure = Structure.of(text, self.size, self.kept, self.rows, self.language, tokens)
         cuts = (trimmed(text, *piece) for piece in self._cut(structure, trimmed(text, 0, len(text)), 0))
         # Overlapping windows of characters may differ only in white space: each is kept once.
         return [Span(document.doc_id, start, end) for start, end in dict.fromkeys(cuts) if start < end]
@@ -66,7 +71,7 @@ class MarkdownChunker:
 
     def _fits(self, structure: Structure, piece: Piece) -> bool:
         start, end = piece
-        return end - start <= self._limit(structure, piece) and structure.group_end(start) >= end
+        return structure.length(piece) <= self._limit(structure, piece) and structure.group_end(start) >= end
 
     def _cut(self, structure: Structure, piece: Piece, level: int) -> Iterator[Piece]:
         if self._fits(structure, piece):
@@ -76,7 +81,10 @@ class MarkdownChunker:
         else:
             start, end = piece
             limit = self._limit(structure, piece)
-            yield from ((start + a, start + b) for a, b in windows(end - start, limit, limit - self.overlap))
+            if structure.tokens:
+                yield from structure.tokens.cut(structure.text, piece, limit)
+            else:
+                yield from ((start + a, start + b) for a, b in windows(end - start, limit, limit - self.overlap))
 
     def _repacked(self, structure: Structure, piece: Piece, level: int) -> Iterator[Piece]:
         limit = self._limit(structure, piece)
@@ -92,12 +100,14 @@ class MarkdownChunker:
 
     def _packed(self, structure: Structure, short: list[Piece], limit: int) -> Iterator[Piece]:
         starts, ends = [start for start, _ in short], [end for _, end in short]
+        begins, stops = structure.measured(short)
         first = following = 0
         while following < len(short):
-            most = min(starts[first] + limit, structure.group_end(starts[first]))
-            following = max(bisect_right(ends, most, following), following + 1)
+            fitting = bisect_right(stops, begins[first] + limit, following)
+            following = max(min(fitting, bisect_right(ends, structure.group_end(starts[first]), following)), following + 1)
             last = following - 1
             yield starts[first], ends[last]
             if following < len(short):
-                room = max(ends[last] - self.overlap, ends[following] - limit, structure.row_before(starts[following]))
-                first = bisect_left(starts, room, first + 1, following)
+                room = max(stops[last] - self.overlap, stops[following] - limit)
+                row = bisect_left(starts, structure.row_before(starts[following]), first + 1, following)
+                first = max(bisect_left(begins, room, first + 1, following), row)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
+from rag.components.chunkers.token import Tokens
 from rag.core import headings
 from rag.core.text.footnotes import MARK
 from rag.core.text.layout import Part, parts
@@ -32,6 +33,7 @@ class Structure:
     header of a table with the start of its first row. `kept` are blocks of some kinds with their headings and captions, and
     headers of tables with their first row.
     `groups` are the edges of the groups of rows that become chunks, and the end of the text; `rows` the edges of all rows.
+    Lengths are counted in `tokens`, or in characters if that is None.
     """
 
     text: str
@@ -40,10 +42,13 @@ class Structure:
     kept: list[Piece]
     groups: list[int]
     rows: list[int]
+    tokens: Tokens | None = None
 
     @classmethod
-    def of(cls, text: str, size: int, kept: Collection[str], rows: int | None, language: str) -> "Structure":
-        """The structure of a text; bonds are shorter than `size`, groups have `rows` rows, and None makes no groups."""
+    def of(
+        cls, text: str, size: int, kept: Collection[str], rows: int | None, language: str, tokens: Tokens | None = None
+    ) -> "Structure":
+        """The structure of a text; bonds have fewer than `size` characters, groups `rows` rows, and None makes no groups."""
         blocks, found = parts(text), tables(text)
         headed = _headed(blocks, size)
         below = ((table.part.start, table.rows[0].start) for table in found if table.rows)
@@ -64,7 +69,20 @@ class Structure:
         uncut = [stretch for stretch, kind in kinds.items() if kind in kept]
         if "table" not in kept:
             uncut += [(heads.get(table.part.start, table.part.start), table.rows[0].end) for table in found if table.rows]
-        return cls(text, tuple(sorted(places) for places in levels), bonds, sorted(uncut), [*groups, len(text)], [0, *edges])
+        cuts = tuple(sorted(places) for places in levels)
+        return cls(text, cuts, bonds, sorted(uncut), [*groups, len(text)], [0, *edges], tokens)
+
+    def measured(self, pieces: Sequence[Piece]) -> tuple[list[int], list[int]]:
+        """The starts and the ends of pieces, as numbers of characters or of tokens that touch them."""
+        if self.tokens is None:
+            return [start for start, _ in pieces], [end for _, end in pieces]
+        first, after = self.tokens.touching(pieces)
+        return first.tolist(), after.tolist()
+
+    def length(self, piece: Piece) -> int:
+        """The characters or tokens of a piece."""
+        (start,), (end,) = self.measured([piece])
+        return end - start
 
     def parts(self, piece: Piece, level: int) -> Iterator[Piece]:
         """The parts of a piece between the places of a level, without white space at their edges."""

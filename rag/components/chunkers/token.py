@@ -30,17 +30,12 @@ class TokenChunker:
     def __init__(
         self, embedder: object, target: int = 200, max: int = 256, overlap: int = 0, language: str = "english"
     ) -> None:
-        if not isinstance(embedder, TokenOffsets):
-            raise ConfigError(
-                "chunker.embedder",
-                f"{type(embedder).__name__} has no token_offsets, so its tokens cannot be counted",
-                "choose an embedder with a tokenizer (embedder=minilm), or chunker=recursive",
-            )
         check_whole("chunker.target", target, 1)
         check_whole("chunker.max", max, target, hint=f"not less than target={target}")
         check_whole("chunker.overlap", overlap, 0, target - 1, f"less than target={target}")
         check_language("chunker.language", language)
-        self.embedder, self.target, self.max, self.overlap, self.language = embedder, target, max, overlap, language
+        self.embedder, self.target, self.max, self.overlap = counting(embedder), target, max, overlap
+        self.language = language
 
     def chunk(self, document: Document) -> list[Span]:
         """Chunks in reading order; the document is tokenised once."""
@@ -69,6 +64,17 @@ class TokenChunker:
                 if new < end <= allowed:
                     return end
         return max(wanted, new + 1)
+
+
+def counting(embedder: object) -> TokenOffsets:
+    """An embedder with a tokenizer; ConfigError for another one."""
+    if isinstance(embedder, TokenOffsets):
+        return embedder
+    raise ConfigError(
+        "chunker.embedder",
+        f"{type(embedder).__name__} has no token_offsets, so its tokens cannot be counted",
+        "choose an embedder with a tokenizer (embedder=minilm), or chunker=recursive",
+    )
 
 
 @dataclass(frozen=True)

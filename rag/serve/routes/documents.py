@@ -8,6 +8,8 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from rag.analysis.text_flags import Flagger
+from rag.core.text.tokens import count
 from rag.serve.database import MissingError
 from rag.serve.loaded_bundles import Model
 from rag.serve.openapi import responses_of
@@ -76,8 +78,13 @@ def _whole(model: Model, row: int) -> Iterator[bytes]:
     yield json_bytes({**_listed(model, row), "flags": documents.flags(document.text), "redactions": redactions})[:-1]
     yield from _list("records", model.records.get(document.doc_id, ()))
     yield from _list("blocks", (asdict(block) for block in document.blocks))
-    yield from _list("chunks", ({"start": start, "end": end, "flags": chunks.flags(text)} for start, end, text in places))
+    yield from _list("chunks", _chunks(places, chunks))
     yield from (b',"text":', *_string(document.text), b"}")
+
+
+def _chunks(places: Iterable[tuple[int, int, str]], flagger: Flagger) -> Iterator[Mapping[str, Any]]:
+    for start, end, text in places:
+        yield {"start": start, "end": end, "tokens": count(text), "flags": flagger.flags(text)}
 
 
 def _string(text: str) -> Iterator[bytes]:

@@ -1,11 +1,14 @@
 """Cutting along sections, blocks, rows and items."""
 
+import re
 from typing import Any
 
 import pytest
 from support.growing_texts import BLOCKS, calls, growth
 
 from rag.components.chunkers.markdown import MarkdownChunker
+from rag.core.errors import ConfigError
+from rag.core.files import shipped
 from rag.core.records import Document
 
 TABLE = "Table 1. Peaks\n\n| Station | Peak |\n| --- | --- |\n| Lark | 3.6 |\n| Weir | 2.9 |\n| Pell | 3.1 |"
@@ -101,3 +104,36 @@ def test_overlap_is_whole_pieces_but_no_rows() -> None:
 def test_four_times_the_text_takes_four_times_the_calls(piece: str) -> None:
     chunker = MarkdownChunker(100, 20, ["table"], 400, 2)
     assert growth(lambda text: chunker.chunk(Document("d", text)), piece, 6_000, calls) < 4.5
+
+
+class WordTokens:
+    """Words, by a pattern."""
+
+    def __init__(self, pattern: str = r"\S+") -> None:
+        self.pattern = re.compile(pattern, re.DOTALL)
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        return [match.span() for match in self.pattern.finditer(text)]
+
+
+def test_lengths_in_tokens() -> None:
+    text = "# A\n\none two three.\n\nfour five.\n\n| a | b |\n|---|---|\n| six | seven |\n\neight nine."
+    parts = ["# A\n\none two three.\n\nfour five.", "| a | b |\n|---|---|", "| six | seven |", "eight nine."]
+    assert chunks(text, 7, embedder=WordTokens(), whole=0) == parts
+    assert chunks(text, 7, embedder=WordTokens(), whole=10) == parts
+    assert chunks(text, 7, embedder=WordTokens(), whole=11) == [parts[0], "\n".join(parts[1:3]), parts[3]]
+    assert chunks("one two. three. four five.", 3, overlap=1, embedder=WordTokens()) == ["one two. three.", "three. four five."]
+    assert chunks("abcdefg", 3, embedder=WordTokens(r"\w")) == ["abc", "def", "g"]
+
+
+@pytest.mark.parametrize("values", [{}, {"rows": 1}, {"kept": ["table", "code", "quote"], "whole": 600}, {"overlap": 60}])
+def test_tokens_of_one_character_are_characters(values: dict[str, Any]) -> None:
+    in_tokens, in_characters = MarkdownChunker(300, **values, embedder=WordTokens(".")), MarkdownChunker(300, **values)
+    for path in sorted((shipped("datasets") / "handbook" / "documents").rglob("*.md"))[::5]:
+        document = Document(path.name, path.read_text("utf-8"))
+        assert in_tokens.chunk(document) == in_characters.chunk(document)
+
+
+def test_an_embedder_without_a_tokenizer_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"chunker\.embedder"):
+        MarkdownChunker(embedder=object())
