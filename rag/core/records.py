@@ -14,6 +14,7 @@ from rag.core.documents import BLOCKS, Block, Box, Chunk, Document, Parsed, Reda
 from rag.core.looks import Look
 from rag.core.questions import (
     FATES,
+    SET,
     SPLITS,
     Anchor,
     Evidence,

@@ -28,6 +28,7 @@ from rag.execution.sweep.reopen import REPORTS
 from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, scores_of
 from rag.execution.sweep.selection.records import Ints
 from rag.execution.sweep.sweep import Sweep
+from rag.execution.sweep.wins import Wins, find_wins
 from rag.pipeline import unread_text
 
 TUNE, HOLDOUT = SPLITS
@@ -54,8 +55,8 @@ class Again:
 class Conclusion:
     """The winner of a sweep, if there is one, and the effects of its choices; `notes` are remarks on both.
 
-    `controls` has the answers of the recommended trial, if it generates any, and of its controls. `unread` is a sentence on
-    trials whose models read chunks in part.
+    `wins` says where each choice of an axis is best, if the experiment asks for that. `controls` has the answers of the
+    recommended trial, if it generates any, and of its controls. `unread` is a sentence on trials whose models read chunks in part.
     """
 
     winner: Winner | None = None
@@ -64,6 +65,7 @@ class Conclusion:
     again: Again | None = None
     controls: Controlled = field(default_factory=Controlled)
     unread: str = ""
+    wins: Wins | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -94,6 +96,7 @@ class Conclusion:
             "unread": self.unread,
             "notes": list(self.notes),
             "controls": [result.to_json() for result in self.controls.results],
+            "wins": self.wins.to_json() if self.wins else None,
             "judges": [judge.to_json() for judge in self.controls.judges],
         }
 
@@ -114,8 +117,7 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     candidates = Candidates(done.board, done.plan, store)
     if len(candidates.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
-    golden = candidates.goldens[0]
-    cluster = cluster_numbers(golden.examples)
+    cluster = cluster_numbers((golden := candidates.goldens[0]).examples)
     choice_effects = _effects(candidates, cluster)
     if not candidates.entrants:
         return Conclusion(effects=choice_effects, notes=(_no_winner(candidates),))
@@ -134,7 +136,7 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     )
     asked_all = any(trial.trial.config["split"] == "all" for trial in candidates.trials.values())
     notes += ["" if asked_all else golden.dealing, _rough(candidates, cluster)]
-    return Conclusion(winner, choice_effects, tuple(filter(None, notes)), again, controlled, cut)
+    return Conclusion(winner, choice_effects, tuple(filter(None, notes)), again, controlled, cut, find_wins(candidates))
 
 
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:
