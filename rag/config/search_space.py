@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 from rag.config.compose import compose, resolve
 from rag.config.nested_choices import LANGUAGE, names_choices
 from rag.config.single_values import Composer, Raw
-from rag.config.stand_ins import STAND_INS
+from rag.config.stand_ins import STAND_INS, remark
 from rag.core.errors import UserError
 from rag.core.memo import Once
 
@@ -46,7 +46,7 @@ class Trial:
 
 def stand_in_remarks(trials: Iterable[Trial]) -> tuple[str, ...]:
     """A sentence for each trial in which something stands in for a part of its preset."""
-    used = {trial.name: " ".join(f"{sentence}." for sentence in trial.config.get(STAND_INS, ())) for trial in trials}
+    used = {trial.name: remark(trial.config) for trial in trials}
     return tuple(f"{name}: {sentences}" for name, sentences in used.items() if sentences)
 
 

@@ -55,8 +55,8 @@ class Again:
 class Conclusion:
     """The winner of a sweep, if there is one, and the effects of its choices; `notes` are remarks on both.
 
-    `wins` says where each choice of an axis is best, if the experiment asks for that. `controls` has the answers of the
-    recommended trial, if it generates any, and of its controls. `unread` is a sentence on trials whose models read chunks in part.
+    `wins` says where each choice of an axis is best. `controls` has the answers of the recommended trial, if it generates any,
+    and of its controls. `unread` is a sentence on trials whose models read chunks in part.
     """
 
     winner: Winner | None = None
@@ -131,9 +131,8 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     notes += _broken_again(again, candidates.objective, winner.recommended, store) if again else []
     taken, ended = candidates.trials[winner.recommended], not again or again.ran.complete
     controlled = ablations.measure_ablations(taken, candidates.made, store, settings, watch) if ended else Controlled()
-    cut = unread_text.remark(
-        {row.name: unread_text.share(row.measured) for row in done.board.rows}, winner.of(winner.recommended).name
-    )
+    shares = {row.name: unread_text.share(row.measured) for row in done.board.rows}
+    cut = unread_text.remark(shares, winner.of(winner.recommended).name)
     asked_all = any(trial.trial.config["split"] == "all" for trial in candidates.trials.values())
     notes += ["" if asked_all else golden.dealing, _rough(candidates, cluster)]
     return Conclusion(winner, choice_effects, tuple(filter(None, notes)), again, controlled, cut, find_wins(candidates))
