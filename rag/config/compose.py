@@ -67,6 +67,11 @@ def _composed(settings: Sequence[Override]) -> DictConfig:
         sentences += _not_applied(config, alone)
         config.loader = alone.loader
     set_values(config, [override for override in settings if not is_group(override.key_or_group)])
+    for key in config:
+        if key not in alone and key != STAND_INS and named:
+            raise ConfigError(
+                f"preset {named[-1].value()}", f"sets {key!r}, which is not in the wiring", closest(key, list(alone))
+            )
     with open_dict(config):
         config.pop(STAND_INS, None)
         if sentences:
@@ -77,7 +82,11 @@ def _composed(settings: Sequence[Override]) -> DictConfig:
 def _not_applied(config: DictConfig, alone: DictConfig) -> list[str]:
     """A sentence on the values of a preset for a loader that the chosen data set does not use; none if there are none."""
     lost = [f"loader.{key}" for key in config.loader if key not in alone.loader]
-    return [f"the data set has a loader of its own: {' '.join(lost)} of the preset do not apply"] if lost else []
+    return (
+        [f"the data set has a loader of its own: {' '.join(lost)} of the preset {'does' if len(lost) == 1 else 'do'} not apply"]
+        if lost
+        else []
+    )
 
 
 def no_data(where: str) -> ConfigError:

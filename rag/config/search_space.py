@@ -13,6 +13,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from rag.config.catalog import PRESET
 from rag.config.compose import compose, resolve
 from rag.config.nested_choices import LANGUAGE, names_choices
 from rag.config.single_values import Composer, Raw
@@ -124,6 +125,8 @@ class Space:
     def _touched(self, group: Sequence[Axis]) -> set[str]:
         overrides = (override for _, bundle in combinations(group) for override in bundle)
         named = {re.split(r"[.@/=]", override.lstrip("+~"))[0] for override in overrides}
+        # What stands in for a part of a preset depends on all choices, also where it is the default.
+        named |= self._base().keys() if PRESET in named else set()
         return named.union(*(option.changed.keys() | option.gone for option in self._options(group)))
 
     def _options(self, group: Sequence[Axis]) -> list[Option]:

@@ -55,9 +55,21 @@ class NativeQuestions:
         self.questions = (questions,) if isinstance(questions, str) else tuple(questions)
         self.others = dict(others or {})
 
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one set of questions."""
+        return len(self.questions) > 1 or bool(self.others)
+
+    @property
+    def file(self) -> Path:
+        """The file of questions, for what reads or writes it line by line; ConfigError where there are several sets."""
+        if self.several:
+            raise ConfigError("dataset", "has several files of questions", f"name one: dataset.questions={self.questions[0]}")
+        return self.path / self.questions[0]
+
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
         """Yield every valid question in file order; raise all problems together at the end, each with file, line and quote."""
-        if len(self.questions) == 1 and not self.others:
+        if not self.several:
             yield from self._file(self.questions[0], documents)
             return
         parts = {PurePath(name).stem: self._file(name, documents) for name in self.questions}
