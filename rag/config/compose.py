@@ -61,17 +61,14 @@ def _composed(settings: Sequence[Override]) -> DictConfig:
     instead, sentences = stand_ins(declared, [override.key_or_group for override in chosen])
     chosen = [*parsed(instead), *chosen]
     config, alone = (compose_overrides([*preset, *chosen]) for preset in (named, parsed([f"{PRESET}={NONE}"])))
+    if odd := [key for key in config if key not in (*alone, STAND_INS)]:
+        raise ConfigError("preset", f"sets {odd[0]!r}, which is not in the wiring", closest(odd[0], list(alone)))
     for group in {override.key_or_group for override in chosen} & alone.keys():
         config[group] = alone[group]
     if alone.loader.get("_target_") != compose_overrides(named).loader.get("_target_"):
         sentences += _not_applied(config, alone)
         config.loader = alone.loader
     set_values(config, [override for override in settings if not is_group(override.key_or_group)])
-    for key in config:
-        if key not in alone and key != STAND_INS and named:
-            raise ConfigError(
-                f"preset {named[-1].value()}", f"sets {key!r}, which is not in the wiring", closest(key, list(alone))
-            )
     with open_dict(config):
         config.pop(STAND_INS, None)
         if sentences:

@@ -160,7 +160,7 @@ def test_a_data_set_with_a_loader_of_its_own(here: Path) -> None:
     ("overrides", "where", "what"),
     [
         (["preset=ragstrem"], "preset", "there is no choice 'ragstrem'"),
-        (["preset=broken"], "preset broken", "sets 'rernker', which is not in the wiring"),
+        (["preset=broken"], "preset", "sets 'rernker', which is not in the wiring"),
     ],
 )
 def test_presets_that_cannot_be_composed(here: Path, overrides: list[str], where: str, what: str) -> None:
@@ -168,3 +168,4 @@ def test_presets_that_cannot_be_composed(here: Path, overrides: list[str], where
     with pytest.raises(ConfigError) as caught:
         composed(*overrides)
     assert (where, what) == (caught.value.where, caught.value.what)
+    assert composed("preset=tiny", "+more=1")["more"] == 1
