@@ -4,21 +4,22 @@ All differences are one family (`rag.evaluation.statistics.paired`), so all stat
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import asdict, dataclass
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from rag.config.search_space import MARK
 from rag.config.stand_ins import STAND_INS
-from rag.core.arrays import Flags, Floats
+from rag.core.arrays import Floats, Ints
 from rag.core.numbers import jsonable
 from rag.evaluation.data.slices import slices_along
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import cluster_numbers
+from rag.execution.sweep import trial_scores
 from rag.execution.sweep.leaderboard import Row
-from rag.execution.sweep.selection import Candidates, scores_of
+from rag.execution.sweep.selection import Candidates
 
 SMALLER = ("attack_success",)
 """Metrics of which less is better."""
@@ -57,13 +58,14 @@ class Place:
 class Standing:
     """One choice: where it is shown to be better than all others (`alone`), and where it is among the best.
 
-    `among` are places where no other choice is shown to be better, and one or more are shown to be worse. `costs` are means
-    over its trials.
+    `among` are places where no other choice is shown to be better, and one or more are shown to be worse. `told` counts the
+    places where it is told apart from another choice. `costs` are means over its trials.
     """
 
     choice: str
     alone: tuple[Place, ...]
     among: tuple[Place, ...]
+    told: int
     costs: Mapping[str, float]
 
     @property
@@ -72,7 +74,12 @@ class Standing:
         best = [f"best in {', '.join(map(_with_lead, self.alone))}"] if self.alone else []
         best += [f"among the best in {', '.join(place.where for place in self.among)}"] if self.among else []
         price = ", ".join(form.format(self.costs[name]) for name, form in COSTS.items() if self.costs.get(name))
-        said = "; ".join(best) or "wins nowhere: it is shown to be better than another one only where a third is better still"
+        nowhere = (
+            "wins nowhere: where choices are told apart, another one is better"
+            if self.told
+            else "is not told apart from another"
+        )
+        said = "; ".join(best) or nowhere
         return f"{self.choice}: {said}.{f' It takes {price}.' if price else ''}"
 
 
@@ -100,13 +107,7 @@ class Wins:
 
     def to_json(self) -> dict[str, Any]:
         """The standings as JSON values; None for NaN."""
-        rows = [
-            {"choice": each.choice, "sentence": each.sentence, "costs": dict(each.costs)}
-            | {name: [vars(place) for place in getattr(each, name)] for name in ("alone", "among")}
-            for each in self.standings
-        ]
-        counts = {"axis": self.axis, "tested": self.tested, "places": self.places, "equal": self.equal}
-        return counts | {"sentences": list(self.sentences), "choices": jsonable(rows)}
+        return dict(jsonable({"sentences": self.sentences} | asdict(self)))
 
 
 def _with_lead(place: Place) -> str:
@@ -115,8 +116,8 @@ def _with_lead(place: Place) -> str:
 
 
 @dataclass(frozen=True)
-class _Tested:
-    """Scores of choices in one place, shape (choices, questions), and for each pair the lead of the first with its interval."""
+class Compared:
+    """Scores of choices in one place, shape (choices, questions); NaN for questions that do not count."""
 
     column: str
     slice: str
@@ -124,6 +125,7 @@ class _Tested:
 
     @property
     def sign(self) -> float:
+        """1, or -1 where less is better."""
         return -1.0 if self.column in SMALLER else 1.0
 
 
@@ -138,20 +140,17 @@ def find_wins(candidates: Candidates) -> Wins | None:
     by_choice = _rows_by_choice(candidates, named["axis"]) if named else {}
     if len(by_choice) < 2:
         return None
-    scores = {
-        choice: np.mean([found for row in rows if (found := _values(candidates, row)) is not None], axis=0)
-        for choice, rows in by_choice.items()
-    }
+    scores = [np.mean([_values(candidates, row) for row in rows], axis=0) for rows in by_choice.values()]
     parts = slices_along(golden, (named.get("by", "kind"),))
     members = {"": np.ones(len(golden.examples), np.bool_)} | {part.name: part.members for part in parts}
-    places = [
-        place
-        for number, column in enumerate(candidates.board.columns)
-        for name, inside in members.items()
-        if (place := _place(column, name, inside, [table[:, number] for table in scores.values()])) is not None
-    ]
-    places = [place for place in places if len(np.unique(cluster[~np.isnan(place.values[0])])) > 1]
-    return _standings(named["axis"], by_choice, places, cluster) if places else None
+    places = []
+    for (number, column), (name, inside) in product(enumerate(candidates.board.columns), members.items()):
+        table = np.stack([each[:, number] for each in scores])
+        counts = inside & ~np.isnan(table).any(axis=0)
+        if len(np.unique(cluster[counts])) > 1:
+            places.append(Compared(column, name, np.where(counts, table, np.nan)))
+    costs = {choice: _costs(rows) for choice, rows in by_choice.items()}
+    return standings(named["axis"], costs, places, cluster) if places else None
 
 
 def _rows_by_choice(candidates: Candidates, axis: str) -> dict[str, list[Row]]:
@@ -164,31 +163,23 @@ def _rows_by_choice(candidates: Candidates, axis: str) -> dict[str, list[Row]]:
     return found
 
 
-def _values(candidates: Candidates, row: Row) -> Floats | None:
+def _values(candidates: Candidates, row: Row) -> Floats:
     """Scores of a trial in the columns of the board, NaN for a column that it does not measure."""
-    scores = scores_of(candidates.trials[row.trial_id], candidates.made, candidates.store)
-    if scores is None:
-        return None
+    scores = trial_scores.read_scores(candidates.trials[row.trial_id], candidates.made, candidates.store).scores
     empty = np.full(len(scores.query_ids), np.nan)
     columns = (scores.column(name) if name in scores.columns else empty for name in candidates.board.columns)
     return np.column_stack(list(columns))
 
 
-def _place(column: str, name: str, inside: Flags, scores: Sequence[Floats]) -> _Tested | None:
-    """The scores of all choices in one place, NaN for questions that do not count; None where none counts."""
-    table = np.stack(scores)
-    counts = inside & ~np.isnan(table).any(axis=0)
-    return _Tested(column, name, np.where(counts, table, np.nan)) if counts.any() else None
-
-
-def _standings(axis: str, by_choice: Mapping[str, Sequence[Row]], places: Sequence[_Tested], cluster: Any) -> Wins:
-    names = list(by_choice)
+def standings(axis: str, costs: Mapping[str, Mapping[str, float]], places: Sequence[Compared], cluster: Ints) -> Wins:
+    """The standings of the choices in `costs`, in their order; `cluster` numbers the clusters of the questions from 0."""
+    names = list(costs)
     pairs = list(combinations(range(len(names)), 2))
     apart = [place.sign * (place.values[one] - place.values[other]) for place in places for one, other in pairs]
     found = family(np.column_stack(apart), cluster)
     alone: list[list[Place]] = [[] for _ in names]
     among: list[list[Place]] = [[] for _ in names]
-    equal = 0
+    equal, told = 0, np.zeros(len(names), np.int64)
     for number, place in enumerate(places):
         better = np.zeros((len(names), len(names)), np.bool_)
         columns = {pair: number * len(pairs) + at for at, pair in enumerate(pairs)}
@@ -196,6 +187,7 @@ def _standings(axis: str, by_choice: Mapping[str, Sequence[Row]], places: Sequen
             if found.significant[column]:
                 better[(one, other) if found.mean[column] > 0 else (other, one)] = True
         equal += not better.any()
+        told += better.any(axis=0) | better.any(axis=1)
         means = np.nanmean(place.values, axis=1)
         for best in np.flatnonzero(better.any(axis=1) & ~better.any(axis=0)).tolist():
             reached = Place(place.column, place.slice, float(means[best]))
@@ -207,8 +199,8 @@ def _standings(axis: str, by_choice: Mapping[str, Sequence[Row]], places: Sequen
             mean, low, high, _ = found.corrected(column)
             lead = (mean, low, high) if best < rival else (-mean, -high, -low)
             alone[best].append(Place(place.column, place.slice, float(means[best]), names[rival], *lead))
-    standings = (Standing(name, tuple(alone[at]), tuple(among[at]), _costs(by_choice[name])) for at, name in enumerate(names))
-    return Wins(axis, tuple(standings), len(apart), len(places), equal)
+    ranked = (Standing(name, tuple(alone[at]), tuple(among[at]), int(told[at]), costs[name]) for at, name in enumerate(names))
+    return Wins(axis, tuple(ranked), len(apart), len(places), equal)
 
 
 def _costs(rows: Sequence[Row]) -> dict[str, float]:

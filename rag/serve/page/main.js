@@ -77,7 +77,7 @@ function choose() {
 function lacking() {
   const said = [...new Set(chosen().flatMap(name => lacks.get(name ?? models[0]) ?? []))], place = find("#lacks");
   place.hidden = !said.length;
-  place.firstElementChild.textContent = said.length === 1 ? "A part of this pipeline is missing here, and something stands in for it" : `${said.length} parts of this pipeline are missing here, and others stand in for them`;
+  place.firstElementChild.textContent = said.length === 1 ? "A part of this pipeline was missing when it was measured: something stands in for it" : `${said.length} parts of this pipeline were missing when it was measured: others stand in for them`;
   place.lastElementChild.replaceChildren(...said.map(one => make("li", {}, `${one}.`)));
 }
 
