@@ -48,7 +48,8 @@ def test_what_noise_makes_no_one_wins() -> None:
 
 def test_a_sweep_says_where_each_choice_wins(here: Path, golden: Path) -> None:
     Path("study.yaml").write_text(
-        "question: q\ndataset: native\nsplit: all\nobjective: maximize hit@5\naxes: {reader: {quotes: generator=extractive, silent: generator=none}}\n"
+        "question: q\ndataset: native\nsplit: all\nobjective: maximize hit@5\n"
+        "axes: {reader: {quotes: generator=extractive, silent: generator=none}}\n"
         f"fixed: [dataset.path={golden}, embedder=hashing, latency=0, 'metrics=[hit@5,token_f1]']\nwins: {{axis: reader}}\n",
         "utf-8",
     )
