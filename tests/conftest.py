@@ -58,6 +58,10 @@ def quick_disk() -> Iterator[None]:
         yield
 
 
+os.environ["RAG_ENV_FILE"] = ""
+"""No test, and no process that one starts, reads a developer's .env."""
+
+
 @pytest.fixture(autouse=True)
 def environment_stays() -> Iterator[None]:
     """Restore the environment variables after each test."""

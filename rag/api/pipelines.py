@@ -78,7 +78,7 @@ class OpenPipeline:
     def ask(self, question: str, history: Turns = ()) -> PipelineAnswer:
         """Answer a question; UserError for an empty one."""
         query = _query(question, history)
-        trace = self.pipeline.trace(query)
+        trace = self.pipeline.trace_to_answer(query)
         return PipelineAnswer(self.pipeline, trace, self.pipeline.answer_from(query, trace))
 
     def search(self, question: str, history: Turns = ()) -> Table:

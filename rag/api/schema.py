@@ -4,7 +4,7 @@ from typing import Any
 
 from rag.analysis.gate.spec import EXIT_CODES
 from rag.core.record_queries import ROUTES
-from rag.core.records import SPLITS
+from rag.core.records import INPUTS, SPLITS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -72,6 +72,7 @@ def questions() -> Schema:
         "expects": _closed({"value": TEXT, "values": TEXTS, "table": {"type": "array", "items": TEXTS}})
         | {"description": "The value of a right answer: one of these."},
         "route": {"enum": ["", *ROUTES], "description": "What answers it: passages, records, or both."},
+        "input": {"enum": ["", *INPUTS], "description": "What the message is; all but questions have no evidence."},
         "provenance": {"type": "object", "description": "How the question was made, and whether a person accepted it."},
     }
     title = {"$schema": DIALECT, "title": "Assay golden question"}

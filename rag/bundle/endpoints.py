@@ -4,13 +4,13 @@ Trusted are the servers of the presets in `conf/`, each with its own variable, s
 caller of `open_bundle` names.
 """
 
-import ipaddress
 import re
 from urllib.parse import urlsplit
 
 from rag.bundle.errors import refused
 from rag.bundle.presets import origin_of, pairs
 from rag.components.generators.openai import OFFICIAL
+from rag.core.models.server_keys import is_loopback
 
 URL = re.compile(r"https?://(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:]{2,45}\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
 """Addresses that all programs read alike: no user, no query, nothing escaped."""
@@ -45,11 +45,3 @@ def check_endpoint(
 
 def _place(origin: str) -> str:
     return origin.partition("://")[2]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name means this machine: `localhost`, or a loopback address."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -52,6 +52,9 @@ def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Assay: declared experiments for retrieval-augmented generation, every stage run once."""
+    from rag.cli.env_file import read_env_file
+
+    read_env_file()
 
 
 datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check, fix, review, diff, import, export.")

@@ -64,7 +64,7 @@ def ask(question: str, overrides: Overrides = None, where: Where = None, as_json
     with Waiting("opening …") as hear:
         pipeline = narrowed(open_config(config), scope)
         hear.now("searching …")
-        trace = pipeline.trace(query)
+        trace = pipeline.trace_to_answer(query)
         answer = pipeline.answer_from(query, trace, None if as_json else hear, early=True, read=hear.reading)
     record = traced_answer(pipeline, trace, answer)
     if as_json:

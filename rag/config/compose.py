@@ -24,6 +24,9 @@ from rag.config.stand_ins import STAND_INS, stand_ins
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
 
+HELPER = "helper"
+"""The key with the model that components share. They hold its values once a config is resolved; it is left out then."""
+
 
 def compose(overrides: Sequence[str]) -> DictConfig:
     """The wiring with some overrides, interpolations not resolved; call it within `hydra_ready`."""
@@ -171,7 +174,7 @@ def resolve(config: DictConfig) -> dict[str, Any]:
     except OmegaConfBaseException as error:
         raise _unresolved(error) from error
     values = dict(plain) if isinstance(plain, dict) else {}
-    return {str(key): with_choices(value, str(key), values.get(LANGUAGE)) for key, value in values.items()}
+    return {str(key): with_choices(value, str(key), values.get(LANGUAGE)) for key, value in values.items() if key != HELPER}
 
 
 def _unresolved(error: Exception) -> ConfigError:

@@ -5,7 +5,7 @@ What it read and composed is kept until one of its files changes; a block of `hy
 
 import copy
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from glob import glob
@@ -24,7 +24,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from rag.config.catalog import search_folders
 from rag.config.limits import check_size
+from rag.core.errors import ConfigError
 from rag.core.files import shipped
+
+PROVIDERS = "first_with_key"
+"""The key of a file in `conf/` that stands for other choices of its group, each with the variable of its key."""
 
 Stamps = tuple[tuple[str, int, int, int], ...]
 """Path, time of change, size and inode of files."""
@@ -47,10 +51,23 @@ class ReadOnce(CachingConfigRepository):  # type: ignore[misc]
         return self
 
     def load_config(self, config_path: str) -> Any:
-        """Return a copy, because Hydra changes the configs that it composes."""
+        """Return a copy, because Hydra changes the configs that it composes; for a list of providers that of one of them."""
         if f"config_path={config_path}" not in self.cache:
             check_size(*(folder / f"{config_path.removesuffix('.yaml')}.yaml" for folder in search_folders()))
-        return copy.deepcopy(super().load_config(config_path))
+        loaded = copy.deepcopy(super().load_config(config_path))
+        if loaded is None or PROVIDERS not in loaded.config:
+            return loaded
+        group = config_path.rpartition("/")[0]
+        return self.load_config(f"{group}/{_provider(group, loaded.config)}")
+
+
+def _provider(group: str, listed: Mapping[str, Any]) -> str:
+    """The first choice of a group whose key is set; ConfigError without any."""
+    variables = dict(listed[PROVIDERS])
+    if found := next((name for name, variable in variables.items() if os.environ.get(variable, "").strip()), None):
+        return str(found)
+    what = f"is to be a provider with a key, and none is set of {', '.join(variables.values())}"
+    raise ConfigError(group, what, f"export one of them, or write it into .env; {listed['otherwise']}")
 
 
 @contextmanager
@@ -87,7 +104,8 @@ def compose_overrides(overrides: Sequence[Override]) -> DictConfig:
     for override in overrides:
         (choices if is_group(override.key_or_group) and not isinstance(override.value(), dict) else values).append(override)
     stamps = GlobalHydra.instance().config_loader().repository.stamps
-    config = copy.deepcopy(_choices(tuple(str(choice.input_line) for choice in choices), stamps))
+    present = frozenset(name for name, value in os.environ.items() if value.strip())
+    config = copy.deepcopy(_choices(tuple(str(choice.input_line) for choice in choices), stamps, present))
     set_values(config, values)
     return config
 
@@ -98,8 +116,8 @@ def set_values(config: DictConfig, values: Sequence[Override]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _choices(overrides: tuple[str, ...], stamps: Stamps) -> DictConfig:
-    """The config under choices of groups; callers share it."""
+def _choices(overrides: tuple[str, ...], stamps: Stamps, present: frozenset[str]) -> DictConfig:
+    """The config under choices of groups, with these variables in the environment; callers share it."""
     config: DictConfig = hydra_compose("config", overrides=list(overrides))
     return config
 

@@ -53,6 +53,7 @@ GROUPS: Mapping[str, str] = {
     "guard": "protects against documents that give orders; a trial may have several",
     "prompt": "lays out question and passages for a model",
     "generator": "answers",
+    "helper": "the small model of all that rewrites, sums up, routes, takes apart or enriches",
     "check": "looks at answers before a person does; a trial may have several",
     "judge": "says how far answers follow from passages",
     "metric": "measures; `metrics` names those of a trial, with their cuts",
@@ -213,9 +214,9 @@ def _read(name: str, prefix: str) -> Iterator[Parameter]:
         raise ConfigError(str(path), f"is not valid YAML ({' '.join(str(error).split())})", "fix it there") from error
     if not isinstance(plain, dict) or not isinstance(root, yaml.MappingNode):
         return
-    for each in plain.get("defaults") or ():
-        if isinstance(each, str) and each.partition("@")[2] in ("", "_here_") and each != "_self_":
-            yield from _read(each.partition("@")[0].lstrip("/"), prefix)
+    for name, _, package in (each.partition("@") for each in plain.get("defaults") or () if isinstance(each, str)):
+        if name != "_self_" and not package.startswith("_global_"):
+            yield from _read(name.lstrip("/"), f"{prefix}.{package}" if package not in ("", "_here_") else prefix)
     yield from _walked(root, plain, prefix, text.splitlines())
 
 

@@ -46,7 +46,10 @@ RENAMED = {
 
 ANALYSER = "the index takes it from its analyser: for example analyser=stems, or a conf/analyser/<name>.yaml of your own"
 LANGUAGE = "it is now called language"
+KINDS = "words of pleasantries are in check.off_topic.kinds"
 MOVED_PARAMETERS = {
+    ("rag.components.checks.off_topic.OffTopicCheck", "pleasantries"): KINDS,
+    ("rag.components.checks.off_topic.OffTopicCheck", "fillers"): KINDS,
     ("rag.components.indexes.bm25s.Bm25sIndex", "stemmer"): ANALYSER,
     ("rag.components.indexes.bm25s.Bm25sIndex", "stopwords"): ANALYSER,
     ("rag.components.indexes.bm25.Bm25Index", "shortest"): ANALYSER,

@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from rag.config.catalog import PRESET
-from rag.config.compose import compose, resolve
+from rag.config.compose import HELPER, compose, resolve
 from rag.config.nested_choices import LANGUAGE, names_choices
 from rag.config.single_values import Composer, Raw
 from rag.config.stand_ins import STAND_INS, remark
@@ -93,7 +93,7 @@ class Space:
                 config.pop(key, None)
             config |= option.changed
         try:
-            resolved = {key: self._resolver(key, config) for key in config}
+            resolved = {key: self._resolver(key, config) for key in config if key != HELPER}
         except UserError as error:
             self.problems.setdefault(str(error), error)
             return None

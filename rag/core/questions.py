@@ -11,6 +11,11 @@ SPLITS = ("tune", "holdout")
 SET = "set:"
 """The prefix of a tag that names the data set of a question, where a golden set has several."""
 
+INPUTS = ("question", "pleasantry", "conversation", "off_topic")
+"""What a message is: a question of the documents, thanks or a greeting, a question about the conversation, anything else."""
+REPLIED = ("pleasantry", "conversation")
+"""The kinds of messages that have a reply, and no answer from documents."""
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -113,7 +118,8 @@ class Example:
 
     `cluster` is the unit of resampling when trials are compared; `judged` names the documents with a judgement for this
     question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1). `route` is the
-    right one of `rag.core.record_queries.ROUTES`, empty if unknown: metrics of retrieval do not apply to `records`.
+    right one of `rag.core.record_queries.ROUTES`, empty if unknown: metrics of retrieval do not apply to `records`. `input` is
+    the right one of INPUTS, empty if unknown; all but questions have no evidence.
     """
 
     query: Query
@@ -129,6 +135,7 @@ class Example:
     unanswerable: bool = False
     expects: Expected | None = None
     route: str = ""
+    input: str = ""
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -147,5 +154,5 @@ class Example:
 
     @property
     def to_decline(self) -> bool:
-        """True if the corpus cannot answer this, so that it is right to decline."""
-        return not self.has_gold and (self.unanswerable or not self.answers)
+        """True if the corpus cannot answer this, so that it is right to decline. Pleasantries have a reply of their own."""
+        return not self.has_gold and self.input not in REPLIED and (self.unanswerable or not self.answers)

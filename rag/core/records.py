@@ -3,7 +3,7 @@
 Those of documents and of golden questions are defined in modules of their own, and imported from here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,6 +14,8 @@ from rag.core.documents import BLOCKS, Block, Box, Chunk, Document, Parsed, Reda
 from rag.core.looks import Look
 from rag.core.questions import (
     FATES,
+    INPUTS,
+    REPLIED,
     SET,
     SPLITS,
     Anchor,
@@ -175,7 +177,8 @@ class Finding:
 
     It concerns the characters [start, end) of context number `context`, or of the reply if that is 0. For a retrieved passage
     `passage` is the chunk_id; a removed passage is not a context any more, and its number is 0. `advice` is part of the prompt
-    if the reply is generated again.
+    if the reply is generated again. `input` is the kind of the message, one of INPUTS, where the finding says one; with the
+    action `abstain`, `reply` answers it.
     """
 
     source: str
@@ -186,14 +189,22 @@ class Finding:
     end: int = 0
     advice: str = ""
     passage: str = ""
+    input: str = ""
+    reply: str = ""
+
+
+def input_of(findings: Sequence[Finding]) -> str:
+    """The kind of a message, one of INPUTS, that findings on its answer say: the last one counts, and none is a question."""
+    return next((finding.input for finding in reversed(findings) if finding.input), "question")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The reply to a question, and its contexts, numbered from 1.
 
-    `abstained`: the reply declines to answer; `sought` is the search, `left_out` are retrieved passages that the model was not
-    shown, each by its first chunk; `look` is None for one search of passages.
+    `abstained`: the reply declines to answer, or is that of a check to a message that is no question. `sought` is the search,
+    `left_out` are retrieved passages that the model was not shown, each by its first chunk; `look` is None for one search of
+    passages.
     """
 
     query: Query
@@ -204,3 +215,8 @@ class Answer:
     sought: Sought | None = None
     left_out: Ranking = ()
     look: Look | None = None
+
+    @property
+    def input(self) -> str:
+        """The kind of the message, one of INPUTS, as a check or the model takes it."""
+        return input_of(self.findings)

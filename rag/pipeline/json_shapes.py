@@ -7,6 +7,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+Input = Literal["question", "pleasantry", "conversation", "off_topic"]
 Value = str | int | float | bool
 Metadata = dict[str, Value]
 
@@ -131,6 +132,8 @@ class Notice(TypedDict):
     end: int
     advice: str
     passage: str
+    input: str
+    reply: str
 
 
 class SearchedFor(TypedDict):
@@ -204,13 +207,15 @@ class AnswerLook(TypedDict):
 class PipelineAnswer(TypedDict):
     """An answer with its sources. `cost_usd` is in US dollars, null if the price is not known; `prompt` is what was sent.
 
-    `look` is there where the question has a route or a policy looked for it. Its tokens are not in `tokens`, and its cost is in
-    `cost_usd`.
+    `input` is the kind of the message. A check replies to some that are no question: then `abstained` is true, because the
+    reply says nothing of the documents. `look` is there where the question has a route or a policy looked for it. Its tokens
+    are not in `tokens`, and its cost is in `cost_usd`.
     """
 
     question: str
     answer: str
     abstained: bool
+    input: Input
     sought: SearchedFor
     citations: list[Citation]
     contexts: list[Passage]

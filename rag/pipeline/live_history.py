@@ -34,8 +34,13 @@ Behind each answer, what its conversation has found by then.
 """
 
 
-def remembered_turn(question: str, answer: Answer) -> tuple[Turn, Turn]:
-    """A question and its answer as turns of a history, without citation markers: later prompts have other passages."""
+def remembered_turn(question: str, answer: Answer) -> tuple[Turn, ...]:
+    """A question and its answer as turns of a history, without citation markers: later prompts have other passages.
+
+    A pleasantry leaves no turn, so that a follow-up after it refers to what was asked before.
+    """
+    if answer.input == "pleasantry":
+        return ()
     return Turn("user", question), Turn("assistant", without_markers(answer.reply.text).strip() or UNSAID)
 
 
@@ -86,7 +91,7 @@ def answers(
     pipeline: Pipeline, queries: Sequence[Query], references: Sequence[tuple[str, ...]]
 ) -> list[tuple[Answer | None, tuple[Found, ...]]]:
     """The answers of a pipeline to questions of different conversations, as `Ask`; None for one that was refused."""
-    traces = [pipeline.trace(query) for query in queries]
+    traces = [pipeline.trace_to_answer(query) for query in queries]
     if getattr(pipeline.generator, "costly", False):
         rows = zip(queries, traces, references, strict=True)
         prepared = [pipeline.prepare(query, trace, gold) for query, trace, gold in rows]

@@ -82,6 +82,13 @@ class Pipeline:
         (trace,) = self.traces([query])
         return trace
 
+    def trace_to_answer(self, query: Query) -> Trace:
+        """As `trace`; nothing is searched for where a check replies to the message."""
+        if not self.reading.replies(query):
+            return self.trace(query)
+        nothing = Rankings.pack([[]])
+        return Trace(Sought(query.text, (query.text,)), {}, nothing, nothing, nothing)
+
     def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
         """As `trace`, for several questions at once; they do not affect each other."""
         step: Step = clock.step if clock else lambda name: nullcontext()
@@ -131,7 +138,11 @@ class Pipeline:
 
         A question that was reused in full adds nothing, so that no later one is compared with it.
         """
-        if changes_nothing(self.reuse) or (trace.look and retrieval_memory.adds_nothing(trace.look)):
+        if (
+            changes_nothing(self.reuse)
+            or not trace.selected.row(0)
+            or (trace.look and retrieval_memory.adds_nothing(trace.look))
+        ):
             return query.earlier
         return (*query.earlier, retrieval_memory.found(trace.sought.question, trace.selected, self.k, self.corpus))
 
@@ -198,7 +209,7 @@ class Pipeline:
 
     def answer(self, query: Query, hear: Callable[[str], None] | None = None) -> Answer:
         """Answer one question; `hear` gets the reply in pieces as they come."""
-        return self.answer_from(query, self.trace(query), hear)
+        return self.answer_from(query, self.trace_to_answer(query), hear)
 
     def answer_from(
         self,
@@ -241,15 +252,16 @@ class Pipeline:
     def _checked(self, prepared: Prepared, hear: Callable[[str], None] | None) -> postprocess.Checked:
         refusal = self.reading.prompt.refusal
         if prepared.request is None:
-            return postprocess.unasked(refusal, ())
+            return postprocess.unasked(prepared.screened.reply or refusal)
         if prepared.reply:
             return postprocess.stated(self.inspections, prepared.request, prepared.reply, refusal)
         if hear is None:
             (reply,) = self.generator.generate([prepared.request])
         else:
             reply = postprocess.streamed(self.generator.stream(prepared.request), hear)
-        final = awaited(self.reading.prompt, self.generator)
-        (checked,) = postprocess.check(self.inspections, [prepared.request], [reply], self.generator, refusal, final)
+        prompt = self.reading.prompt
+        known = awaited(prompt, self.generator), getattr(prompt, "inputs", {})
+        (checked,) = postprocess.check(self.inspections, [prepared.request], [reply], self.generator, refusal, *known)
         return checked
 
 

@@ -28,9 +28,9 @@ class Checked:
     abstained: bool = False
 
 
-def unasked(refusal: str, findings: Sequence[Finding]) -> Checked:
-    """The reply where the model was not asked."""
-    return Checked(Reply(refusal), tuple(findings), True)
+def unasked(reply: str) -> Checked:
+    """The reply where the model was not asked: the refusal, or that of a check."""
+    return Checked(Reply(reply), (), True)
 
 
 def streamed(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
@@ -63,21 +63,21 @@ def check(
     generator: Generator,
     refusal: str,
     final: str = "",
+    inputs: Mapping[str, str] | None = None,
 ) -> list[Checked]:
     """Inspect replies. Where a finding asks for it, a reply is generated once more, and refused if it fails again.
 
-    `final` are the words that announce the answer after reasoning; no inspection reads the reasoning. RefusalError for a reply
-    with a failure.
+    `final` are the words that announce the answer after reasoning; no inspection reads the reasoning. `inputs` are as in
+    `concluded`. RefusalError for a reply with a failure.
     """
     if failure := next((reply.failure for reply in replies if reply.failure), ""):
         raise RefusalError.of(failure)
-    kept, unannounced = concluded(replies, final)
+    kept, unannounced = concluded(replies, final, inputs)
     found = _joined(unannounced, inspected(inspections, requests, kept))
     again = [number for number, findings in enumerate(found) if _wanted_again(findings)]
     if again:
-        second, missing = concluded(
-            generator.generate([_again(requests[number], kept[number], found[number]) for number in again]), final
-        )
+        once_more = generator.generate([_again(requests[number], kept[number], found[number]) for number in again])
+        second, missing = concluded(once_more, final, inputs)
         looked = _joined(missing, inspected(inspections, [requests[number] for number in again], second))
         for number, reply, findings in zip(again, second, looked, strict=True):
             kept[number], found[number] = _replaced(kept[number], found[number], reply, findings)
@@ -116,7 +116,8 @@ def _replaced(first: Reply, before: Sequence[Finding], second: Reply, after: Seq
     """The second reply with the findings on both; the first, refused, where there is no second."""
     if second.failure:
         return first, [_final(finding) for finding in before]
-    earlier = [_placeless(each if each.action == "regenerate" else replace(each, action="flag")) for each in before]
+    told = [replace(each, input="") for each in before]
+    earlier = [_placeless(each if each.action == "regenerate" else replace(each, action="flag")) for each in told]
     return _both(first, second), [*earlier, *map(_final, after)]
 
 

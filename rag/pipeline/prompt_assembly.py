@@ -22,7 +22,7 @@ from rag.core.records import (
     Source,
     Span,
 )
-from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
+from rag.core.roles import Framing, Memory, Prompt, Quoting, Replying, Screen
 from rag.pipeline.authority import settled
 from rag.pipeline.context_packing import Packed, Passage, pack, passages
 from rag.pipeline.cut_marks import OUTLINE, marked
@@ -47,6 +47,11 @@ class Screened:
     def abstains(self) -> bool:
         """Whether a screen keeps the model from being asked."""
         return any(finding.action == "abstain" for finding in self.findings)
+
+    @property
+    def reply(self) -> str:
+        """The reply of a screen to a message that is no question; empty for none."""
+        return next((finding.reply for finding in self.findings if finding.reply), "")
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,10 @@ class Reading:
         """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
         return screen(self.screens, queries, rankings.first(self.k), corpus, looks)
 
+    def replies(self, query: Query) -> bool:
+        """Whether a screen replies to a message, so that nothing needs to be searched for."""
+        return any(screen.reply(query) for screen in self.screens.values() if isinstance(screen, Replying))
+
     def prepare(
         self,
         queries: Sequence[Query],
@@ -107,7 +116,7 @@ class Reading:
     ) -> list[Prepared]:
         """The requests; `references` are the gold answers, one tuple per query, where they are known; `looks` as in traces."""
         known, looked = references or [()] * len(queries), looks or [None] * len(queries)
-        asks = [not (look and look.answers) for look in looked]
+        asks = [not (seen.reply or (look and look.answers)) for seen, look in zip(screened, looked, strict=True)]
         shown = iter(self.memory.recall([query for query, asked in zip(queries, asks, strict=True) if asked]))
         recalled = [next(shown) if asked else Recalled() for asked in asks]
         rows = zip(queries, screened, recalled, known, looked, strict=True)
@@ -122,6 +131,8 @@ class Reading:
         gold: tuple[str, ...],
         look: Look | None,
     ) -> Prepared:
+        if screened.reply:
+            return Prepared(None, (), (), Screened((), tuple(each for each in screened.findings if each.input)), ())
         rules, files = getattr(self.prompt, "authority", None), self._files(screened, corpus)
         if rules and files:
             recalled, overruled = settled(rules, recalled, files)

@@ -61,7 +61,7 @@ class Session:
         failing service leaves the conversation as it was.
         """
         query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.found)
-        trace = self.pipeline.trace(query)
+        trace = self.pipeline.trace_to_answer(query)
         exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear, early=True, read=read))
         self.exchanges.append(exchange)
         self.found = self.pipeline.earlier(query, trace)

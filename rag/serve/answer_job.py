@@ -51,10 +51,16 @@ class AnswerJob:
         scope: Scope,
         pool: ThreadPoolExecutor,
         earlier: Sequence[Found] = (),
+        answers: bool = True,
     ) -> "AnswerJob":
-        """Search for a question. A model that rewrites it is called in a thread of the pool; ServiceError if that fails."""
+        """Search for a question; nothing is searched for if it `answers` and a check replies to the message.
+
+        A model that rewrites the question is called in a thread of the pool; ServiceError if that fails.
+        """
         began, known = time.perf_counter(), tuple(earlier) if scope.everything else ()
-        query = Query(answer_id(), question, tuple(history), earlier=known)
+        query, pipeline = Query(answer_id(), question, tuple(history), earlier=known), model.batcher.pipeline
+        if answers and pipeline.reading.replies(query):
+            return cls(model, query, SearchResult(pipeline, pipeline.trace_to_answer(query), {}), began, scope)
         try:
             return cls(model, query, await _searched(model, query, scope, pool), began, scope)
         except ServiceError as error:

@@ -37,7 +37,7 @@ class StoredTurn:
     """A question of a session and its answer, `at` seconds since 1970.
 
     `payload` is the answer as the server returned it; it is loaded only to show a session, and else empty. `found` is what it
-    adds to what the session found with the bundle of that digest.
+    adds to what the session found with the bundle of that digest. A `pleasantry` is no context of later questions.
     """
 
     number: int
@@ -47,11 +47,14 @@ class StoredTurn:
     at: float
     bundle: str = ""
     found: tuple[Found, ...] = ()
+    pleasantry: bool = False
 
     @property
-    def messages(self) -> tuple[Turn, Turn]:
+    def messages(self) -> tuple[Turn, ...]:
         """Question and answer as a later question reads them."""
-        return remembered_turn(self.question, Answer(Query("", self.question), (), Reply(self.answer)))
+        return (
+            () if self.pleasantry else remembered_turn(self.question, Answer(Query("", self.question), (), Reply(self.answer)))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +186,20 @@ def stored_turns(
     connection: sa.Connection, session: str, payload: sa.ColumnElement[Any], seen: int | None = None, last: int | None = None
 ) -> list[StoredTurn]:
     """The `last` turns of a session up to number `seen`, oldest first; `payload` is a column, or null to leave it out."""
-    columns = (ANSWERS.c.number, ANSWERS.c.question, ANSWERS.c.answer, payload.label("told"), ANSWERS.c.at)
+    # Quotes inside of texts are escaped, so that no text of a user can match.
+    pleasantry = sa.type_coerce(ANSWERS.c.told, sa.Text).contains('"input": "pleasantry"').label("pleasantry")
+    columns = (ANSWERS.c.number, ANSWERS.c.question, ANSWERS.c.answer, payload.label("told"), ANSWERS.c.at, pleasantry)
     joined = sa.select(*columns, FOUND.c.bundle, FOUND.c.passages).outerjoin(FOUND, FOUND.c.answer == ANSWERS.c.id)
     newest = joined.where(ANSWERS.c.session == session).order_by(ANSWERS.c.number.desc()).limit(last)
     if seen is not None:
         newest = newest.where(ANSWERS.c.number <= seen)
     rows = connection.execute(newest).all()
-    return [
-        StoredTurn(row.number, row.question, row.answer, row.told or {}, row.at, row.bundle or "", _found(row.passages or []))
-        for row in reversed(rows)
-    ]
+    return [_turn(row) for row in reversed(rows)]
+
+
+def _turn(row: "sa.Row[Any]") -> StoredTurn:
+    told, found = row.told or {}, _found(row.passages or [])
+    return StoredTurn(row.number, row.question, row.answer, told, row.at, row.bundle or "", found, bool(row.pleasantry))
 
 
 def _found(passages: Sequence[Mapping[str, Any]]) -> tuple[Found, ...]:

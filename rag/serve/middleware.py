@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rag.bundle.endpoints import is_loopback
+from rag.core.models.server_keys import is_loopback
 from rag.serve import otel_spans
 from rag.serve.keys import Keys
 from rag.serve.limits import METRICS, Buckets, RateLimit, Shares, TurnLimit, needs_no_key

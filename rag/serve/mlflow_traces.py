@@ -103,7 +103,7 @@ def _outputs(response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
     passages = response.get("passages", response.get("contexts", ()))
     outputs: dict[str, Any] = {"passages": [{"chunk": each["chunk"], "score": each["score"]} for each in passages]}
     if "answer" in response:
-        outputs |= {"abstained": response["abstained"], "cost_usd": response["cost_usd"]}
+        outputs |= {"abstained": response["abstained"], "input": response["input"], "cost_usd": response["cost_usd"]}
         outputs |= {"look": response["look"]} if texts and "look" in response else {}
         outputs |= {"answer": response["answer"]} if texts else {"characters": len(response["answer"])}
     return outputs

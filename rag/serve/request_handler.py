@@ -46,14 +46,19 @@ class RequestHandler:
     opinions: Opinions
     pool: ThreadPoolExecutor
 
-    async def search(self, body: AskRequest, history: Sequence[Turn] = (), turns: Sequence[StoredTurn] = ()) -> AnswerJob:
-        """Search for a question, `turns` before it in its session; UserError if it is too long."""
+    async def search(
+        self, body: AskRequest, history: Sequence[Turn] = (), turns: Sequence[StoredTurn] = (), answers: bool = True
+    ) -> AnswerJob:
+        """Search for a question, `turns` before it in its session; UserError if it is too long.
+
+        If it `answers`, nothing is searched for where a check replies to the message.
+        """
         if len(body.question) > self.settings.question_chars:
             what = f"has {len(body.question)} characters"
             raise UserError("question", what, f"at most {self.settings.question_chars}; RAG_QUESTION_CHARS sets the limit")
         model, scope = self.served.pick(body.model), scope_of(body.within)
         earlier = [found for turn in turns if turn.bundle == model.bundle.digest for found in turn.found]
-        return await AnswerJob.begin(model, body.question, history, scope, self.pool, earlier)
+        return await AnswerJob.begin(model, body.question, history, scope, self.pool, earlier, answers)
 
     async def answer(
         self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None = None

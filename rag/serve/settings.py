@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from rag.bundle.endpoints import is_loopback
 from rag.core.errors import ConfigError
+from rag.core.models.server_keys import is_loopback
 from rag.serve.keys import REMEDY, Keys
 
 ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+\Z")

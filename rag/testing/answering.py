@@ -37,6 +37,7 @@ from rag.core.roles import (
     Memory,
     Prompt,
     RankingMetric,
+    Replying,
     Rewriter,
     Screen,
     changes_nothing,
@@ -125,6 +126,10 @@ def check_guard_on(guard: Any, texts: Sequence[str], replies: Sequence[str]) -> 
         law(all(one.context == 0 for one in none), "a finding names a context that exists")
         _check_findings(findings, texts, "", BEFORE)
         law(guard.screen([], []) == [], "an empty batch has no results")
+    if isinstance(guard, Screen) and isinstance(guard, Replying):
+        for message in (query, Query("d", "Thanks!"), Query("e", "What have we discussed?", TALK)):
+            own, found = guard.reply(message), guard.screen([message], [hits])[0]
+            law(own is None or (found == [own] and own.reply), "a screen replies alike with passages and without")
     if isinstance(guard, Framing):
         framed = guard.frame(query, texts)
         law(len(framed.contexts) == len(texts), "a framing keeps the number of contexts")

@@ -6,7 +6,7 @@ from typing import Any
 
 from rag.core.corpus import Corpus
 from rag.core.pages import pages_of
-from rag.core.records import Anchor, Example, Span, spans_of
+from rag.core.records import Anchor, Example, Span, input_of, spans_of
 from rag.core.redaction import redacted_json
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -61,7 +61,8 @@ def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[QuestionRec
                 scores={column: value for column, value in values if value == value},
                 documents=documents,
                 expectations=_expected(example, texts),
-                tags={"split": example.split, "kind": example.kind, "tags": ", ".join(example.tags)},
+                tags={"split": example.split, "kind": example.kind, "tags": ", ".join(example.tags)}
+                | ({"input": input_of(reply.findings)} if reply else {}),
                 failed=bool(scores.failed[row]),
             )
         )

@@ -73,12 +73,14 @@ PIPELINES = {
 }
 ELSEWHERE = {
     "embedder": {"minilm", "minilm_windows", "static", "sentence_transformer", "openai"},
-    "generator": {"openai", "gemini", "groq", "ollama", "llamacpp", "vllm", "closed_book", "gold"},
+    "generator": {
+        *("openai", "gemini", "google", "groq", "anthropic", "auto", "ollama", "llamacpp", "vllm", "closed_book", "gold"),
+    },
     "memory": {"summary_model"},
     "passage": {"contextual"},
     "policy": {"gap_loop", "agent"},
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
-    "reranker": {"cross_encoder", "maxsim"},
+    "reranker": {"cross_encoder", "maxsim", "tei", "vllm", "jina", "cohere"},
     "route": {"model"},
 }
 """Choices with a model of their own, which have other tests, and choices that answer golden questions only."""

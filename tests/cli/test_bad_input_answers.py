@@ -84,7 +84,7 @@ def test_no_server(rag: Verb, here: Path, script: Script, monkeypatch: pytest.Mo
         (wrong_key(), ["(tiny)", "answered 401: Incorrect API key provided: ***", "→ put a valid key into"]),
         (
             unknown_model(),
-            ["(tiny)", "answered 404: The model 'tiny' does not exist", "→ check generator.model (or OPENAI_MODEL)"],
+            ["(tiny)", "answered 404: The model 'tiny' does not exist", "→ check generator.model (or its variable"],
         ),
         (too_long(), ["maximum context length is 8192 tokens", "→ lower k or context_tokens, choose smaller chunks"]),
         (empty("length"), ["spent all of its tokens and wrote no answer", "→ raise generator.max_tokens"]),

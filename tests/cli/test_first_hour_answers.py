@@ -44,11 +44,17 @@ def test_a_question_about_the_old_edition_is_answered_from_it(pipeline: Pipeline
     assert answered(pipeline, "How many unused days could I carry over in 2024?").reply.text.startswith("In 2024-25 up to six")
 
 
-@pytest.mark.parametrize("text", ["Thanks!", "How do I bake sourdough?"])
-def test_inputs_that_are_not_about_the_documents_are_declined(pipeline: Pipeline, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "kind", "reply"),
+    [("Thanks!", "pleasantry", "You're welcome."), ("How do I bake sourdough?", "off_topic", "I don't know.")],
+)
+def test_messages_that_are_no_questions_of_the_documents_have_no_answer_from_them(
+    pipeline: Pipeline, text: str, kind: str, reply: str
+) -> None:
     found = answered(pipeline, text)
-    assert found.abstained
-    assert found.reply.text == "I don't know."
+    assert (found.abstained, found.input, found.reply.citations) == (True, kind, ())
+    assert found.reply.text.startswith(reply)
+    assert bool(found.contexts) == (kind == "off_topic")
     assert [(one.source, one.action) for one in found.findings] == [("off_topic", "abstain")]
 
 

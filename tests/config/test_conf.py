@@ -26,7 +26,12 @@ FILES = sorted(path.relative_to(CONF).with_suffix("").as_posix() for path in CON
 EMPTY = ("check/none", "guard/none", "selector/none")
 """The empty list of a group of which any number may be chosen, as a choice of its own."""
 
-COMPONENTS = [name for name in FILES if not name.startswith(("execute/", "preset/")) and name not in EMPTY]
+LISTED = ("generator/auto",)
+"""Choices that stand for another one of their group."""
+
+COMPONENTS = [
+    name for name in FILES if not name.startswith(("execute/", "helper/", "preset/")) and name not in (*EMPTY, *LISTED)
+]
 EXPERIMENTS = sorted(path.stem for path in shipped("experiments").glob("*.yaml"))
 GIVEN = {
     "dataset/beir": ["dataset.path=collection"],
@@ -83,7 +88,15 @@ def node_of(name: str) -> Mapping[str, Any]:
 
 
 def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
-    assert {name.partition("/")[0] for name in FILES} == {*ROLES, *LOADER_PARTS, *INDEX_PARTS, *SEVERAL, "execute", "preset"}
+    assert {name.partition("/")[0] for name in FILES} == {
+        *ROLES,
+        *LOADER_PARTS,
+        *INDEX_PARTS,
+        *SEVERAL,
+        "execute",
+        "helper",
+        "preset",
+    }
     assert set(GIVEN) <= set(FILES)
     assert all("/" not in name.partition("/")[2] for name in FILES)
 
@@ -109,7 +122,8 @@ def test_every_parameter_is_written_out(name: str) -> None:
     written = content[name.partition("/")[2]] if name.partition("/")[0] in LISTS else content
     module, _, target = written[TARGET].rpartition(".")
     accepted = inspect.signature(getattr(importlib.import_module(module), target)).parameters
-    assert set(accepted) == {*_taken_in(content), *written, *written.get(RUNTIME, {})} - {TARGET, RUNTIME, "defaults"}
+    taken = {part.removeprefix(f"{name.partition('/')[2]}.").partition(".")[0] for part in _taken_in(content)}
+    assert set(accepted) == {*taken, *written, *written.get(RUNTIME, {})} - {TARGET, RUNTIME, "defaults"}
 
 
 def _taken_in(content: Mapping[str, Any]) -> Iterator[str]:
@@ -125,7 +139,8 @@ def _taken_in(content: Mapping[str, Any]) -> Iterator[str]:
 def test_choices_that_stand_together_are_keyed_by_their_names(group: str) -> None:
     for choice in choices(group):
         expected = [] if f"{group}/{choice}" in EMPTY else [choice]
-        assert list(yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))) == expected
+        keys = yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))
+        assert [key for key in keys if key != "defaults"] == expected
 
 
 def test_all_choices_of_a_list_can_be_made_at_once(ready: Path) -> None:

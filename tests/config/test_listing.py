@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -83,13 +84,14 @@ def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: 
     group, _, choice = name.partition("/")
     content = yaml.safe_load((shipped("conf") / f"{name}.yaml").read_text("utf-8"))
     content = content.get(choice, content) if group in catalog.LISTS else content
-    taken = {
-        key
-        for each in content.pop("defaults", ())
-        if isinstance(each, str) and "@_here_" in each
-        for key in yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))
-    }
-    keys = {key for key in (*content, *taken) if key not in ("_target_", "runtime")} | set(content.get("runtime", ()))
+    taken: dict[str, Any] = {}
+    for shared, _, place in (each.partition("@") for each in content.pop("defaults", ()) if isinstance(each, str)):
+        if shared == "_self_" or place.startswith("_global_"):
+            continue
+        read = yaml.safe_load((shipped("conf") / f"{shared.lstrip('/')}.yaml").read_text("utf-8"))
+        taken |= read if place == "_here_" else {place.partition(".")[0]: read}
+    taken |= content
+    keys = {key for key in taken if key not in ("_target_", "runtime")} | set(taken.get("runtime", ()))
     prefix = f"{group}.{choice}." if group in catalog.LISTS else f"{group}."
     found = [
         each.key.removeprefix(prefix).removeprefix("runtime.") for each in listing.parameters(listing.choice(group, choice))
@@ -243,7 +245,7 @@ def offered(words: str, cword: int) -> list[str]:
         ("rag sweep lex", 2, ["lexical"]),
         ("rag list chunker rec", 3, ["recursive"]),
         ("rag run ret", 2, []),
-        ("rag run reranker", 2, ["reranker=cross_encoder", "reranker=maxsim", "reranker=mmr", "reranker=none"]),
+        ("rag run fusion", 2, ["fusion=rrf", "fusion=single", "fusion=weighted"]),
         ("rag ask Why? k=3 reranker = m", 6, ["maxsim", "mmr"]),
     ],
 )

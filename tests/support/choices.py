@@ -23,10 +23,26 @@ def choices(group: str, but: tuple[str, ...] = ()) -> list[str]:
 
 def node(group: str, choice: str, **changes: Any) -> dict[str, Any]:
     """The node of a choice, without the key by which lists of choices name it."""
-    read: dict[str, Any] = yaml.safe_load(_written(group, choice))
+    read = _with_models(yaml.safe_load(_written(group, choice)))
     values = read.get(choice, read)
     given = {name: GIVEN.get(value, value) if isinstance(value, str) else value for name, value in values.items()}
     return with_choices(given | changes, language="english")
+
+
+def _with_models(read: dict[str, Any]) -> dict[str, Any]:
+    """A file of conf/ with OpenAI's generator in the places of the models that its `defaults` name."""
+    shared = [each for each in read.get("defaults", ()) if each.endswith("generator")]
+    for place in (each.partition("@")[2].split(".") for each in shared):
+        holder = read
+        for part in place[:-1]:
+            holder = holder[part]
+        model = yaml.safe_load((CONF / "generator" / "openai.yaml").read_text("utf-8")) | {"model": "tiny", "base_url": None}
+        holder[place[-1]] = model | holder.get(place[-1], {}) | {"model": "tiny"}
+    if shared and not (others := [each for each in read["defaults"] if each not in (*shared, "_self_")]):
+        del read["defaults"]
+    elif shared:
+        read["defaults"] = others
+    return read
 
 
 def _written(group: str, choice: str) -> str:

@@ -1,4 +1,4 @@
-"""A real HTTP server with OpenAI's chat completions whose every answer is scripted: it plays along, or misbehaves.
+"""A real HTTP server with OpenAI's chat completions, and Anthropic's messages, whose every answer is scripted.
 
     with serving(say("Seven [1]."), too_many(seconds=1), cut()) as script:
         ...  # base_url=script.url; script.asked holds the bodies, script.keys the Authorization headers
@@ -32,6 +32,7 @@ class Script(ThreadingHTTPServer):
         self.steps: list[Step] = list(steps)
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
+        self.headers: list[dict[str, str]] = []
         self.moments: list[float] = []
         self.under_way = self.most_at_once = 0
         self.lock = threading.Lock()
@@ -59,7 +60,8 @@ class Exchange(BaseHTTPRequestHandler):
             steps = self.server.steps
             step = steps.pop(0) if len(steps) > 1 else steps[0]
             self.server.asked.append(self.asked)
-            self.server.keys.append(self.headers["Authorization"])
+            self.server.keys.append(self.headers["Authorization"] or self.headers["x-api-key"])
+            self.server.headers.append(dict(self.headers.items()))
             self.server.moments.append(time.monotonic())
             self.server.under_way += 1
             self.server.most_at_once = max(self.server.most_at_once, self.server.under_way)
@@ -112,11 +114,41 @@ def say(text: str | None, usage: object = USAGE, finish: str = "stop") -> Step:
     """A whole reply; streamed word by word where that was asked for."""
 
     def step(exchange: Exchange) -> None:
+        if exchange.path.endswith("/messages"):
+            return claude(text or "", usage)(exchange)
         if exchange.streams:
             stream(*re.findall(r"\S+\s*|\s+", text or ""), finish=finish, usage=usage)(exchange)
             return
         choice = {"message": {"role": "assistant", "content": text}, "finish_reason": finish}
         send(200, {"choices": [choice], "usage": usage})(exchange)
+
+    return step
+
+
+def claude(text: str, usage: Any = None, stop: str = "end_turn", **ending: Any) -> Step:
+    """A message of Anthropic's API, streamed word by word where that was asked for; `ending` replaces the last two events.
+
+    https://platform.claude.com/docs/en/build-with-claude/streaming has the events.
+    """
+    counts = usage or {"input_tokens": 30, "output_tokens": 4}
+
+    def step(exchange: Exchange) -> None:
+        content = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": text}]
+        message = {"type": "message", "role": "assistant", "content": content, "stop_reason": stop, "usage": counts}
+        if not exchange.streams:
+            return send(200, message)(exchange)
+        deltas = [{"type": "thinking_delta", "thinking": "Hm."}]
+        deltas += [{"type": "text_delta", "text": piece} for piece in re.findall(r"\S+\s*", text)]
+        end = [
+            {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 4}},
+            {"type": "message_stop"},
+        ]
+        start = {**message, "content": [], "stop_reason": None, "usage": {**counts, "output_tokens": 1}}
+        events = [{"type": "message_start", "message": start}, {"type": "ping"}]
+        events += [{"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas]
+        _begin(exchange)
+        for event in [*events, *([ending] if ending else end)]:
+            exchange.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
 
     return step
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.analysis import blame, headroom, routes
+from rag.analysis import blame, headroom
 from rag.analysis.blame import Lost
 from rag.analysis.headroom import Headroom
+from rag.analysis.routes import Matrix, confusion
 from rag.analysis.why.reopened_trial import ReopenedTrial
 from rag.core.errors import ConfigError
 from rag.evaluation.scoring import parse_column
@@ -21,7 +22,8 @@ ANSWERS = "token_f1"
 class Overview:
     """The lost questions of a trial, by id and counted by stage, and its headroom by column; `answerable` questions have gold.
 
-    `named` is the name of the trial on the command line, `routes` the right and the chosen routes.
+    `named` is the name of the trial on the command line, `routes` the right and the chosen routes, `inputs` the kinds of
+    messages.
     """
 
     trial_id: str
@@ -32,7 +34,8 @@ class Overview:
     counts: Mapping[str, int]
     lost: Mapping[str, Lost]
     headroom: Mapping[str, Sequence[Headroom]]
-    routes: routes.Matrix
+    routes: Matrix
+    inputs: Matrix
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Overviews:
             | {"counts": dict(each.counts), "lost": [asdict(lost) for lost in each.lost.values()]}
             | {"headroom": {column: [part.to_json() for part in parts] for column, parts in each.headroom.items()}}
             | ({"routes": each.routes} if each.routes else {})
+            | ({"inputs": each.inputs} if each.inputs else {})
             for each in self.trials
         ]
         return {"trials": trials}
@@ -76,7 +80,8 @@ def _overview(reopened: ReopenedTrial) -> Overview:
         counts=blame.counts(lost),
         lost={each.query_id: each for each in lost},
         headroom={column: headroom.measure_headroom(trial, made, store, column) for column in _columns(trial)},
-        routes=routes.confusion(trial, made, store),
+        routes=confusion(trial, made, store),
+        inputs=confusion(trial, made, store, "input"),
     )
 
 

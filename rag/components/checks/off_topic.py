@@ -1,10 +1,11 @@
 """Whether a message is a question on the topic of the documents, before a model is asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rag.components.checks.failure_action import check_before_model, finding_before_model
+from rag.components.checks.message_kinds import MessageKinds
 from rag.components.checks.nearness import nearest, question_vectors, wordings
 from rag.core.checks import check_number
 from rag.core.memo import Recent
@@ -13,15 +14,17 @@ from rag.core.roles import Embedder, Scaled
 from rag.core.text.languages import check_language
 from rag.core.text.stems import Stems
 
+SAYS = {"pleasantry": "this is a pleasantry", "conversation": "this is about the conversation"}
+
 
 @dataclass(frozen=True)
 class OffTopicCheck:
-    """Abstains for pleasantries, and for questions that share neither words nor meaning with the retrieved passages.
+    """Replies to messages that are no question, and abstains for those that share neither words nor meaning with the passages.
 
-    A pleasantry has one of `pleasantries`, no other content word except `fillers`, and no question mark. A first question
-    without any content word is declined too. Any other question is off topic if at most the share `words` of its stems is in
-    the passages and their headings, and the cosine of its nearest passage is below `floor`, by default the floor of the
-    embedder (`Scaled`). Without a floor, only questions that share no stem at all are off topic.
+    `kinds` recognises pleasantries and questions about the conversation by their words, and replies to them; nothing is
+    searched for then. A first message without any content word is off topic. Any other question is off topic if at most the
+    share `words` of its stems is in the passages and their headings, and the cosine of its nearest passage is below `floor`, by
+    default the floor of the embedder (`Scaled`). Without a floor, only questions that share no stem at all are off topic.
 
     Without passages the check passes. A follow-up is also tried together with the last turn of the user, as in
     `retrieval_floor`. Questions that share more words need no vectors; passages are embedded in the order of their rank until
@@ -31,8 +34,7 @@ class OffTopicCheck:
     embedder: Embedder
     words: float = 0.67
     floor: float | None = None
-    pleasantries: str = ""
-    fillers: str = ""
+    kinds: MessageKinds = field(default_factory=MessageKinds)
     language: str = "english"
     languages: Sequence[str] = ("english",)
     on_failure: str = "refuse"
@@ -44,16 +46,32 @@ class OffTopicCheck:
             check_number("check.off_topic.floor", self.floor, -1, 1, "a cosine, or null")
         check_language("check.off_topic.language", self.language)
 
+    def reply(self, query: Query) -> Finding | None:
+        """The finding on a pleasantry or a question about the conversation, with its reply; None for other messages."""
+        found = self._kind(query)
+        return found if found and found.reply else None
+
     def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
-        """One finding for a message that is declined."""
-        reader = Stems(self.language)
-        reasons = ["" if self._asks(query, reader) else "this asks nothing" for query in queries]
+        """One finding for a message that is declined, or replied to."""
+        reader, known = Stems(self.language), list(map(self._kind, queries))
+        reasons = ["" if query.history or reader.terms(query.text) else "this asks nothing" for query in queries]
         shares = [_share(query, ranking, reader) for query, ranking in zip(queries, contexts, strict=True)]
-        doubtful = [number for number, share in enumerate(shares) if not reasons[number] and share <= self.words]
+        doubtful = [
+            number for number, share in enumerate(shares) if not (known[number] or reasons[number]) and share <= self.words
+        ]
         cosines = self._cosines([queries[number] for number in doubtful], [contexts[number] for number in doubtful])
         for number, cosine in zip(doubtful, cosines, strict=True):
             reasons[number] = self._reason(shares[number], cosine)
-        return [[finding_before_model("off_topic", reason, self.on_failure)] if reason else [] for reason in reasons]
+        rows = zip(known, reasons, strict=True)
+        return [[each] if each else [self._finding(reason, "off_topic")] if reason else [] for each, reason in rows]
+
+    def _kind(self, query: Query) -> Finding | None:
+        kind, reply = self.kinds.kind(query)
+        return self._finding(SAYS[kind], kind, reply) if kind else None
+
+    def _finding(self, what: str, kind: str, reply: str = "") -> Finding:
+        found = finding_before_model("off_topic", what, self.on_failure)
+        return replace(found, input=kind, reply=reply if found.action == "abstain" else "")
 
     @property
     def _floor(self) -> float | None:
@@ -83,14 +101,6 @@ class OffTopicCheck:
         if floor is None:
             return "" if share else "no word of the question is in a passage"
         return f"{common}, and the nearest has a cosine of {cosine:.3f}, below {floor}" if cosine < floor else ""
-
-    def _asks(self, query: Query, reader: Stems) -> bool:
-        """True if a message has content words and is no pleasantry."""
-        words = {word.lower().replace("’", "'") for word in reader.terms(query.text)}
-        polite = set(self.pleasantries.split())
-        if "?" not in query.text and words & polite and words <= polite | set(self.fillers.split()):
-            return False
-        return bool(words or query.history)
 
 
 def _share(query: Query, ranking: Ranking, reader: Stems) -> float:

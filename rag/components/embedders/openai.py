@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 from rag.core.memo import once
 from rag.core.models.pinned import readable
+from rag.core.models.server_keys import key_for
 from rag.core.records import Vectors
 
 if TYPE_CHECKING:
@@ -26,11 +28,11 @@ LONGEST_VECTOR = 2**20
 class OpenAiEmbedder:
     """Sends `batch_size` texts at a time, in order; `dimensions` shortens the vectors, if the model can do that.
 
-    `base_url` is taken from the variable OPENAI_BASE_URL if it is None, the key from the variable that `api_key_env` names;
-    the key is never stored, shown or logged. A request waits `timeout` seconds and is tried again up to `retries` times
-    after a lost connection, 408, 409, 429 and 5xx, after the pause of the server's Retry-After. Texts are not cut here:
-    OpenAI refuses a text that is too long; another server may cut it without notice. A reply may take ten times `timeout`
-    and a megabyte per text.
+    `base_url` is taken from the variable OPENAI_BASE_URL if it is None. The key is taken from the variable that `api_key_env`
+    names, and is never stored, shown or logged; a server on this machine needs none. A request waits `timeout` seconds and is
+    tried again up to `retries` times after a lost connection, 408, 409, 429 and 5xx, after the pause of Retry-After. Texts are
+    not cut here: OpenAI refuses a text that is too long; another server may cut it without notice. A reply may take ten times
+    `timeout` and a megabyte per text.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("api_key_env", "batch_size", "timeout", "retries")
@@ -68,11 +70,7 @@ class OpenAiEmbedder:
         self._key()
 
     def _key(self) -> str:
-        key = os.environ.get(self.api_key_env, "").strip()
-        if not key:
-            remedy = f"export {self.api_key_env}=<key>; any word if the server needs none"
-            raise ServiceError(self.address, f"the variable {self.api_key_env} with the key is not set", remedy)
-        return key
+        return key_for(self.address, self.api_key_env)
 
     def window(self) -> None:
         """None: OpenAI refuses a text that is too long, and the protocol does not tell if another server cuts it."""
@@ -103,27 +101,26 @@ class OpenAiEmbedder:
         """The same as `embed_documents`."""
         return self.embed_documents(texts)
 
+    @cached_property
+    def _client(self) -> "OpenAI":
+        from rag.core.models.endpoint import connected
+
+        return connected(self._url(), self._key(), self.timeout, self.retries, self.batch_size * LONGEST_VECTOR)
+
     def _request(self, texts: list[str]) -> Vectors:
         from openai import OpenAIError, omit
 
-        key = self._key()
-        client = _client(self._url(), key, self.timeout, self.retries, self.batch_size * LONGEST_VECTOR)
+        from rag.core.models.endpoint import explained
+
+        client = self._client
         try:
             reply = client.embeddings.create(
                 model=self.model, input=texts, dimensions=self.dimensions or omit, encoding_format="float"
             )
         except (OpenAIError, ValueError, OverflowError, RecursionError) as error:
-            # `from None` and the replacement: a server may repeat the key in its message.
-            message = " ".join(f"{error} {error.__cause__ or ''}".split()).replace(key, "<key>")[:300]
-            raise ServiceError(self.address, f"{type(error).__name__}: {message}", self._remedy(error)) from None
+            keys = dict.fromkeys((401, 403), f"check the key in {self.api_key_env}")
+            raise explained(error, self.address, client.api_key, keys) from None  # a server may repeat the key in its message
         return self._checked(reply, len(texts))
-
-    def _remedy(self, error: Exception) -> str:
-        remedies = {401: f"check the key in {self.api_key_env}", 403: f"check the key in {self.api_key_env}"}
-        remedies |= {404: "check model and base_url", 429: "wait, or lower batch_size, or raise retries"}
-        remedies |= dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the final address, if it is to be trusted")
-        status = getattr(error, "status_code", None)
-        return remedies.get(status, "check the request") if status else "check that the server runs and answers in time"
 
     def _checked(self, reply: Any, expected: int) -> Vectors:
         try:
@@ -142,13 +139,6 @@ class OpenAiEmbedder:
 
     def _invalid(self, what: str) -> ServiceError:
         return ServiceError(self.address, f"{self.model} answered {what}", "check model, dimensions and base_url")
-
-
-@once(kept=4)
-def _client(url: str, key: str, timeout: float, retries: int, longest: int) -> "OpenAI":
-    from rag.core.models.endpoint import connected
-
-    return connected(url, key, timeout, retries, longest)
 
 
 @once(kept=4)

@@ -19,7 +19,7 @@ REMEDIES: Mapping[int, str] = dict.fromkeys((301, 302, 303, 307, 308), REDIRECTE
     400: FIELD,
     401: "put a valid key into the environment variable that generator.api_key_env names",
     403: "use a key that may use this model",
-    404: "check generator.model (or OPENAI_MODEL), and that generator.base_url ends like /v1",
+    404: "check generator.model (or its variable, such as OPENAI_MODEL), and that generator.base_url ends like /v1",
     422: FIELD,
     429: "wait, check the quota, or lower generator.runtime.concurrency",
 }
@@ -27,6 +27,8 @@ REMEDIES: Mapping[int, str] = dict.fromkeys((301, 302, 303, 307, 308), REDIRECTE
 
 Counts = tuple[int | None, int | None]
 """Tokens of prompt and completion; None for a count that is missing or not a number."""
+Completion = tuple[str, str, Counts]
+"""Text, finish reason in OpenAI's words, and token counts of a reply."""
 
 SMALLER = "lower k or context_tokens, choose smaller chunks, or a model with a larger window"
 OTHER_WORDS = "ask it in other words, or another model"
@@ -97,13 +99,13 @@ def _status(error: "APIStatusError") -> str:
     return f"{answer} (Retry-After: {wait[:40]})" if wait else answer
 
 
-def completion(body: Any) -> tuple[str, str, Counts]:
+def completion(body: Any) -> Completion:
     """Text, finish reason and token counts of a chat completion; ValueError for anything else."""
     try:
         choice = body["choices"][0]
-        text = _text(choice["message"].get("content"))
+        text = text_of(choice["message"].get("content"))
         usage = body.get("usage") or {}
-        counts = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+        counts = count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))
         return text, str(choice.get("finish_reason") or ""), counts
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(f"no chat completion in {str(body)[:200]!r}") from error
@@ -125,21 +127,22 @@ class StreamState:
         """Yield the text of a chunk and update the state."""
         self.begun = True
         if chunk.usage:
-            self.counts = _count(chunk.usage.prompt_tokens), _count(chunk.usage.completion_tokens)
+            self.counts = count_of(chunk.usage.prompt_tokens), count_of(chunk.usage.completion_tokens)
         for choice in chunk.choices or ():
             self.finish = str(choice.finish_reason or self.finish)
-            piece = _text(choice.delta and choice.delta.content)
+            piece = text_of(choice.delta and choice.delta.content)
             self.text += piece
             yield piece
 
 
-def _text(content: Any) -> str:
+def text_of(content: Any) -> str:
     """The content as text, half of a surrogate pair as a question mark; TypeError for NaN or a list of parts."""
     if content is not None and not isinstance(content, str):
         raise TypeError(f"{str(content)[:80]!r} is not a text")
     return readable(content or "")
 
 
-def _count(value: Any) -> int | None:
+def count_of(value: Any) -> int | None:
+    """A count of tokens; None for a value that is none."""
     known = isinstance(value, (int, float)) and 0 <= value < 2**53  # a float of more digits is not exact
     return int(value) if known else None

@@ -9,14 +9,14 @@ from typing import TypeVar
 from rag.components.loaders.data_slice import DataSlice
 from rag.core.errors import ConfigError, DataError, UserError, closest, together
 from rag.core.record_queries import ROUTES
-from rag.core.records import SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
+from rag.core.records import INPUTS, SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
 from rag.documents.files import gathered
 from rag.documents.json_rows import Row, as_row, read_rows
 from rag.documents.lost_quotes import Quoted
 from rag.documents.quote_anchors import find_document, place_of
 
 QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})
-QUESTION |= {"answers", "evidence", "unanswerable", "expects", "route", "provenance"}
+QUESTION |= {"answers", "evidence", "unanswerable", "expects", "route", "input", "provenance"}
 TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
 EXPECTS = frozenset({"value", "values", "table"})
@@ -38,7 +38,8 @@ class NativeQuestions:
 
     `expects` is the value of the answer: `{"value": "4 days"}`, or `{"values": ["Tern 2", "Tern 2L"]}` for a set, or
     `{"table": [["Acme", "3"]]}` for rows. `route` is the right way to the
-    answer: semantic, records or both. `provenance` says how a question was made (`rag.datasets.candidates`): it is in
+    answer: semantic, records or both. `input` is what the message is: question, pleasantry, conversation (a question about the
+    conversation itself) or off_topic. `provenance` says how a question was made (`rag.datasets.candidates`): it is in
     no digest.
 
     Questions of one conversation name it in `dialogue` and their number in it in `turn`, from 1; `rewrite` is the question as
@@ -129,6 +130,7 @@ class _QuestionReader:
             unanswerable=tried(lambda: _unanswerable(row), False),
             expects=tried(lambda: _expected(row), None),
             route=tried(lambda: _one_of(row, "route", row.text("route", ""), ("", *ROUTES)), ""),
+            input=tried(lambda: _input(row), ""),
         )
 
     def group(self, row: Row) -> Evidence:
@@ -161,6 +163,13 @@ def _unanswerable(row: Row) -> bool:
         raise DataError(row.where, what, "add answers or evidence, or write true")
     # A question without both is unanswerable anyway: digests of older sets stay the same.
     return unanswerable and bool(row.texts("answers"))
+
+
+def _input(row: Row) -> str:
+    kind = _one_of(row, "input", row.text("input", ""), ("", *INPUTS))
+    if kind not in ("", "question") and row.rows("evidence"):
+        raise DataError(row.where, f"'input' is {kind!r}, and there is evidence", "leave one of them out")
+    return kind
 
 
 def _expected(row: Row) -> Expected | None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from rag.components.prompts.authority import AuthorityOrder
 from rag.core.checks import check_choice
 from rag.core.errors import ConfigError
-from rag.core.records import Material, Message, Source
+from rag.core.records import INPUTS, Material, Message, Source
 from rag.core.text.templates import check_template, fill, placeholders, split_around
 
 SECTIONS = (
@@ -84,7 +84,8 @@ class SectionPrompt:
     `authority` says what is dropped from a conversation that files in the prompt contradict (`rag.pipeline.authority`).
 
     `reasoning` names one of `strategies`. A strategy that names {announcement} asks for reasoning first: the answer begins
-    after these words. ConfigError for a placeholder that is unknown or missing, or that would show contexts twice.
+    after these words. `inputs` are beginnings of lines before it that name the kind of the message, each with one of INPUTS.
+    ConfigError for a placeholder that is unknown or missing, or that would show contexts twice.
     """
 
     instruction: Section
@@ -99,6 +100,7 @@ class SectionPrompt:
     closing: Section = ""
     refusal: str = ""
     announcement: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
     project: str = ""
     system: Sequence[str] = ("role", "instruction", "output_constraints", "style_or_tone", "output_format", "examples", "goal")
     metadata: Sequence[str] = ()
@@ -128,6 +130,8 @@ class SectionPrompt:
             is_source = layout == "context_format"
             known, hint = ((*needed, *SOURCE[1:], *self.metadata), METADATA) if is_source else (needed, "")
             check_template(f"prompt.{layout}", getattr(self, layout), needed, known, hint)
+        for kind in self.inputs.values():
+            check_choice("prompt.inputs", kind, INPUTS)
         for name, text in self.answers.items():
             check_choice("prompt.answers", name, ANSWERS)
             check_template(f"prompt.answers.{name}", text, set(ANSWERS[name]) - {"count", "shown"}, ANSWERS[name])

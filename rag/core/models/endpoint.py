@@ -1,13 +1,23 @@
-"""The HTTP client of model servers, with limits of time and size."""
+"""The HTTP client of model servers, with limits of time and size, and its errors with their remedies."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import httpcore2
 import httpx2
 from openai import DefaultHttpxClient, OpenAI, OpenAIError
+
+from rag.core.errors import ServiceError
+from rag.core.models.server_keys import NO_KEY
+
+REMEDIES: Mapping[int, str] = {
+    **dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the final address, if it is to be trusted"),
+    **dict.fromkeys((401, 403), "check the key"),
+    404: "check model and base_url",
+    429: "wait, or lower batch_size, or raise retries",
+}
 
 LONGEST = 64 * 2**20
 """Bytes of the longest reply, streamed or whole: an endless reply must not fill the memory."""
@@ -32,6 +42,15 @@ def connected(url: str, key: str, timeout: float, retries: int, longest: int | N
         if isinstance(transport, httpx2.HTTPTransport):  # httpx2 has no parameter for the network behind it
             transport._pool._network_backend = _Network(transport._pool._network_backend, LASTING * timeout)
     return OpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=retries, http_client=http)
+
+
+def explained(error: Exception, address: str, key: str, remedies: Mapping[int, str]) -> ServiceError:
+    """The error for a failed call, without the key, which some servers repeat; `remedies` by status add to REMEDIES."""
+    message = " ".join(f"{error} {error.__cause__ or ''}".split())
+    message = (message if key == NO_KEY else message.replace(key, "<key>"))[:300]
+    status = getattr(error, "status_code", None)
+    other = "check the request" if status else "check that the server runs and answers in time"
+    return ServiceError(address, f"{type(error).__name__}: {message}", {**REMEDIES, **remedies}.get(status or 0, other))
 
 
 def _bound(longest: int, response: httpx2.Response) -> None:

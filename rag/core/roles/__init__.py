@@ -30,6 +30,7 @@ from rag.core.roles.answering import (
     PartialBatches,
     Prompt,
     Quoting,
+    Replying,
     Rewriter,
     Screen,
     StoredReplies,

@@ -35,6 +35,15 @@ class Screen(Protocol):
 
 
 @runtime_checkable
+class Replying(Protocol):
+    """A Screen that replies to some messages by itself, whatever is found for them: nothing needs to be searched for."""
+
+    def reply(self, query: Query) -> Finding | None:
+        """The finding of `screen` on such a message, with the action `abstain` and a reply."""
+        ...
+
+
+@runtime_checkable
 class Framing(Protocol):
     """A guard that changes the contexts in the prompt."""
 

@@ -1,7 +1,7 @@
 """The answer in a reply of a model that was asked to reason first."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from rag.core.records import Finding, Reply
@@ -15,17 +15,36 @@ MANY = 200
 """The most marks before an announcement in a stream; a later one is found at the end of the reply."""
 
 
-def concluded(replies: Sequence[Reply], final: str) -> tuple[list[Reply], list[list[Finding]]]:
+def concluded(
+    replies: Sequence[Reply], final: str, inputs: Mapping[str, str] | None = None
+) -> tuple[list[Reply], list[list[Finding]]]:
     """Replies from behind `final`, the words that announce the answer, and a finding for each reply without these words.
 
     The last line that begins with these words counts, in any case of letters: a model may correct an answer. A reply without
     them is not changed, for it may be an answer all the same. If `final` is empty, no reply is changed.
+
+    `inputs` are beginnings of lines before the answer that name the kind of the message, each with one of INPUTS; the last
+    such line counts, and its kind is a finding unless it is `question`.
     """
     if not final:
         return list(replies), [[] for _ in replies]
     places = [_place(reply.text, final) for reply in replies]
     pairs = list(zip(replies, places, strict=True))
-    return [_cut(*pair) for pair in pairs], [[] if place or not reply.text else [_missing(final)] for reply, place in pairs]
+    missing = [[] if place or not reply.text else [_missing(final)] for reply, place in pairs]
+    kinds = [_kind(reply.text[:place], inputs or {}) for reply, place in pairs]
+    return [_cut(*pair) for pair in pairs], [[*first, *second] for first, second in zip(missing, kinds, strict=True)]
+
+
+def _kind(before: str, inputs: Mapping[str, str]) -> list[Finding]:
+    """The kind of the message that a model names before its answer."""
+    lines = map(_letters, before.splitlines())
+    named = [kind for line in lines for words, kind in inputs.items() if line.startswith(_letters(words))]
+    known = [kind for kind in named[-1:] if kind != "question"]
+    return [Finding("prompt", f"the model takes the message for: {kind}", input=kind) for kind in known]
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _place(text: str, final: str) -> int:

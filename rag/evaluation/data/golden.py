@@ -245,8 +245,9 @@ def question_record(example: Example) -> dict[str, object]:
         del record["expects"]
     elif not example.expects.table:
         record["expects"] = {name: value for name, value in asdict(example.expects).items() if name != "table"}
-    if not example.route:
-        del record["route"]
+    for name in ("route", "input"):
+        if not record[name]:
+            del record[name]
     return record
 
 

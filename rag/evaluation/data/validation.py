@@ -119,7 +119,7 @@ def check_dataset(golden: Golden) -> DatasetCheck:
         characters=sum(lengths),
         questions=len(golden.examples),
         unanswerable=sum(example.to_decline for example in golden.examples),
-        without_evidence=tuple(e.query.query_id for e in golden.examples if not (e.has_gold or e.to_decline)),
+        without_evidence=tuple(e.query.query_id for e in golden.examples if e.answers and not (e.has_gold or e.to_decline)),
         evidence_groups=sum(len(example.evidence) for example in golden.examples),
         clusters=len({example.cluster for example in golden.examples}),
         dealing=golden.dealing,

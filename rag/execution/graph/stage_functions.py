@@ -201,12 +201,12 @@ def run_check(job: Job) -> Entry:
     rows = list(zip(prepared, replies, strict=True))
     asked = [(each.request, reply) for each, reply in rows if each.request and each.asks and reply]
     requests, given = [request for request, _ in asked], [reply for _, reply in asked]
-    inspections, final = job.several("inspections"), awaited(prompt, generator)
-    checked = iter(postprocess.check(inspections, requests, given, job.generator(), prompt.refusal, final))
+    inspections, known = job.several("inspections"), (awaited(prompt, generator), getattr(prompt, "inputs", {}))
+    checked = iter(postprocess.check(inspections, requests, given, job.generator(), prompt.refusal, *known))
 
     def done(each: Prepared, reply: Reply | None) -> postprocess.Checked | None:
         if each.request is None:
-            return postprocess.unasked(prompt.refusal, ())
+            return postprocess.unasked(each.screened.reply or prompt.refusal)
         if each.reply:
             return postprocess.stated(inspections, each.request, each.reply, prompt.refusal)
         return next(checked) if reply else None

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.config.build import TARGET, Components
 from rag.config.catalog import defaults, plugins
-from rag.config.compose import check_override, compose, hydra_ready, is_group, parsed, resolve
+from rag.config.compose import HELPER, check_override, compose, hydra_ready, is_group, parsed, resolve
 from rag.config.search_space import Resolver, Trial
 from rag.config.single_values import unresolved, with_value
 from rag.config.stand_ins import STAND_INS, remark, replaced
@@ -34,7 +34,7 @@ from rag.pipeline.pipeline import Pipeline
 
 ANSWERING = (
     *("route", "policy", "reuse", "queries", "memory", "selector", "k", "context_tokens", "pinned", "lock", "exclude"),
-    *("guard", "prompt", "generator", "check", "replay", "budget"),
+    *("guard", "prompt", "generator", "helper", "check", "replay", "budget"),
 )
 """Keys of a config that change how a question is answered, but not what is indexed."""
 
@@ -91,15 +91,16 @@ def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dic
             raise ConfigError(change, "is given with trial=, and changes more than how a question is answered", remedy)
     groups = {change: key for key, change in zip(keys, changes, strict=True) if is_group(change.lstrip("+~").partition("=")[0])}
     made, config = unresolved(compose([*groups])), dict(trial.config)
-    config |= {key: made[key] for key in groups.values()}
+    config |= {key: made[key] for key in (*groups.values(), HELPER)}
     lacks = _lack(config) if generates and "generator" not in groups.values() and not _lack(made) else ""
     config |= {"generator": made["generator"]} if lacks else {}
     for change in changes:
         config = config if change in groups else with_value(config, change)
     resolver = Resolver()
-    changed = {key: resolver(key, config) for key in (*keys, *(["generator"] if lacks else []))}
+    changed = {key: resolver(key, config) for key in (*keys, *(["generator"] if lacks else [])) if key != HELPER}
     stands = replaced(config.get(STAND_INS, ()), [*groups.values(), *(["generator"] if lacks else [])])
-    config = {key: value for key, value in config.items() if key != STAND_INS} | ({STAND_INS: stands} if stands else {})
+    config = {key: value for key, value in config.items() if key not in (STAND_INS, HELPER)}
+    config |= {STAND_INS: stands} if stands else {}
     return config | changed, lacks
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rag.analysis import ann_audit, blame, finding_counts, headroom, routes
 from rag.core.errors import UserError
-from rag.core.record_queries import ROUTES
 from rag.evaluation.data import slices
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics import effects, resampling
@@ -101,7 +100,8 @@ def collect_findings(scored: Scored, concluded: Mapping[str, Any]) -> Findings:
         "found": lambda: {"found": _check_findings(scored)},
         "judges": lambda: {"judges": judges(scored.made, scored.store, scored.trials[0])},
         "audit": lambda: {"audit": _audit(scored)},
-        "routes": lambda: {"routes": _routes(scored)},
+        "routes": lambda: {"routes": _confusion(scored, "route", "went to")},
+        "inputs": lambda: {"inputs": _confusion(scored, "input", "taken for")},
     }
     for section, find in finders.items():
         try:
@@ -233,18 +233,16 @@ def _audit(scored: Scored) -> Listing | None:
     return Listing(heads, tuple(lines))
 
 
-def _routes(scored: Scored) -> Listing | None:
-    """Right and chosen routes, once for all trials that route alike."""
+def _confusion(scored: Scored, choice: routes.Choice, went: str) -> Listing | None:
+    """Right and chosen routes or kinds of messages, once for all trials that choose alike."""
     found = dict[str, tuple[str, routes.Matrix]]()
     for trial in scored.trials:
-        if matrix := routes.confusion(trial, scored.made, scored.store):
+        if matrix := routes.confusion(trial, scored.made, scored.store, choice):
             found.setdefault(str(matrix), (trial.trial.name, matrix))
     lines = [
-        (f"{name}: {right}", *(str(chosen[route]) for route in ROUTES))
-        for name, matrix in found.values()
-        for right, chosen in matrix.items()
+        (f"{name}: {right}", *map(str, chosen.values())) for name, matrix in found.values() for right, chosen in matrix.items()
     ]
-    return Listing(tuple(f"went to {route}" for route in ROUTES), tuple(lines)) if lines else None
+    return Listing(tuple(f"{went} {name}" for name in routes.NAMES[choice]), tuple(lines)) if lines else None
 
 
 def _check_findings(scored: Scored) -> Listing | None:

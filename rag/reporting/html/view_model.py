@@ -239,6 +239,7 @@ class Material:
     audit: Listing | None = None
     found: Listing | None = None
     routes: Listing | None = None
+    inputs: Listing | None = None
     latency: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     explorer: Explorer | None = None
     missing: Mapping[str, str] = field(default_factory=dict)

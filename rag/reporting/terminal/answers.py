@@ -1,6 +1,6 @@
 """An answer with its remarks: that it declines, the findings of checks and guards, the cited passages."""
 
-from rag.core.records import Answer, Chunk, Finding
+from rag.core.records import REPLIED, Answer, Chunk, Finding
 from rag.core.roles import Generator, changes_nothing
 from rag.core.text.citations import CitedPlace, places_of
 from rag.pipeline.json_shapes import AnswerLook
@@ -38,10 +38,11 @@ def answered(answer: Answer, generator: Generator, heard: str) -> None:
 
 
 def remarks(answer: Answer) -> None:
-    """Print whether an answer declines, and a line per finding."""
-    if answer.abstained and answer.reply.text.strip():
+    """Print whether an answer declines, and a line per finding but those on pleasantries and the like."""
+    replies = [finding for finding in answer.findings if finding.input in REPLIED]
+    if answer.abstained and answer.reply.text.strip() and not replies:
         out.print("[yellow]This declines to answer.[/yellow]")
-    for finding in answer.findings:
+    for finding in (each for each in answer.findings if each not in replies):
         out.print(f"[yellow]{escape(_remark(finding))}[/yellow]", soft_wrap=True)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rag.config.build import TARGET
 from rag.core.errors import ConfigError, UserError, closest
+from rag.core.records import REPLIED, Query
 from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import places_of
@@ -16,13 +17,14 @@ from rag.pipeline.answer_json import answer_json, found_passages, look_json
 from rag.pipeline.session import Exchange, Session
 from rag.reporting.terminal.answers import answered, looked, remarks, sources
 from rag.reporting.terminal.line_input import PROMPT, Typed
-from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
+from rag.reporting.terminal.output import amount, err, escape, out, print_line, print_pairs, shortened
 from rag.reporting.terminal.passages import passages, passages_of_answer
 from rag.reporting.terminal.streamed_answer import Waiting
 from rag.reporting.terminal.transcript import save
 
 COMMANDS = {
-    "/history": "the questions and answers so far",
+    "/history": "the questions and answers so far, and what the memory keeps of them",
+    "/topics": "the documents and their main sections",
     "/sources": "the passages of the last answer; /sources 2 those of the second",
     "/why": "the search texts of the last question, and the provenance of every passage; /why 2 those of the second",
     "/lock": "read these files instead of searching, by doc_id or pattern: /lock policies/*; alone it unlocks them",
@@ -36,6 +38,8 @@ COMMANDS = {
 
 OF_TRIALS = ("split", "history", "control", "coverage", "metrics", "metric", "judge", "dataset", "latency", "execute", "data")
 """Parts of a config that are used to measure, and not to answer."""
+MAIN = 2
+"""The depth of the sections that `/topics` lists: the headings of a document, and those directly below."""
 LONGEST = 60
 """Characters of a parameter that are shown."""
 
@@ -99,9 +103,10 @@ class Chat:
 
     def _show(self, exchange: Exchange, heard: str) -> None:
         answered(exchange.answer, self.session.pipeline.generator, heard)
-        if not exchange.answer.abstained:
+        searched = exchange.answer.input not in REPLIED
+        if searched and not exchange.answer.abstained:
             sources(exchange.answer)
-        elif exchange.answer.contexts:
+        elif searched and exchange.answer.contexts:
             out.print("[dim]/sources shows what was found.[/dim]")
         out.print()
 
@@ -110,6 +115,8 @@ class Chat:
         match name:
             case "/history":
                 self._history()
+            case "/topics":
+                self._topics()
             case "/sources":
                 self._sources(rest.strip())
             case "/why":
@@ -155,6 +162,18 @@ class Chat:
             out.print(f"[bold]{number}  {escape(exchange.question)}[/bold]", soft_wrap=not out.is_terminal)
             answer = escape(exchange.answer.reply.text.strip()) or "[dim]no answer[/dim]"
             out.print(f"   {answer}", soft_wrap=not out.is_terminal)
+        if history := self.session.history:
+            (kept,) = self.session.pipeline.reading.memory.recall([Query("history", "", history)])
+            said = f"The memory keeps {len(kept.turns)} of {amount(len(history), 'message')} word for word."
+            print_line(f"{said} Summary of the others:\n{kept.summary}" if kept.summary else said)
+
+    def _topics(self) -> None:
+        corpus, excluded = self.session.pipeline.corpus, self.session.pipeline.excluded
+        for document, sections in zip(corpus.documents, corpus.sections, strict=True):
+            if document.doc_id not in excluded:
+                heads = (section.path.rpartition(" > ")[2] for section in sections if 0 < section.depth <= MAIN)
+                listed = escape(" · ".join(dict.fromkeys(heads)))
+                out.print(f"[cyan]{escape(document.doc_id)}[/cyan]  {listed}", soft_wrap=not out.is_terminal)
 
     def _sources(self, which: str) -> None:
         answer = self._exchange(which).answer
@@ -173,6 +192,8 @@ class Chat:
             print_line(f"  {text}")
         if sought.note:
             out.print(f"[yellow]{escape(sought.note)}[/yellow]", soft_wrap=True)
+        if exchange.answer.input != "question":
+            out.print(f"[dim]Taken for: {exchange.answer.input}.[/dim]")
         remarks(exchange.answer)
         if look := exchange.answer.look:
             looked(look_json(look))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from rag.analysis.headroom import Headroom, sentence
 from rag.analysis.routes import Matrix
 from rag.analysis.why import Overview, Overviews
-from rag.core.record_queries import ROUTES
 from rag.reporting.terminal.output import Table, escape, interval, next_commands, out, table
 
 MOST = 30
@@ -25,9 +24,10 @@ def losses(found: Overviews) -> None:
         for column, parts in trial.headroom.items():
             out.print(f"\n[bold]{escape(name)}[/bold]" if len(names) > 1 else "")
             headroom(parts, column)
-        if trial.routes:
-            out.print()
-            out.print(_routes(trial.routes))
+        for matrix, head, went in ((trial.routes, "right route", "went to"), (trial.inputs, "kind", "taken for")):
+            if matrix:
+                out.print()
+                out.print(_confusion(matrix, head, went))
     if found.texts:
         out.print()
         out.print(_listed(found))
@@ -45,10 +45,10 @@ def _listed(found: Overviews) -> Table:
     return shown
 
 
-def _routes(found: Matrix) -> Table:
-    shown = table("right route", *(f"went to {route}" for route in ROUTES))
+def _confusion(found: Matrix, head: str, went: str) -> Table:
+    shown = table(head, *(f"{went} {name}" for name in next(iter(found.values()))))
     for right, chosen in found.items():
-        shown.add_row(right, *(str(chosen[route]) for route in ROUTES))
+        shown.add_row(right, *map(str, chosen.values()))
     return shown
 
 

@@ -142,4 +142,5 @@ def _answer(account: Account) -> str:
         return ""
     scores = ", ".join(f"{name} {number(value)}" for name, value in answer["scores"].items())
     reply = " ".join(answer["answer"].split())
-    return f"Answer{f' ({escape(scores)})' if scores else ''}: {escape(reply) if reply else '[dim]none[/dim]'}"
+    taken = "" if answer["input"] == "question" else f" (taken for {answer['input']})"
+    return f"Answer{taken}{f' ({escape(scores)})' if scores else ''}: {escape(reply) if reply else '[dim]none[/dim]'}"

@@ -16,6 +16,10 @@ const FRAME = 16, MOST = 100_000;
 /** The note of an answer whose end is not shown. */
 const rest = text => (text.length > MOST ? [make("p.hint.rest", {}, `… and ${count(text.length - MOST)} more characters. Copy the answer to read them.`)] : []);
 
+/** Kinds of messages that are no question: an answer to them declines nothing. */
+const REPLIED = ["pleasantry", "conversation"];
+const replied = answer => REPLIED.includes(answer.input);
+
 /** An answer that sends its own request: `ask(body, path)` streams into `element`. */
 export class AnswerView {
   constructor(model, titled) {
@@ -74,13 +78,14 @@ export class AnswerView {
   }
 
   show(answer) {
+    const declined = answer.abstained && !replied(answer);
     this.answer = { ...answer, within: this.asked?.within ?? null };
     this.contexts = answer.contexts ?? [];
-    this.element.className = answer.abstained ? "answer abstained" : "answer";
+    this.element.className = declined ? "answer abstained" : "answer";
     this.status.textContent = "";
     this.final();
-    this.under.replaceChildren(...[this.warned(), this.looked(), this.sources(), ...this.foot()].filter(Boolean));
-    say(answer.abstained ? "It declined to answer." : `Answered from ${several(this.contexts.length, "passage")}.`);
+    this.under.replaceChildren(...[this.warned(), this.looked(), replied(answer) ? null : this.sources(), ...this.foot()].filter(Boolean));
+    say(declined ? "It declined to answer." : replied(answer) ? answer.answer : `Answered from ${several(this.contexts.length, "passage")}.`);
   }
 
   final() {
@@ -90,7 +95,7 @@ export class AnswerView {
     const inserts = [...markers.values()].map(group => ({ start: places.unit(group[0].start), end: places.unit(group[0].end), node: () => this.cites(group) })).filter(one => one.end <= MOST);
     const marks = (answer.findings ?? []).filter(one => !one.context && !one.passage && one.action === "flag" && one.end > one.start)
       .map(one => ({ start: places.unit(one.start), end: places.unit(one.end), kind: "flagged", title: `${one.source}: ${one.what}` }));
-    const said = answer.abstained ? [make("p.declined", {}, "It declined to answer")] : [];
+    const said = answer.abstained && !replied(answer) ? [make("p.declined", {}, "It declined to answer")] : [];
     if (answer.answer.trim()) said.push(prose(answer.answer.slice(0, MOST), { inserts, marks }), ...rest(answer.answer));
     else if (!answer.abstained) said.push(make("p.declined", {}, this.contexts.length ? "This pipeline only searches. What it found:" : "Nothing was found."));
     this.body.replaceChildren(...said);
@@ -118,7 +123,7 @@ export class AnswerView {
   }
 
   warned() {
-    const findings = this.answer.findings ?? [];
+    const findings = (this.answer.findings ?? []).filter(one => !REPLIED.includes(one.input));
     if (!findings.length) return null;
     const grave = findings.find(one => one.action !== "flag") ?? findings[0];
     const led = grave.action === "flag" ? "" : `${MEANT[grave.action][0].toUpperCase()}${MEANT[grave.action].slice(1)}. `;

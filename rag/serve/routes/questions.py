@@ -19,7 +19,7 @@ router = APIRouter(tags=["questions"])
 @router.post("/search", responses=responses_of(Searched))
 async def search(body: SearchBody, request: Request) -> Response:
     """Find passages, each with its rank and score after every step."""
-    job = await handler_of(request).search(body)
+    job = await handler_of(request).search(body, answers=False)
     return json_response(job.search_json(body.k), job.model.headers)
 
 

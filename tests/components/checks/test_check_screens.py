@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.choices import node
 
+from rag.components.checks.message_kinds import MessageKinds
 from rag.components.checks.off_topic import OffTopicCheck
 from rag.components.checks.retrieval_floor import RetrievalFloorCheck
 from rag.components.embedders.hashing import HashingEmbedder
@@ -80,7 +81,8 @@ def ranking(text: str = FERRY, path: str = "") -> Ranking:
 
 def shipped(embedder: Fixed | None = None) -> OffTopicCheck:
     given = {name: value for name, value in node("check", "off_topic").items() if name not in ("_target_", "embedder")}
-    return OffTopicCheck(embedder or Fixed(), **given)
+    kinds = {name: value for name, value in given.pop("kinds").items() if name != "_target_"}
+    return OffTopicCheck(embedder or Fixed(), kinds=MessageKinds(**kinds), **given)
 
 
 def reasons(check: OffTopicCheck, text: str, contexts: Ranking = (), *said: str) -> list[str]:
@@ -91,11 +93,16 @@ def reasons(check: OffTopicCheck, text: str, contexts: Ranking = (), *said: str)
 
 
 @pytest.mark.parametrize(
-    "text", ["Thanks!", "Hi", "ok", "Great, thanks a lot.", "Hello there!", "lol", "???", "👍", "Who are you?"]
+    ("text", "reason"),
+    [
+        *((text, "this is a pleasantry") for text in ("Thanks!", "Hi", "ok", "Great, thanks a lot.", "👍", "Who are you?")),
+        ("What have we discussed?", "this is about the conversation"),
+        ("???", "this asks nothing"),
+    ],
 )
-def test_what_asks_nothing_is_declined_without_a_look_at_the_passages(text: str) -> None:
+def test_what_asks_nothing_of_the_documents_needs_no_look_at_the_passages(text: str, reason: str) -> None:
     check = shipped()
-    assert reasons(check, text, ranking(f"{text} {FERRY}")) == ["this asks nothing"]
+    assert reasons(check, text, ranking(f"{text} {FERRY}")) == [reason]
     assert isinstance(check.embedder, Fixed)
     assert check.embedder.asked == 0
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from omegaconf import OmegaConf
-from support.choices import CONF, choices
+from support.choices import choices
 from support.scripted_server import answer, serving
 
 from rag.config.build import Components
 from rag.core.records import Chunk, Message, Query, Request, Span
 from rag.core.roles import Generator, changes_nothing, fingerprint
+from rag.execution.sweep.open_config import config_of
 from rag.testing import check_generator
 
 
@@ -18,7 +18,7 @@ from rag.testing import check_generator
 def generators() -> Iterator[dict[str, Generator]]:
     """All choices; the server answers with the first 20 characters of the last message and a citation of source 1."""
     with pytest.MonkeyPatch.context() as patch, serving(answer(lambda question: question[:20] + " [1] [99]", {})) as server:
-        for key in ("OPENAI_API_KEY", "GROQ_API_KEY", "GEMINI_API_KEY"):
+        for key in ("OPENAI_API_KEY", "GROQ_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
             patch.setenv(key, "none")
 
         def redirected(node: Any) -> Any:
@@ -26,9 +26,7 @@ def generators() -> Iterator[dict[str, Generator]]:
                 return node
             return {name: server.url if name == "base_url" else redirected(value) for name, value in node.items()}
 
-        nodes = {name: OmegaConf.load(CONF / "generator" / f"{name}.yaml") for name in choices("generator")}
-        whole: Any = OmegaConf.to_container(OmegaConf.create({"language": "english", **nodes}), resolve=True)
-        plain = {name: redirected(whole[name]) for name in nodes}
+        plain = {name: redirected(config_of([f"generator={name}"])["generator"]) for name in choices("generator")}
         yield {name: Components().role("generator", node) for name, node in plain.items()}
 
 

@@ -12,6 +12,7 @@ from rag.components.metrics.citation_recall import CitationRecall
 from rag.components.metrics.declined import Declined
 from rag.components.metrics.evidence_cited import EvidenceCited
 from rag.components.metrics.exact_match import ExactMatch
+from rag.components.metrics.input_kind import InputKind
 from rag.components.metrics.route_accuracy import RouteAccuracy
 from rag.components.metrics.set_f1 import SetF1
 from rag.components.metrics.token_f1 import TokenF1
@@ -21,7 +22,7 @@ from rag.core.errors import DataError
 from rag.core.looks import Look
 from rag.core.questions import Expected
 from rag.core.record_queries import Result, Routed
-from rag.core.records import Answer, Chunk, Evidence, Example, Hit, Query, Reply, Span
+from rag.core.records import Answer, Chunk, Evidence, Example, Finding, Hit, Query, Reply, Span
 from rag.core.text.squad import normalised
 
 
@@ -259,6 +260,16 @@ def test_set_f1_of_a_result_and_of_a_text() -> None:
     rows = Result(("a", "b"), (("Otter", 120.0), ("Mink", 48.0)), (), values=("Otter £120", "Mink £48"))
     assert SetF1().measure(table, Answer(table.query, (), Reply(""), look=Look(Routed("records"), rows))) == pytest.approx(0.5)
     assert math.isnan(SetF1().measure(asking("x"), replying("x")))
+
+
+def test_input_kind() -> None:
+    taken = Answer(Query("q", "?"), (), Reply(""), (Finding("a", "b"), Finding("off_topic", "c", input="pleasantry")))
+    golden = [Example(Query("q", "?"), input=kind) for kind in ("pleasantry", "question", "off_topic", "")]
+    assert [InputKind().measure(example, taken) for example in golden[:3]] == [1, 0, 0]
+    assert [InputKind().measure(example, replying("x")) for example in golden[:3]] == [0, 1, 0]
+    assert math.isnan(InputKind().measure(golden[3], taken))
+    # Whether a friendly reply declines is no question; off-topic messages are to be declined.
+    assert [example.to_decline for example in golden] == [False, True, True, True]
 
 
 def test_route_accuracy() -> None:

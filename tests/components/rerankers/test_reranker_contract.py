@@ -1,7 +1,10 @@
 """The laws of rerankers, for every choice in conf/reranker; `rag.testing` has those that hold for any plug-in."""
 
+from collections.abc import Iterator
+
 import pytest
 from support.choices import choices, node
+from support.rerank_server import MODEL, rerank_server
 
 from rag.config.build import Components
 from rag.core.roles import Reranker, changes_nothing
@@ -17,8 +20,8 @@ SCORES = [[0.9, 0.8, 0.7, 0.6, 0.5], [], [3.0, 2.0, 1.0]]
 
 
 @pytest.fixture(scope="module", params=choices("reranker"))
-def reranker(request: pytest.FixtureRequest) -> Reranker:
-    """The choice as its file has it, with small models."""
+def reranker(request: pytest.FixtureRequest) -> Iterator[Reranker]:
+    """The choice as its file has it, with small models and a server on this machine."""
     values = node("reranker", request.param)
     hashing = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
     values |= {name: hashing for name, value in values.items() if value == "${embedder}"}
@@ -26,9 +29,12 @@ def reranker(request: pytest.FixtureRequest) -> Reranker:
         values |= {"model": str(request.getfixturevalue("tiny_cross_encoder")), "revision": None, "max_length": 64}
     if request.param == "maxsim":
         values["encoder"]["runtime"] |= {"threads": 1}
-    built = Components().role("reranker", values)
-    assert isinstance(built, Reranker)
-    return built
+    with rerank_server() as server:
+        values |= {"base_url": server.url, "model": MODEL} if "base_url" in values else {}
+        built = Components().role("reranker", values)
+        assert isinstance(built, Reranker)
+        server.most = values.get("runtime", {}).get("batch_size", 1)
+        yield built
 
 
 def test_laws(reranker: Reranker) -> None:

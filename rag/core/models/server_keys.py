@@ -1,0 +1,33 @@
+"""The keys of model servers: read from the environment when they are needed, and shown nowhere."""
+
+import ipaddress
+import os
+from urllib.parse import urlsplit
+
+from rag.core.errors import ServiceError
+
+NO_KEY = "none"
+"""What is sent where no key is needed."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name means this machine: `localhost`, or a loopback address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def is_local(url: str) -> bool:
+    """Whether an address is on this machine."""
+    return is_loopback(urlsplit(url).hostname or "")
+
+
+def key_for(url: str, variable: str | None) -> str:
+    """The key in an environment variable, NO_KEY where there is no need for one; ServiceError if it is missing or broken."""
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if not key and variable and not is_local(url):
+        raise ServiceError(url, f"needs a key, and {variable} is not set", f"export {variable}=<key>")
+    if not (key.isascii() and key.isprintable()):
+        raise ServiceError(url, f"the key in {variable} cannot be sent", "copy it again, without quotes or line breaks")
+    return key or NO_KEY

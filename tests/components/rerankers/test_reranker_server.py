@@ -1,0 +1,121 @@
+"""Rerankers behind HTTP, against a real server that speaks both interfaces."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.rerank_server import MODEL, RerankServer, common, rerank_server
+
+from rag.components.rerankers.server import ServerReranker
+from rag.core.errors import ConfigError, ServiceError
+
+QUERY, TEXTS = "annual leave days", ["sick pay", "annual leave is 25 days", "leave", "days of annual leave", "", "boiler"]
+BOTH = pytest.mark.parametrize("form", ["tei", "jina"])
+
+
+@pytest.fixture
+def server() -> Iterator[RerankServer]:
+    with rerank_server() as running:
+        yield running
+
+
+def reranker(server: RerankServer, form: str, **changes: Any) -> ServerReranker:
+    return ServerReranker(**({"model": MODEL, "base_url": server.url, "form": form, "batch_size": 4} | changes))
+
+
+def failure(made: ServerReranker) -> ServiceError:
+    with pytest.raises(ServiceError) as caught:
+        made.score([QUERY], [TEXTS[:2]], [[0.0, 0.0]])
+    return caught.value
+
+
+@BOTH
+def test_scores_are_those_of_the_server_in_the_order_of_the_passages(server: RerankServer, form: str) -> None:
+    found = reranker(server, form).score([QUERY, "x", "boiler"], [TEXTS, [], TEXTS[-1:]], [[0.0] * 6, [], [0.0]])
+    assert found == [[common(QUERY, text) for text in TEXTS], [], [1.0]]
+    assert [len(body.get("texts", body.get("documents"))) for _, _, body in server.asked].count(4) == 1
+    assert {path for path, _, _ in server.asked} == {"/rerank"}
+
+
+def test_what_is_sent(server: RerankServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK_KEY", "sk-rank-4711")
+    reranker(server, "tei", extra={"truncate": True}).score(["q\ud800"], [["a", ""]], [[0.0, 0.0]])
+    reranker(server, "jina", api_key_env="RANK_KEY").score(["q"], [["a", "b"]], [[0.0, 0.0]])
+    (_, _, tei), (_, key, jina) = server.asked
+    assert tei == {"query": "q?", "texts": ["a", " "], "truncate": True}
+    assert jina == {"model": MODEL, "query": "q", "documents": ["a", "b"], "top_n": 2}
+    assert key == "Bearer sk-rank-4711"
+
+
+def test_tei_says_what_it_serves(server: RerankServer) -> None:
+    assert "serves model 'BAAI/bge-reranker-base', not 'other'" in failure(reranker(server, "tei", model="other")).what
+    assert "serves revision '2cfc18c9', not 'abc'" in failure(reranker(server, "tei", revision="abc")).what
+    assert server.asked == []
+    assert reranker(server, "tei", revision="2cfc18c9").score([QUERY], [["leave"]], [[0.0]]) == [[1 / 3]]
+
+
+def test_a_batch_is_as_small_as_tei_wants_it(server: RerankServer) -> None:
+    assert len(reranker(server, "tei", batch_size=32).score([QUERY], [TEXTS], [[0.0] * 6])[0]) == 6
+    with pytest.raises(ServiceError) as caught:
+        reranker(server, "jina", batch_size=32).score([QUERY], [TEXTS], [[0.0] * 6])
+    assert "batch size 6 > maximum allowed batch size 4" in caught.value.what
+    assert "batch_size" in caught.value.remedy
+
+
+@BOTH
+def test_a_busy_server_is_asked_again(server: RerankServer, form: str) -> None:
+    server.replies = [lambda rows: (429, {"error": "Model is overloaded"}), lambda rows: (500, {"error": "no"})]
+    assert reranker(server, form).score([QUERY], [["leave"]], [[0.0]]) == [[1 / 3]]
+    assert len(server.asked) == 3
+    server.replies = [lambda rows: (429, {"error": "Model is overloaded"})] * 2
+    busy = failure(reranker(server, form, retries=1))
+    assert "Model is overloaded" in busy.what
+    assert "wait" in busy.remedy
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        lambda rows: rows[:1],
+        lambda rows: [*rows, rows[0]],
+        lambda rows: [rows[0], rows[0]],
+        lambda rows: [{**rows[0], "index": 7}, rows[1]],
+        lambda rows: [{"index": row["index"], "score": math.nan, "relevance_score": math.nan} for row in rows],
+        lambda rows: [{"index": row["index"], "score": "high", "relevance_score": None} for row in rows],
+        lambda rows: [{"index": row["index"]} for row in rows],
+        lambda rows: "no list",
+        lambda rows: None,
+    ],
+)
+@BOTH
+def test_a_reply_without_one_number_per_passage_is_no_result(server: RerankServer, form: str, spoilt: Any) -> None:
+    server.replies = [lambda rows: (200, spoilt(rows) if form == "tei" else {"results": spoilt(rows)})]
+    assert "check reranker.form" in failure(reranker(server, form)).remedy
+
+
+def test_a_wrong_form_bytes_and_a_wrong_key(server: RerankServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK_KEY", "sk-rank-4711")
+    server.replies = [lambda rows: (200, b"<html>"), lambda rows: (401, {"message": "invalid sk-rank-4711"})]
+    assert failure(reranker(server, "jina"))
+    wrong = failure(reranker(server, "jina", api_key_env="RANK_KEY"))
+    assert "sk-rank-4711" not in str(wrong)
+    assert "key" in wrong.remedy
+    assert "RANK_NONE is not set" in failure(ServerReranker(MODEL, "https://models.invalid", api_key_env="RANK_NONE")).what
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"form": "other"},
+        {"base_url": "models:80"},
+        {"base_url": "http://me:secret@models"},
+        {"batch_size": 0},
+        {"timeout": math.nan},
+        {"extra": {"top_n": 1}},
+    ],
+)
+def test_a_config_that_cannot_be_right(changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ServerReranker(**({"model": MODEL, "base_url": "http://127.0.0.1:1"} | changes))
+    assert "secret" not in str(caught.value)
