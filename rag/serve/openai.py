@@ -118,17 +118,8 @@ def _usage(answer: Answer) -> Usage:
 
 
 ASSAY_FIELDS = (
-    "id",
-    "bundle",
-    "abstained",
-    "input",
-    "sought",
-    "citations",
-    "contexts",
-    "findings",
-    "timings",
-    "cost_usd",
-    "stand_ins",
+    *("id", "bundle", "abstained", "input", "sought", "citations", "contexts", "findings"),
+    *("timings", "cost_usd", "stand_ins"),
 )
 
 

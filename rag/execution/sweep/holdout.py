@@ -107,8 +107,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     A sweep that was ended early concludes nothing. After Ctrl-C while measuring again, the conclusion has what was measured.
     """
     concluded = _concluded(done, store, settings, watch)
-    remarks = stand_in_remarks(planned.trial for planned in done.plan.trials)
-    return replace(concluded, notes=(*concluded.notes, *language_gaps(done.plan), *remarks))
+    remarks = *language_gaps(done.plan), *stand_in_remarks(planned.trial for planned in done.plan.trials)
+    return replace(concluded, notes=(*concluded.notes, *remarks))
 
 
 def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Conclusion:
@@ -121,12 +121,12 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     choice_effects = _effects(candidates, cluster)
     if not candidates.entrants:
         return Conclusion(effects=choice_effects, notes=(_no_winner(candidates),))
-    low, high = span = candidates.objective.span
+    span = candidates.objective.span
     rule = selection.rule.selection_rule(candidates.made, candidates.objective)
     decision = selection.decide(candidates.entrants, cluster, rule)
     again, notes = _measured_again(candidates, decision, store, settings, watch)
     holdout = _holdout(again, candidates.objective, store) if again else None
-    race = selection.race(candidates.entrants, cluster, high - low)
+    race = selection.race(candidates.entrants, cluster, span[1] - span[0])
     winner = selection.choose(race, decision, cluster, holdout, candidates.objective.sign, candidates.others, span)
     notes += _broken_again(again, candidates.objective, winner.recommended, store) if again else []
     taken, ended = candidates.trials[winner.recommended], not again or again.ran.complete
@@ -141,9 +141,8 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:
     """Write verdict.json beside the leaderboard; StoreError where that cannot be. Measured times make it differ by machine."""
     path = sweep.folder_of(done, folder) / "verdict.json"
-    board = done.board.to_json()
-    kept = {key: board[key] for key in ("experiment", "question", "objective")}
-    sweep.write_report(path, kept | {"trials": len(board["trials"])} | concluded.to_json())
+    kept = {key: value for key, value in done.board.to_json().items() if key != "trials"}
+    sweep.write_report(path, kept | {"trials": len(done.board.rows)} | concluded.to_json())
     return path
 
 

@@ -6,7 +6,7 @@ All differences are one family (`rag.evaluation.statistics.paired`), so all stat
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -115,18 +115,12 @@ def _with_lead(place: Place) -> str:
     return f"{place.where} {place.mean:.3f}, {lead}"
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(NamedTuple):
     """Scores of choices in one place, shape (choices, questions); NaN for questions that do not count."""
 
     column: str
     slice: str
     values: Floats
-
-    @property
-    def sign(self) -> float:
-        """1, or -1 where less is better."""
-        return -1.0 if self.column in SMALLER else 1.0
 
 
 def find_wins(candidates: Candidates) -> Wins | None:
@@ -175,7 +169,8 @@ def standings(axis: str, costs: Mapping[str, Mapping[str, float]], places: Seque
     """The standings of the choices in `costs`, in their order; `cluster` numbers the clusters of the questions from 0."""
     names = list(costs)
     pairs = list(combinations(range(len(names)), 2))
-    apart = [place.sign * (place.values[one] - place.values[other]) for place in places for one, other in pairs]
+    signs = [-1.0 if place.column in SMALLER else 1.0 for place in places]
+    apart = [sign * (at.values[one] - at.values[other]) for at, sign in zip(places, signs, strict=True) for one, other in pairs]
     found = family(np.column_stack(apart), cluster)
     alone: list[list[Place]] = [[] for _ in names]
     among: list[list[Place]] = [[] for _ in names]
@@ -194,7 +189,7 @@ def standings(axis: str, costs: Mapping[str, Mapping[str, float]], places: Seque
             if better[best].sum() < len(names) - 1:
                 among[best].append(reached)
                 continue
-            rival = max((other for other in range(len(names)) if other != best), key=lambda other: place.sign * means[other])
+            rival = max((other for other in range(len(names)) if other != best), key=lambda other: signs[number] * means[other])
             column = columns[min(best, rival), max(best, rival)]
             mean, low, high, _ = found.corrected(column)
             lead = (mean, low, high) if best < rival else (-mean, -high, -low)
