@@ -23,6 +23,7 @@ _PLACES = {
     "open_sweep": "rag.api.sweeps",
     "plan": "rag.api.sweeps",
     "sweep": "rag.api.sweeps",
+    "write_report": "rag.api.writing",
 }
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "open_sweep",
     "plan",
     "sweep",
+    "write_report",
 ]
 
 

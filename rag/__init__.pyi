@@ -6,6 +6,7 @@ from rag.api.sweeps import plan as plan
 from rag.api.sweeps import sweep as sweep
 from rag.api.verdicts import compare as compare
 from rag.api.verdicts import gate as gate
+from rag.api.writing import write_report as write_report
 from rag.core.errors import UserError as UserError
 
 __version__: str

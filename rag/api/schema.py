@@ -1,10 +1,11 @@
-"""JSON Schemas (draft 2020-12) of the files that people write: experiments and golden questions."""
+"""JSON Schemas (draft 2020-12) of the files that people write: experiments, golden questions, templates of reports."""
 
 from typing import Any
 
 from rag.analysis.gate.spec import EXIT_CODES
 from rag.core.record_queries import ROUTES
 from rag.core.records import INPUTS, SPLITS
+from rag.pipeline.report_template import SHAPE
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -79,7 +80,12 @@ def questions() -> Schema:
     return title | _closed(properties, ["id", "text"])
 
 
-SCHEMAS = {"experiment": experiment, "questions": questions}
+def template() -> Schema:
+    """The schema of a template of `rag write`."""
+    return {"$schema": DIALECT, **SHAPE.json_schema(), "title": "Assay report template"}
+
+
+SCHEMAS = {"experiment": experiment, "questions": questions, "template": template}
 
 
 def _closed(properties: Schema, required: list[str] | None = None) -> Schema:

@@ -11,7 +11,7 @@ RECORDS = "records.json"
 SCORES, GOLDEN = "scores.json", "golden.jsonl"
 MODELS = "models/"
 KEPT = (
-    "route", "policy", "reuse",
+    "route", "policy", "reuse", "shape", "condense",
     "chunker", "passage", "embedder", "index", "fusion", "reranker", "selector", "queries", "memory", "guard", "prompt",
     "generator", "check", "k", "depth", "rerank_depth", "context_tokens", "pinned", "lock", "exclude", "stand_ins",
 )  # fmt: skip

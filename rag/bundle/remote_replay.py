@@ -22,6 +22,10 @@ RETRIES = 5
 """How often a question is sent again after status 429."""
 
 
+BEFORE = ("queries", "memory", "shape", "condense")
+"""Roles whose models write what is searched for or shown."""
+
+
 def replay_url(bundle: Bundle, url: str, key: str | None = None) -> Replay:
     """Ask a server the golden questions of its bundle, under any name, and compare as `replay` does.
 
@@ -39,7 +43,7 @@ def replay_url(bundle: Bundle, url: str, key: str | None = None) -> Replay:
         try:
             if model := _model_of(client, bundle.digest, result):
                 repeats = not golden_cases.asks([bundle.config[role] for role in golden_cases.ANSWERING])
-                before = golden_cases.asks([bundle.config["queries"], bundle.config["memory"]])
+                before = golden_cases.asks([bundle.config[role] for role in BEFORE])
                 for case in cases_of(bundle):
                     case = case if repeats else replace(case, answer=None)
                     if why := "a model says what is searched for, or remembered" if before else _obstacle(case):

@@ -43,7 +43,12 @@ def _is_recorded(case: Case, config: Mapping[str, Any], result: Replay) -> bool:
     lacks_search = case.sought is None and golden_cases.asks(config["queries"])
     lacks_memory = case.recalled is None and case.prompt is not None and golden_cases.asks(config["memory"])
     lacks_route = case.routed is None and golden_cases.asks(config["route"])
-    if lacks := lacks_search or lacks_memory or lacks_route or golden_cases.asks(config["policy"]):
+    if (
+        lacks := lacks_search
+        or lacks_memory
+        or lacks_route
+        or golden_cases.asks([config[role] for role in ("policy", "shape", "condense")])
+    ):
         result.leave_out("what a model said is not recorded")
     return not lacks
 

@@ -26,6 +26,8 @@ from rag.execution.graph.open_pipeline import SINGLE
 OUTSIDE = ("loader", *LOADER_PARTS, "dataset", "enrich", "roster", "metric", "judge")
 ROOMS = {role: build.ROOMS[role] for role in build.ROOMS if role not in OUTSIDE}
 """Role of a bundle → the folder of `rag.components` that holds its components."""
+INNER = {*ROOMS.values(), build.ROOMS["judge"]}
+"""Folders of components inside of others: a gate has a judge."""
 SEVERAL = ("index", "selector", "guard", "check")
 VALUES = ("k", "depth", "rerank_depth")
 MOST = 10_000
@@ -137,7 +139,7 @@ def _check_component(
     if new_name(target):
         remedy = "export the trial again: this version reads bundles of its own"
         raise refused(here, f"is {target!r}, a name of an older version", remedy)
-    if ours and folder not in ({ROOMS[role]} if role else ROOMS.values()):
+    if ours and folder not in ({ROOMS[role]} if role else INNER):
         raise refused(here, f"is {target!r}, which is not a component", known)
     try:
         found = Components(packages).resolve(target, where)
@@ -146,7 +148,7 @@ def _check_component(
     elsewhere = ours and found.__module__ != module
     if elsewhere or name.startswith("_") or inspect.isabstract(found) or issubclass(found, BaseException):
         raise refused(here, f"is {target!r}, which is not a component", known)
-    fitting = [protocol for part in ([role] if role else ROOMS) for protocol in protocols(part)]
+    fitting = [protocol for part in ([role] if role else (*ROOMS, "judge")) for protocol in protocols(part)]
     if (role or not ours) and not any(has_methods(found, protocol) for protocol in fitting):
         raise refused(here, f"is {target!r}, which lacks the methods of {role or 'a component'}", known)
     _check_parameters(node, found, where, hosts, packages)

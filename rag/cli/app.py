@@ -18,7 +18,7 @@ def _version(wanted: bool) -> None:
 
 PANELS = {
     "Experiments": ("list", "schema", "plan", "sweep", "run", "report", "compare", "track", "trec", "ui", "store"),
-    "Questions": ("search", "ask", "chat", "prompt", "why", "hops", "dialogues", "abstention", "attacks"),
+    "Questions": ("search", "ask", "chat", "write", "prompt", "why", "hops", "dialogues", "abstention", "attacks"),
     "Documents": ("ingest", "inspect"),
     "Gate, golden sets, judges": ("baseline", "gate", "dataset", "judge"),
     "From the winner to a server": ("export", "verify", "serve", "key", "register", "promote"),

@@ -38,8 +38,10 @@ def list_command(
 
 
 @app.command()
-def schema(name: Annotated[str, typer.Argument(metavar="FILE", help="experiment or questions.")] = "experiment") -> None:
-    """Print the JSON Schema of experiments, or of a line of questions.jsonl, for editors to complete and check them."""
+def schema(
+    name: Annotated[str, typer.Argument(metavar="FILE", help="experiment, questions, template")] = "experiment",
+) -> None:
+    """Print the JSON Schema of experiments, of a line of questions.jsonl, or of a template of rag write, for editors."""
     from rag.api.schema import SCHEMAS
     from rag.core.errors import ConfigError, closest
 

@@ -1,7 +1,9 @@
-"""Verbs about one question: search, ask, chat, why, and the messages of a prompt."""
+"""Verbs about questions: search, ask, chat, write, why, and the messages of a prompt."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -106,6 +108,37 @@ def chat(overrides: Overrides = None) -> None:
 def _with_follow_ups(overrides: Sequence[str]) -> list[str]:
     chosen = any(override.lstrip("+").partition("=")[0] in ("queries", "trial") for override in overrides)
     return [*overrides] if chosen else [FOLLOW_UPS, *overrides]
+
+
+@app.command()
+def write(
+    template: Annotated[Path, typer.Argument(help="A .json or .yaml file; rag schema template prints what it holds.")],
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(help="FILE.md, .html or .docx; default: Markdown on standard output.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a report from a template with any config, or with trial=<id> of a sweep: section by section, with citations.
+
+    Without a model sentences are quoted. What the guidance of a section asks for and the section does not state is searched for
+    once more, and listed if it stays missing. Replies of models are stored within the budget, for example budget.usd=1: after
+    Ctrl-C the same command goes on. A file is written at the end, or not at all.
+
+    --json: title; sections: number, heading, lines (texts and numbers of sources), insufficient, gaps, findings; sources:
+    number, doc_id, start, end, section, page, quote; tokens, cost (null if unknown), seconds.
+    """
+    from rag.api.writing import write_report
+    from rag.core.numbers import jsonable
+    from rag.reporting.report_files import markdown, summary
+    from rag.reporting.terminal.output import err, stream
+    from rag.reporting.terminal.streamed_answer import Waiting
+
+    with Waiting("opening …") as shown:
+        report = write_report(template, *(overrides or ()), out=out, hear=shown.now)
+    if as_json:
+        print_json(jsonable(asdict(report)))
+    elif out is None:
+        stream(markdown(report))
+    print_line(f"{out or 'report'}: {summary(report)}, seconds: {report.seconds:.1f}", err)
 
 
 @app.command()

@@ -24,6 +24,7 @@ ROOMS: Mapping[str, str] = {
     "dataset": "loaders", "enrich": "enrichers", "roster": "rosters", "chunker": "chunkers", "passage": "passages",
     "embedder": "embedders", "index": "indexes", "analyser": "analysers", "fusion": "fusion", "reranker": "rerankers",
     "selector": "selectors", "route": "routers", "policy": "policies", "queries": "queries", "memory": "memories",
+    "shape": "shapers", "condense": "condensers",
     "reuse": "reuse", "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks",
     "metric": "metrics", "judge": "judges",
 }  # fmt: skip

@@ -50,6 +50,8 @@ GROUPS: Mapping[str, str] = {
     "queries": "says what is searched for in a conversation",
     "memory": "says what the model sees of a conversation",
     "reuse": "says what a conversation uses again of what it found",
+    "shape": "says what a question asks for, before and after the search",
+    "condense": "makes a short context of the passages",
     "guard": "protects against documents that give orders; a trial may have several",
     "prompt": "lays out question and passages for a model",
     "generator": "answers",

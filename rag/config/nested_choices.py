@@ -12,7 +12,7 @@ from rag.core.errors import ConfigError, closest
 
 NESTED: Mapping[str, str] = {
     **{"parsers": "parser", "redactor": "redactor", "ingest": "ingest", "noise": "noise"},
-    "analyser": "analyser",
+    **{"analyser": "analyser", "judge": "judge"},
 }
 """Parameter → config group: `pdf: pdfium` in `parsers` stands for the content of conf/parser/pdfium.yaml."""
 
@@ -69,7 +69,7 @@ def _read(group: str, name: str) -> Any:
 
 def named_by_file(error: ConfigError, node: Any, where: str) -> ConfigError:
     """An error of a component with the file of the choice that describes it, if a parameter named the choice."""
-    group = next((NESTED[part] for part in where.split(".") if part in NESTED), "")
+    group = next((NESTED[part] for part in where.split(".")[1:] if part in NESTED), "")
     paths = (first(f"{group}/{name}") for name in (choices(group) if group else ()) if _read(group, name) == node)
     path = next(paths, None)
     return ConfigError(f"{path}: {error.where}", error.what, error.remedy) if path else error

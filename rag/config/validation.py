@@ -7,7 +7,7 @@ from rag.config.build import TARGET, Components
 from rag.config.parameters import yaml_text
 from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
-from rag.core.roles import ChecksIndexes, changes_nothing
+from rag.core.roles import ChecksIndexes, QuestionSelector, changes_nothing
 from rag.core.text.languages import check_language
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
@@ -85,8 +85,8 @@ def check_together(components: Components, config: Mapping[str, Any]) -> None:
     widens = ""
     for name, node in config["selector"].items():
         selector = components.role("selector", node, f"selector.{name}")
-        if widens and getattr(selector, "reorders", False):
-            what = f"comes behind {widens}, which adds chunks to the hits that it would order"
+        if widens and (getattr(selector, "reorders", False) or isinstance(selector, QuestionSelector)):
+            what = f"comes behind {widens}, which adds chunks to the hits that it would order or drop"
             raise ConfigError(f"selector.{name}", what, f"write selector=[{name},{widens}]")
         widens = name if getattr(selector, "widens", False) else widens
 

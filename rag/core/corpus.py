@@ -165,6 +165,11 @@ class Corpus:
         return headed[0].path if headed else doc_id.rpartition("/")[2]
 
     @cached_property
+    def titles(self) -> tuple[str, ...]:
+        """The title of every document, by row."""
+        return tuple(self.title(document.doc_id) for document in self.documents)
+
+    @cached_property
     def page_counts(self) -> tuple[int, ...]:
         """The highest page of every document, 0 for one without pages."""
         return tuple(max((block.page for block in document.blocks), default=0) for document in self.documents)

@@ -44,12 +44,12 @@ class RecordDatabase:
         """The records."""
         return self._records
 
-    def documents(self, query: RecordQuery) -> frozenset[str]:
-        """The doc_ids of all records that a query selects; UserError as in `run`."""
+    def selected(self, query: RecordQuery) -> list[Record]:
+        """All records that a query selects, in their order; UserError as in `run`."""
         check_query(query, self._records)
         with self._lock:
             opened, (sql, parameters) = self._open(query.table), self._selected(query, query.intent in LOOKED_UP)
-            return frozenset(opened.table.records[row].doc_id for (row,) in self._sqlite.execute(sql, parameters))
+            return [opened.table.records[row] for (row,) in self._sqlite.execute(f"{sql} ORDER BY row", parameters)]
 
     def run(self, query: RecordQuery) -> Result:
         """The result; UserError for a query that does not fit the records, and for one that takes too long."""

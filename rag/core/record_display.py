@@ -2,8 +2,11 @@
 
 from decimal import Decimal
 
-from rag.core.record_sets import Field, Record
+from rag.core.record_sets import Field, Record, RecordTable
 from rag.core.text.cells import SIGNS
+
+LONGEST, ALLOWED = 40, 20
+"""The most characters of a value, and the most allowed values of a field, in the description of a table."""
 
 
 def written(record: Record, place: int, field: Field) -> str:
@@ -16,6 +19,16 @@ def written(record: Record, place: int, field: Field) -> str:
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value).lower()
     return value if isinstance(value, str) else amount(value, field.unit)
+
+
+def described_table(table: RecordTable, values: int) -> str:
+    """A table for a model: its name, title, size, fields with their types, and some values of each."""
+    lines = [f'table "{table.name}": {table.title}'[:300] + f", {len(table.records)} records"]
+    for place, field in enumerate(table.fields):
+        held = dict.fromkeys(written(record, place, field)[:LONGEST] for record in table.records[: 10 * values])
+        some = ", ".join([each for each in field.allowed or held if each][: max(values, len(field.allowed[:ALLOWED]))])
+        lines.append(f"- {field.name} ({' '.join(filter(None, (field.type, field.unit)))}): {some}")
+    return "\n".join(lines)
 
 
 def amount(number: float, unit: str = "") -> str:

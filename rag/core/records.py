@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.documents import BLOCKS, Block, Box, Chunk, Document, Parsed, Redaction, Span, Value
-from rag.core.looks import Look
+from rag.core.looks import Condensed, Look
 from rag.core.questions import (
     FATES,
     INPUTS,
@@ -121,7 +121,8 @@ class Source:
 class Material:
     """The input of a prompt. `contexts` are numbered from 1; `pinned` are whole documents; `before` and `after` as in Framed.
 
-    `results` are texts of records, framed like contexts and without a number. A context is the text of `Quoting.quoted`, if the
+    `results` are texts of records, framed like contexts and without a number. `condensed` replaces the contexts in a prompt
+    that can show it, its texts framed; `headers` are the lines of a shape. A context is the text of `Quoting.quoted`, if the
     prompt has that method, as guards changed it.
     """
 
@@ -132,6 +133,8 @@ class Material:
     before: str = ""
     after: str = ""
     results: tuple[str, ...] = ()
+    condensed: Condensed | None = None
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

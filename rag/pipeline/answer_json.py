@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from rag.core import pages
 from rag.core.corpus import Corpus
-from rag.core.looks import Look, LookStep
+from rag.core.looks import KINDS, Look, LookStep
 from rag.core.numbers import finite, jsonable
 from rag.core.rankings import Rankings
 from rag.core.record_queries import described
@@ -56,7 +56,7 @@ def answer_json(answer: Answer, sought: Sought, corpus: Corpus) -> PipelineAnswe
 
 
 def look_json(look: Look) -> AnswerLook:
-    """The route of a question, the query of records with its result, and the steps of a policy."""
+    """The route of a question, the query of records with its result, all steps, the shape and the condensed context."""
     shown = {
         "route": look.routed.mechanism,
         "why": look.routed.why,
@@ -64,6 +64,8 @@ def look_json(look: Look) -> AnswerLook:
         "query": look.routed.query and described(look.routed.query),
         "result": look.result and asdict(look.result) | {"sources": list(map(_place, look.result.sources))},
         "steps": [_step(step) for step in look.steps],
+        "shape": look.shape and asdict(look.shape) | {"headers": dict(look.shape.headers)},
+        "condensed": look.condensed and {kind: [asdict(item) for item in getattr(look.condensed, kind)] for kind in KINDS},
         "tokens": look.tokens,
         "cost_usd": look.cost,
     }

@@ -175,6 +175,21 @@ class FoundRecords(TypedDict):
     sources: list[RecordPlace]
 
 
+class AnswerShape(TypedDict):
+    """What a question asks for: intent, domain (both may be empty), and the lines of the prompt by name."""
+
+    intent: str
+    domain: str
+    headers: dict[str, str]
+
+
+class CondensedItem(TypedDict):
+    """A text that the prompt shows instead of passages, with the numbers of its sources."""
+
+    text: str
+    sources: list[int]
+
+
 class LookedStep(TypedDict):
     """One step of a policy; `found` are the chunks that it found first; `failure` is why it did nothing."""
 
@@ -189,9 +204,10 @@ class LookedStep(TypedDict):
 
 
 class AnswerLook(TypedDict):
-    """How an answer was found: its route and the reason, the query of records in words, its result, and the steps of a policy.
+    """How an answer was found: its route and the reason, the query of records in words, its result, and all steps.
 
-    `note` says why a fallback was used. `tokens` and `cost_usd` are those of the route and of all steps.
+    `shape` and `condensed` are null without a shaper, and where the prompt shows the passages themselves. `note` says why a
+    fallback was used. `tokens` and `cost_usd` are those of the route and of all steps.
     """
 
     route: str
@@ -200,6 +216,8 @@ class AnswerLook(TypedDict):
     query: str | None
     result: FoundRecords | None
     steps: list[LookedStep]
+    shape: AnswerShape | None
+    condensed: dict[Literal["facts", "constraints", "open_issues"], list[CondensedItem]] | None
     tokens: int
     cost_usd: float | None
 

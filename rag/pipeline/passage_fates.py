@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from rag.core.corpus import Corpus
 from rag.core.records import Answer, Finding
+from rag.core.roles import QuestionSelector
 from rag.pipeline.answer_json import Places, answer_json, chunk_text, holder, places_by_step, steps_of
 from rag.pipeline.context_packing import Passage, passages
 from rag.pipeline.json_shapes import PassageFate, PipelineAnswer
 from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.steps import select
 
 CANDIDATES = 20
 """A passage within so many first ranks of any step is a candidate; further ones are not listed."""
@@ -26,6 +28,9 @@ def passage_fates(pipeline: Pipeline, trace: Trace, answer: Answer) -> list[Pass
     own = {position: passage.chunk(pipeline.corpus).chunk_id for passage in found for position in passage.positions}
     numbers = _numbers(pipeline.corpus, found, answer)
     fates = [_fate(pipeline, places, answer, numbers, own, position) for position in _candidates(places, pipeline.k)]
+    for fate in fates:
+        if not fate["kept"] and (why := _gated(pipeline, trace, pipeline.corpus.position(fate["chunk"]))):
+            fate["why"] = why
     return sorted(fates, key=lambda fate: (fate["number"] is None, fate["number"] or 0))
 
 
@@ -71,6 +76,20 @@ def _reason(pipeline: Pipeline, places: Places, position: int, chunk_id: str, fi
     if guards:
         return "quarantined by " + "; ".join(dict.fromkeys(f"{finding.source}: {finding.what}" for finding in guards))
     return f"no room within {pipeline.reading.context_tokens} tokens" if pipeline.reading.context_tokens else "not shown"
+
+
+def _gated(pipeline: Pipeline, trace: Trace, position: int) -> str:
+    """Which selector dropped a passage that it compared with the question, and why; empty if none did."""
+    ranking, question = trace.reranked, trace.sought.question
+    for name, selector in pipeline.selectors.items():
+        if (
+            isinstance(selector, QuestionSelector)
+            and position in ranking.placed(0)
+            and (why := selector.reason(question, position, ranking, pipeline.corpus))
+        ):
+            return f"dropped by {name}: {why}"
+        ranking = select({name: selector}, ranking, pipeline.corpus, [question])
+    return ""
 
 
 def _dropped(places: Places, position: int) -> str:

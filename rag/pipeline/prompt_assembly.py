@@ -137,8 +137,9 @@ class Reading:
         if rules and files:
             recalled, overruled = settled(rules, recalled, files)
             screened = replace(screened, findings=(*screened.findings, *overruled))
-        if recalled.note:
-            screened = replace(screened, findings=(*screened.findings, Finding("memory", recalled.note)))
+        notes = {"memory": recalled.note, "condense": look.not_condensed if look else ""}
+        said = tuple(Finding(source, note) for source, note in notes.items() if note)
+        screened = replace(screened, findings=screened.findings + said)
         packed = pack(screened.kept, corpus, self.context_tokens)
         shown = packed.read, packed.left_out, screened, packed.chunks, recalled, look
         if look and look.result and look.answers and not screened.abstains:
@@ -151,9 +152,16 @@ class Reading:
         if self.locked and self.context_tokens:
             quoted = marked(quoted, packed.chunks, corpus, self.context_tokens // OUTLINE)
         texts = tuple(text for place, text in enumerate(texts_of(look)) if place not in screened.withheld)
-        framed = self.framed(query, quoted + texts)
-        contexts, results = framed.contexts[: len(quoted)], framed.contexts[len(quoted) :]
-        material = Material(query, contexts, recalled, self.pinned, framed.before, framed.after, results)
+        condensed = look.condensed if look else None
+        if condensed and condensed.read != tuple(chunk.chunk_id for chunk in packed.chunks):
+            condensed = None  # Its numbers are those of other passages.
+        items, end = tuple(item.text for item in condensed.items) if condensed else (), len(quoted + texts)
+        framed = self.framed(query, quoted + texts + items)
+        contexts, results = framed.contexts[: len(quoted)], framed.contexts[len(quoted) : end]
+        known = condensed and condensed.with_texts(framed.contexts[end:])
+        headers = look.shape.headers if look and look.shape else ()
+        around = framed.before, framed.after
+        material = Material(query, contexts, recalled, self.pinned, *around, results, known, headers)
         request = Request(query, packed.chunks, self.prompt.render(material), gold, quoted=quoted)
         return Prepared(request, *shown)
 

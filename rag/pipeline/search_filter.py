@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ class Scope:
     metadata: Mapping[str, Condition] | None = None
     range: Span | None = None
     whole: tuple[str, ...] | None = None
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     @property
     def everything(self) -> bool:
@@ -229,6 +231,8 @@ def _whole(pipeline: Pipeline, scope: Scope) -> Pipeline:
         router=None,
         policy=None,
         reuse=None,
+        shaper=None,
+        condenser=None,
         selectors={},
         reading=replace(pipeline.reading, k=count, context_tokens=None, pinned=()),
         depth=count,

@@ -16,7 +16,17 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import NOTHING, Rankings, merged
 from rag.core.records import Document, Query, Sought, Span, Vectors
-from rag.core.roles import Chunker, Embedder, Fusion, PassageText, Reranker, Rewriter, Selector, changes_nothing
+from rag.core.roles import (
+    Chunker,
+    Embedder,
+    Fusion,
+    PassageText,
+    QuestionSelector,
+    Reranker,
+    Rewriter,
+    Selector,
+    changes_nothing,
+)
 
 SUBQUERY_K = 60
 """The constant of reciprocal rank fusion (Cormack et al. 2009) between the texts that one question is searched for by."""
@@ -150,8 +160,13 @@ def _finite(values: Sequence[float]) -> bool:
     return bool(np.isfinite(values).all())
 
 
-def select(selectors: Mapping[str, Selector], rankings: Rankings, corpus: Corpus) -> Rankings:
+def select(
+    selectors: Mapping[str, Selector | QuestionSelector], rankings: Rankings, corpus: Corpus, questions: Sequence[str] = ()
+) -> Rankings:
     """Drop or widen what was ranked, one selector after the other; the same object where there is none."""
     for selector in selectors.values():
-        rankings = selector.select(rankings, corpus)
+        if isinstance(selector, QuestionSelector):
+            rankings = selector.select_for(questions, rankings, corpus)
+        else:
+            rankings = selector.select(rankings, corpus)
     return rankings

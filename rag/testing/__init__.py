@@ -16,7 +16,7 @@ from rag.testing.answering import (
     check_prompt,
     check_queries,
 )
-from rag.testing.looking import check_enrich, check_policy, check_reuse, check_roster, check_route
+from rag.testing.looking import check_condense, check_enrich, check_policy, check_reuse, check_roster, check_route, check_shape
 from rag.testing.reading import check_ingest, check_noise, check_parsed, check_parser, check_redactor
 from rag.testing.retrieval import (
     check_analyser,
@@ -52,6 +52,8 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
     "queries": check_queries,
     "memory": check_memory,
     "reuse": check_reuse,
+    "shape": check_shape,
+    "condense": check_condense,
     "prompt": check_prompt,
     "generator": check_generator,
     "check": check_check,
@@ -66,4 +68,4 @@ __all__ = ["CHECKS", "check_analyser", "check_check", "check_chunker", "check_em
 __all__ += ["check_guard", "check_index", "check_ingest", "check_judge", "check_loader", "check_memory", "check_metric"]
 __all__ += ["check_noise", "check_parsed", "check_parser", "check_passage", "check_prompt", "check_queries", "check_redactor"]
 __all__ += ["check_reranker", "check_selector", "check_structure"]
-__all__ += ["check_enrich", "check_policy", "check_reuse", "check_roster", "check_route"]
+__all__ += ["check_condense", "check_enrich", "check_policy", "check_reuse", "check_roster", "check_route", "check_shape"]

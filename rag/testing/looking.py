@@ -1,16 +1,20 @@
-"""The laws of enrichers, rosters, routers, policies and retrieval memories."""
+"""The laws of enrichers, rosters, routers, policies, retrieval memories, shapers and condensers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from rag.core import look_checks
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
+from rag.core.looks import Shape
 from rag.core.rankings import Rankings, merged
 from rag.core.record_queries import ROUTES, RecordQuery, Result
 from rag.core.record_sets import Cell, Field, Record, RecordSet, RecordTable
 from rag.core.records import Document, Framed, Query, Sought, Span
-from rag.core.roles import Enricher, Policy, RetrievalMemory, Roster, Router
+from rag.core.roles import Condenser, Enricher, Policy, RetrievalMemory, Roster, Router, Shaper
+from rag.core.roles.looking import Asked, Kept
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful
 
 TABLE = RecordTable(
@@ -125,3 +129,31 @@ def check_reuse(memory: RetrievalMemory) -> None:
         memory.reuse("Who?", vectors[:1], [], np.zeros((0, 3), np.float32)).share == 0,
         "without earlier questions nothing is reused",
     )
+
+
+def check_shape(shaper: Shaper) -> None:
+    """There is one lawful shape per question, before and after a search."""
+    asked = [Asked(query, query.text, titles=tuple(document.doc_id for document in DOCUMENTS)) for query in QUERIES]
+    for row in (asked, [replace(one, before=Shape("lookup", "d1"), read=Framed(("text",)), sources=("d4",)) for one in asked]):
+        shaped = shaper.shape(row)
+        law(len(shaped) == len(row), "there is one shape per question")
+        for one in shaped:
+            look_checks.check_shape(one.shape)
+        law(
+            [one.shape for one in shaper.shape(row)] == [one.shape for one in shaped], "the same questions give the same shapes"
+        )
+    law(shaper.shape([]) == [], "without a question there is no shape")
+
+
+def check_condense(condenser: Condenser) -> None:
+    """A condensed context passes the checks of the pipeline, or there is a reason for none."""
+    spans = [Span(one.doc_id, 0, len(one.text)) for one in DOCUMENTS if one.text.strip()]
+    passages = Corpus.of(DOCUMENTS, spans).chunks(range(len(spans)))
+    kept = [Kept(query, query.text, passages, Framed(tuple(one.text for one in passages))) for query in QUERIES]
+    made = condenser.condense(kept)
+    law(len(made) == len(kept), "there is one result per question")
+    for one in made:
+        law((one.condensed is None) == bool(one.failure), "without a condensed context there is a reason")
+        if one.condensed:
+            look_checks.check_condensed(one.condensed, ["\n".join((chunk.section, chunk.text)) for chunk in passages])
+    law(condenser.condense([]) == [], "without a question there is nothing")

@@ -11,7 +11,20 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Span, Vectors
-from rag.core.roles import Analyser, Chunker, Embedder, Fusion, Index, Loader, PassageText, Reranker, Selector, changes_nothing
+from rag.core.roles import (
+    Analyser,
+    Chunker,
+    Embedder,
+    Fusion,
+    Index,
+    Loader,
+    PassageText,
+    QuestionSelector,
+    Reranker,
+    Selector,
+    changes_nothing,
+)
+from rag.pipeline.steps import select
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful, same
 
 TEXTS = (
@@ -169,17 +182,19 @@ def check_reranker(reranker: Reranker) -> None:
     law((found == scores) == changes_nothing(reranker), "a reranker that changes no score says changes_nothing = True")
 
 
-def check_selector(selector: Selector) -> None:
+def check_selector(selector: Selector | QuestionSelector) -> None:
     """Hits are dropped, widened if `widens` is True, or ordered anew if `reorders` is True; the inputs stay unchanged."""
     text = "# A\none two\n# B\nthree four\nfive six\n## C\nseven"
     cuts = [Span("d", start, min(start + 6, len(text))) for start in range(0, len(text), 6)]
     corpus = Corpus.of([Document("d", text)], cuts)
     rankings = _rankings(5, len(corpus))
     before = {"in": (rankings.positions.copy(), rankings.scores.copy())}
-    found = selector.select(rankings, corpus)
+    questions = READABLE[:1] * len(rankings)
+    found = select({"it": selector}, rankings, corpus, questions)
     law(len(found) == len(rankings), "there is one row per question")
     for row in range(len(rankings)):
         given, hits = rankings.row(row), found.row(row)
+        law(bool(hits) == bool(given) or isinstance(selector, Selector), "a selector that reads questions leaves a hit")
         law(len({position for position, _ in hits}) == len(hits), "no position is repeated in a ranking")
         law([score for _, score in hits] == sorted((score for _, score in hits), reverse=True), "the best hit is first")
         law(all(0 <= position < len(corpus) for position, _ in hits), "positions lie in the corpus")
@@ -189,7 +204,7 @@ def check_selector(selector: Selector) -> None:
             law({position for position, _ in given} == {position for position, _ in hits}, "a new order keeps all hits")
         else:
             law(set(hits) <= set(given), "nothing is added, and no score changes")
-    law(same(selector.select(rankings, corpus), found), "the same rankings give the same selection")
+    law(same(select({"it": selector}, rankings, corpus, questions), found), "the same rankings give the same selection")
     _untouched({"in": rankings}, before)
 
 

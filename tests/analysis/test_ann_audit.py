@@ -65,8 +65,8 @@ def test_overlap() -> None:
 
 
 def test_exact_indexes_lose_nothing(here: Path, golden: Path) -> None:
-    found = audited(golden, "index=[bm25s,dense,faiss_hnsw]", "index.faiss_hnsw.ef_search=200")
-    assert [each.index for each in found] == ["dense", "faiss_hnsw"]
+    found = audited(golden, "index=[bm25s,dense,faiss_hnsw,chroma,qdrant]", "index.faiss_hnsw.ef_search=200")
+    assert [each.index for each in found] == ["dense", "faiss_hnsw", "chroma", "qdrant"]
     assert all(each.exact for each in found)
     assert found[0].recall == ann_audit.Loss(found[0].recall.exact, found[0].recall.exact, 0.0, 0.0, 0.0, 5)
     assert found[0].embedder_lost == pytest.approx(1 - found[0].recall.exact)

@@ -63,16 +63,19 @@ PIPELINES = {
     "pinned": "pinned=[bus.md] prompt=layered chunker=token_800",
     "carried over": "queries=carry_over memory=two_layer",
     "joined": "queries=concatenate memory=summary_buffer",
-    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf] chunker=token chunker.target=20 "
+    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf,qdrant] chunker=token chunker.target=20 "
     "index.bm25.analyser=every_word",
     "strict": "chunker=whole queries=last_turn memory=buffer prompt=strict_book",
     "grounded": "check=[grounded] prompt=grounded_study",
     "bare": "prompt=bare chunker=fixed",
+    "a section": "prompt=section",
     "two looks": "policy=gap_loop_rules policy.rounds=2 guard=[scan,spotlight]",
+    "shaped": "shape=rules condense=extractive memory=buffer prompt=layered guard=[scan,spotlight]",
     "routed": "route=rules enrich=tables guard=[scan,output]",
 }
 ELSEWHERE = {
     "embedder": {"minilm", "minilm_windows", "static", "sentence_transformer", "openai"},
+    "index": {"chroma", "pgvector"},
     "generator": {
         *("openai", "gemini", "google", "groq", "anthropic", "auto", "ollama", "llamacpp", "vllm", "closed_book", "gold"),
     },
@@ -82,8 +85,11 @@ ELSEWHERE = {
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
     "reranker": {"cross_encoder", "maxsim", "tei", "vllm", "jina", "cohere"},
     "route": {"model"},
+    "shape": {"model"},
+    "condense": {"model"},
+    "selector": {"nli_gate", "relevance_gate"},
 }
-"""Choices with a model of their own, which have other tests, and choices that answer golden questions only."""
+"""Choices with a model or a server of their own, which have other tests, and choices that answer golden questions only."""
 USUAL = {
     "chunker": "recursive",
     "analyser": "stems",
@@ -95,6 +101,8 @@ USUAL = {
     "route": "semantic",
     "policy": "single",
     "reuse": "none",
+    "shape": "none",
+    "condense": "none",
     "generator": "extractive",
 }
 """The choices of pipelines that name no other."""

@@ -21,8 +21,11 @@ from rag.components.fusion.rrf import ReciprocalRankFusion
 from rag.components.fusion.weighted import WeightedFusion
 from rag.components.indexes.bm25 import Bm25Index
 from rag.components.indexes.bm25s import Bm25sIndex
+from rag.components.indexes.chroma import ChromaIndex
 from rag.components.indexes.faiss_hnsw import FaissHnswIndex
 from rag.components.indexes.faiss_ivf import FaissIvfIndex
+from rag.components.indexes.pgvector import PgvectorIndex
+from rag.components.indexes.qdrant import QdrantIndex
 from rag.components.loaders.poisoned import AttackCorpus
 from rag.components.rerankers.maxsim import MaxSimReranker
 from rag.components.rerankers.mmr import MmrReranker
@@ -75,6 +78,14 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     (FaissHnswIndex, {"m": 1}, "index.faiss_hnsw.m", "from 2"),
     (FaissHnswIndex, {"ef_construction": 0}, "index.faiss_hnsw.ef_construction", ""),
     (FaissHnswIndex, {"ef_search": 0}, "index.faiss_hnsw.ef_search", ""),
+    (PgvectorIndex, {"method": "flat"}, "index.pgvector.method", "exact, hnsw"),
+    (PgvectorIndex, {"m": 101}, "index.pgvector.m", "to 100"),
+    (PgvectorIndex, {"m": 16, "ef_construction": 31}, "index.pgvector.ef_construction", "at least 2 m"),
+    (PgvectorIndex, {"ef_search": 1001}, "index.pgvector.ef_search", "to 1000"),
+    (PgvectorIndex, {"timeout": 0}, "index.pgvector.runtime.timeout", "seconds"),
+    (PgvectorIndex, {"build_mb": 0}, "index.pgvector.runtime.build_mb", "megabytes"),
+    (ChromaIndex, {"ef_search": 0}, "index.chroma.ef_search", "usual"),
+    (QdrantIndex, {"timeout": 0}, "index.qdrant.runtime.timeout", "seconds"),
     (FaissIvfIndex, {"lists": 0}, "index.faiss_ivf.lists", "null takes the square root"),
     (FaissIvfIndex, {"probes": 0}, "index.faiss_ivf.probes", ""),
     *[(ReciprocalRankFusion, {"k": value}, "fusion.k", "60 is usual") for value in (-1, NAN)],

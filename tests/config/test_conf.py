@@ -81,7 +81,7 @@ def composed(name: str) -> dict[str, Any]:
 
 def node_of(name: str) -> Mapping[str, Any]:
     group, _, choice = name.partition("/")
-    if group in NESTED.values():
+    if group in NESTED.values() and group not in ROLES:
         return yaml.safe_load((CONF / f"{name}.yaml").read_text("utf-8").replace("${language}", "english"))
     part = composed(name)[group]
     return part[choice] if group in LISTS else part

@@ -86,3 +86,15 @@ def test_a_killed_sweep_asks_only_what_has_no_reply(here: Path, script: Script) 
     assert second.returncode == 0, second.stderr
     assert json.loads(second.stdout)["trials"][0]["status"] == "done"
     assert 3 * QUESTIONS <= len(script.asked) <= 3 * QUESTIONS + 1
+
+
+def test_a_forecast_counts_two_shapes_and_one_more_search(here: Path, script: Script) -> None:
+    store = Store(str(here / "store"))
+    parts = {"shape": ["shape=model"], "condense": ["condense=model"]}
+    parts |= {"both": ["shape=model", "condense=model"], "policy": ["policy=agent", "policy.calls=1", "policy.tokens=null"]}
+    parts |= {"all": [*parts["both"], *parts["policy"]]}
+    found = {name: planned(write_study(here), store, *given).estimate.spending for name, given in parts.items()}
+    alone = planned(write_study(here), store).estimate.spending
+    calls = {name: (each.likely.tokens - alone.likely.tokens) / QUESTIONS for name, each in found.items()}
+    one = 200 + 2 * 200 + 100  # the question, k=2 passages and the reply
+    assert calls == {"shape": 2 * one, "condense": one, "both": 4 * one, "policy": one, "all": 6 * one}

@@ -39,9 +39,14 @@ class Postgres:
             connection.execute(f"CREATE DATABASE {name}")
         return str(self._server.get_uri(database=name))
 
+    @property
+    def pid(self) -> int:
+        """The id of its first process."""
+        return int(self._server.get_pid())
+
     def crash(self) -> None:
         """Kill it; connections break, and uncommitted transactions are lost."""
-        found = psutil.Process(self._server.get_pid())
+        found = psutil.Process(self.pid)
         everything = [found, *found.children(recursive=True)]
         os.kill(found.pid, signal.SIGQUIT)
         psutil.wait_procs(everything, timeout=60)

@@ -1,5 +1,6 @@
 """The rows of tables in documents as records."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -11,18 +12,20 @@ from rag.core.record_sets import Cell, Field, FieldFailure, Record, RecordSet, R
 from rag.core.records import Document
 from rag.core.text.cells import Words, column, number
 from rag.core.text.layout import Row
-from rag.core.text.tables import Table, caption_of, tables
+from rag.core.text.tables import Table, caption_of, names_of, tables
 
+MOST, YEAR = 2, re.compile(r"(?:FY ?)?(?:19|20)\d\d", re.IGNORECASE)
+"""The most rows below a header that name columns."""
 SOURCE, SECTION, SUPERSEDED = "source", "section", "superseded"
 """Fields that are added: where several tables have one header, where lines without values divide a table, and for editions."""
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A table of a document with the names of its fields, and its title and section."""
+    """A table of a document with the names of its fields, its rows, title and section."""
 
     document: Document
-    table: Table
+    rows: Sequence[Row]
     names: tuple[str, ...]
     title: str
     section: str
@@ -55,10 +58,10 @@ class TableRows:
         failures = []
         for document in documents:
             for source in _sources(document):
-                if len(source.names) > self.columns or len(source.table.rows) > self.rows:
-                    size = f"{len(source.table.rows):,} rows and {len(source.names):,} columns are too many"
+                if len(source.names) > self.columns or len(source.rows) > self.rows:
+                    size = f"{len(source.rows):,} rows and {len(source.names):,} columns are too many"
                     failures.append(FieldFailure(document.doc_id, source.section or source.title, size))
-                elif source.table.rows:
+                elif source.rows:
                     alike.setdefault(tuple(name.casefold() for name in source.names), []).append(source)
         old = self._old(documents)
         made, names = list[RecordTable](), set[str]()
@@ -73,7 +76,7 @@ class TableRows:
         return {documents[row].doc_id for row in found.marked | found.successors.keys()}
 
     def _table(self, name: str, sources: Sequence[_Source], old: set[str]) -> RecordTable:
-        rows = [(source, section, row) for source in sources for section, row in _divided(source.table)]
+        rows = [(source, section, row) for source in sources for section, row in _divided(source.rows)]
         several, divided = len(sources) > 1, any(section for _, section, _ in rows)
         texts = [
             [row.cells[place] if place < len(row.cells) else "" for _, _, row in rows] for place in range(len(sources[0].names))
@@ -99,7 +102,7 @@ class TableRows:
         return RecordTable(name, tuple(field for field, _ in (*typed, *extra)), tuple(records), title)
 
     def _is_total(self, cells: Sequence[str]) -> bool:
-        first, *others = cells
+        first, *others = cells if cells[0] else (*cells[1:], "")
         begin = " ".join(first.strip("*_: ").casefold().split())
         totals = tuple(str(word).casefold() for word in self.totals)
         if begin in totals or not begin.startswith(tuple(f"{word} " for word in totals)):
@@ -113,15 +116,34 @@ def _sources(document: Document) -> Iterator[_Source]:
     for table in tables(document.text):
         path = headings.above(sections, table.part.start).path if sections else ""
         caption = caption_of(document.text, table)
-        names = tuple(" ".join(label.split()) or f"column {place}" for place, label in enumerate(table.names, 1))
+        below = _continued(table)
+        labels = names_of((*table.head, *below)) if below else table.names
+        names = tuple(" ".join(label.split()) or f"column {place}" for place, label in enumerate(labels, 1))
         section = caption or path.rpartition(" > ")[2]
-        yield _Source(document, table, names, " > ".join(filter(None, (path or _stem(document), caption))), section)
+        yield _Source(
+            document, table.rows[len(below) :], names, " > ".join(filter(None, (path or _stem(document), caption))), section
+        )
 
 
-def _divided(table: Table) -> Iterator[tuple[str, Row]]:
+def _continued(table: Table) -> list[Row]:
+    """The first rows that name columns of numbers: labels or years below columns without a name, and labels behind nothing."""
+    found = list[Row]()
+    for row in table.rows[:MOST]:
+        filled = [place for place, cell in enumerate(row.cells) if place and cell]
+        is_label = all(YEAR.fullmatch(row.cells[place]) or number(row.cells[place]) is None for place in filled)
+        if not filled or not is_label or (all(table.names[1:]) if not found else row.cells[0]):
+            break
+        found.append(row)
+    cells = [row.cells[place] for row in table.rows[len(found) :] for place in range(1, len(row.cells))]
+    digits = [cell for cell in cells if any(map(str.isdecimal, cell))]
+    are_numbers = 2 * sum(number(cell) is not None for cell in digits) > len([cell for cell in cells if cell])
+    return found if are_numbers else []
+
+
+def _divided(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
     """The rows with values, each with the last line above it that has only a first cell."""
     section = ""
-    for row in table.rows:
+    for row in rows:
         if row.cells and row.cells[0] and len(row.cells) > 2 and not any(row.cells[1:]):
             section = row.cells[0]
         elif any(row.cells):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag.core.record_json import DECODER
+
 RELEVANT = 3
 """The best grade of relevance."""
 TRAILING = re.compile(r",\s*(?=[}\]])")
@@ -74,13 +76,6 @@ def _object(reply: str, name: str) -> Any:
     if not objects:
         raise ValueError("holds no JSON object")
     return next((value[name] for value in reversed(objects) if name in value), None)
-
-
-def _refused(constant: str) -> Any:
-    raise ValueError(f"holds {constant}")
-
-
-DECODER = json.JSONDecoder(parse_constant=_refused)
 
 
 def majority(votes: Sequence[ClaimReply]) -> tuple[float, ClaimReply]:

@@ -1,6 +1,5 @@
 """What the replies of an agent ask for, and the tables and results of records as texts."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -8,11 +7,11 @@ from rag.components.policies.replies import search_text
 from rag.core.errors import closest
 from rag.core.record_json import json_object, known, query_of
 from rag.core.record_queries import RecordQuery, Result, described
-from rag.core.record_sets import Field, RecordSet, RecordTable
+from rag.core.record_sets import RecordSet, RecordTable
 from rag.core.text.stems import Stems
 
 LISTED = 20
-"""The most values of a result, and of a field with allowed values, that a model is shown."""
+"""The most values of a result that a model is shown."""
 
 
 @dataclass(frozen=True)
@@ -81,17 +80,3 @@ def tables_for(question: str, records: RecordSet, most: int) -> list[RecordTable
 
     best = sorted(range(len(records.tables)), key=lambda place: -shared(records.tables[place]))[:most]
     return [records.tables[place] for place in sorted(best)]
-
-
-def listed(tables: Sequence[RecordTable]) -> list[str]:
-    """Every table in one text: its name, title, fields, and the number of records."""
-    return [
-        f"{table.name} ({table.title}, {len(table.records)} records): {'; '.join(map(_field, table.fields))}"
-        for table in tables
-    ]
-
-
-def _field(field: Field) -> str:
-    values = ", ".join(field.allowed[:LISTED])
-    parts = " ".join(filter(None, (field.type, f"in {field.unit}" if field.unit else "", f"one of {values}" if values else "")))
-    return f"{field.name}: {parts}"

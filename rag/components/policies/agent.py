@@ -4,17 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rag.components.policies.actions import Action, Finish, RecordsAction, SearchAction, action_of, listed, shown, tables_for
+from rag.components.policies.actions import Action, Finish, RecordsAction, SearchAction, action_of, shown, tables_for
 from rag.components.policies.trail import Asked, Trail, within
 from rag.core.checks import check_whole
 from rag.core.errors import UserError
 from rag.core.rankings import Rankings
+from rag.core.record_display import described_table
 from rag.core.record_queries import RecordQuery
 from rag.core.records import Message, Query, Request
 from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Looked, Tools
 from rag.core.text.templates import check_template, fill
 
+SOME = 4
+"""The values of a field that a model is shown."""
 SILENCE = 2
 """After so many failed requests in a row the agent ends with what was found."""
 REPEATED = 1000
@@ -102,7 +105,7 @@ class Agent:
 
     def _opening(self, tools: Tools, passages: str) -> list[Message]:
         """The first messages; names of tables and fields come from documents, so they are framed as passages are."""
-        texts = listed(tables_for(tools.sought.question, tools.records, self.tables))
+        texts = [described_table(table, SOME) for table in tables_for(tools.sought.question, tools.records, self.tables)]
         described = within(tools.read(None, texts), self.passage_chars)
         instruction = "\n\n".join(filter(None, (self.instruction, self.records if described else "")))
         asking = fill(self.prompt, {"question": tools.sought.question, "passages": passages or self.words["nothing"]})

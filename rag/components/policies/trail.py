@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.core.looks import Act, LookStep
-from rag.core.models.chat import Given, ask, spent
+from rag.core.models.chat import CHARACTERS, Given, ask, spent
 from rag.core.rankings import Rankings
 from rag.core.records import Framed, Request, Sought
 from rag.core.roles import Generator
 from rag.core.roles.looking import Looked, Tools
 
-CHARACTERS = 4
-"""Assumed characters of a token of a request that is not sent yet."""
 SHOWN = 300
 """The most characters of a text in a step."""
 

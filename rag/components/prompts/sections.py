@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rag.components.prompts.authority import AuthorityOrder
+from rag.components.prompts.condensed import CondensedLayout
 from rag.core.checks import check_choice
 from rag.core.errors import ConfigError
 from rag.core.records import INPUTS, Material, Message, Source
@@ -27,7 +28,7 @@ SECTIONS = (
 HOMES: Mapping[str, str] = {"contexts": "context", "question": "closing"}
 """The placeholders that every prompt shows, and the section that shows them if no other section names them."""
 
-OPTIONAL = ("history", "summary", "pinned", "project", "results")
+OPTIONAL = ("history", "summary", "pinned", "project", "results", "headers")
 WORDS = ("refusal", "announcement")
 PLACEHOLDERS = (*HOMES, *OPTIONAL, *WORDS)
 """The placeholders of a section."""
@@ -38,6 +39,8 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "pinned_format": ("name", "text"),
     "summary_format": ("summary",),
     "results_format": ("results",),
+    "headers_format": ("headers",),
+    "header_format": ("name", "text"),
     "turn_format": ("speaker", "text"),
 }
 """The layout parameters, each with the placeholders that it needs."""
@@ -67,11 +70,12 @@ class SectionPrompt:
 
     The earlier turns are messages between the two, unless a section names {history}. The other placeholders of a section are
     {question}, {contexts}, {summary}, {pinned} (whole documents), {results} (texts of records), {project} (the text of
-    `project`), {refusal} and {announcement}. {contexts} without any context becomes `no_contexts`, the others without content
-    become `nothing`.
+    `project`), {headers} (the lines of a shape), {refusal} and {announcement}. {contexts} without any context becomes
+    `no_contexts`, the others without content become `nothing`.
 
     All material is shown, named or not. By default contexts are in `context`, the question in `closing`, the summary of the
-    conversation, pinned documents and results above the section with the contexts. {contexts} includes the texts of guards,
+    conversation, pinned documents and results above the section with the contexts, headers above the one with the question.
+    {contexts} is the condensed context where there is one and `condensed` lays it out. It includes the texts of guards,
     directly before the first context and after the last one.
 
     `context_format` is the layout of a source: {number}, {text} and optionally {document} (its doc_id), {title} (the first
@@ -114,9 +118,12 @@ class SectionPrompt:
     pinned_format: str = "{name}\n{text}"
     summary_format: str = "{summary}"
     results_format: str = "{results}"
+    headers_format: str = "{headers}"
+    header_format: str = "{name}: {text}"
     turn_format: str = "{speaker}: {text}"
     nothing: str = ""
     authority: AuthorityOrder | None = None
+    condensed: CondensedLayout | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.metadata, str) or {*self.metadata} & {"number", *SOURCE[:5]}:
@@ -209,9 +216,13 @@ class SectionPrompt:
     def _message(self, values: Mapping[str, str], above: Sequence[str], system: bool) -> str:
         """The sections of one of the two messages; `above` goes before the section with the contexts."""
         parts: list[str] = []
+        given = values["headers"] != self.nothing and not self._names("headers")
+        headers = [fill(self.headers_format, values)] if given else []
         for name, text in self._sections.items():
             if (name in self.system) == system:
-                parts += [*(above if "contexts" in placeholders(text) else ()), fill(text, values)]
+                parts += above if "contexts" in placeholders(text) else ()
+                parts += headers if "question" in placeholders(text) else ()
+                parts.append(fill(text, values))
         return self.section_separator.join(parts)
 
     def _above(self, material: Material, values: Mapping[str, str]) -> list[str]:
@@ -231,6 +242,7 @@ class SectionPrompt:
             "pinned": self.context_separator.join(pinned),
             "project": self.project,
             "results": self.context_separator.join(material.results),
+            "headers": "\n".join(fill(self.header_format, {"name": name, "text": text}) for name, text in material.headers),
         }
         shown = {name: text or self.nothing for name, text in values.items()}
         words = {word: getattr(self, word) for word in WORDS}
@@ -239,6 +251,9 @@ class SectionPrompt:
     def _contexts(self, material: Material) -> str:
         """The contexts with the texts of guards around them."""
         head, _, tail = split_around(self.context_format, self._parts)
+        if material.condensed and self.condensed:
+            texts = material.before, self.condensed.shown(material.condensed), material.after
+            return self.context_separator.join(filter(None, texts))
         numbered = ((str(number), text) for number, text in enumerate(material.contexts, 1))
         shown = [fill(head, {"number": number}) + text + fill(tail, {"number": number}) for number, text in numbered]
         around = (material.before, *(shown or [self.no_contexts]), material.after)

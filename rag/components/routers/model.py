@@ -10,17 +10,17 @@ from rag.core.checks import check_whole
 from rag.core.errors import UserError
 from rag.core.models.chat import Given, ask, spent
 from rag.core.record_checks import check_query
-from rag.core.record_display import written
+from rag.core.record_display import described_table
 from rag.core.record_json import routed
 from rag.core.record_queries import Routed
-from rag.core.record_sets import RecordSet, RecordTable
+from rag.core.record_sets import RecordSet
 from rag.core.records import Message, Query, Request
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
 
-LONGEST, REPEATED = 40, 2000
-"""The most characters of a value in a prompt, and of a reply in the second request."""
+REPEATED = 2000
+"""The most characters of a reply in the second request."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ModelRouter:
         if not records.tables:
             return [Routed() for _ in queries]
         stems = Stems(self.rules.language)
-        known = [stems.of(" ".join((table.title, table.name, self._shown(table, 50)))) for table in records.tables]
+        known = [stems.of(" ".join((table.title, table.name, described_table(table, 50)))) for table in records.tables]
         requests = [self._request(query, stems.of(query.text), known, records) for query in queries]
         first = ask(self.generator, requests)
         found = [_read(reply, records) for reply in first]
@@ -77,7 +77,7 @@ class ModelRouter:
 
     def _request(self, query: Query, words: frozenset[str], known: Sequence[frozenset[str]], records: RecordSet) -> Request:
         best = sorted(range(len(known)), key=lambda place: -len(words & known[place]))[: self.tables]
-        shown = "\n".join(self._shown(records.tables[place], self.values) for place in best)
+        shown = "\n".join(described_table(records.tables[place], self.values) for place in best)
         user = fill(self.prompt, {"tables": shown, "question": query.text})
         return Request(query, (), (Message("system", self.instruction), Message("user", user)))
 
@@ -85,15 +85,6 @@ class ModelRouter:
         text = reply if isinstance(reply, str) else reply.text[:REPEATED]
         correction = Message("user", fill(self.again, {"problem": str(problem)[:REPEATED]}))
         return Request(request.query, (), (*request.messages, Message("assistant", text), correction))
-
-    def _shown(self, table: RecordTable, values: int) -> str:
-        """A table for the prompt: its name, title, fields with types, and some values."""
-        lines = [f'table "{table.name}": {table.title}'[:300]]
-        for place, field in enumerate(table.fields):
-            held = dict.fromkeys(written(record, place, field)[:LONGEST] for record in table.records[: 10 * values])
-            some = ", ".join([each for each in held if each][:values])
-            lines.append(f"- {field.name} ({' '.join(filter(None, (field.type, field.unit)))}): {some}")
-        return "\n".join(lines)
 
 
 def _read(reply: Given, records: RecordSet) -> Routed | str:

@@ -15,6 +15,7 @@ class Conditions(PartList):
     """Makes conditions of parts; `times` are the operators of `next` and `previous` before a year."""
 
     times: Mapping[str, str]
+    alone: list[Part]
 
     def compared(self) -> Where:
         """The conditions of numbers behind a comparison."""
@@ -47,12 +48,14 @@ class Conditions(PartList):
 
     def values(self) -> Where:
         """The conditions of values, each with the name of its field next to it."""
-        parts = self.take("value")
+        parts, self.alone = self.take("value"), list[Part]()
         for part in parts:
             near = (self.before(part, "field"), self.behind(part, "field"))
             named = [each for each in near if each and each.place == part.place and each in self.left]
             if part.number and not part.year and not named:
                 raise Misfit("a number of no field")
+            if not named and not self.is_linked(part):
+                self.alone.append(part)
             if named and (part.number or (before := self.before(named[0])) is None or before.meaning not in (*ASKS, "count")):
                 self.use(named[0])
         negated = [part for part in parts if (before := self.before(part)) and before.meaning == "not" and self.use(before)]
@@ -66,7 +69,7 @@ class Conditions(PartList):
         for place in dict.fromkeys(part.place for part in parts):
             own = [part for part in parts if part.place == place]
             common = frozenset.intersection(*(part.rows for part in own))
-            if not common and not self.are_joined(own[-2:]):
+            if not common and not self.are_joined(own):
                 raise Misfit("values that are not joined")
             closest = [part.rows for part in own if not any(other.rows < part.rows for other in own)]
             rows = sorted(common or frozenset.union(*closest))

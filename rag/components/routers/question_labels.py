@@ -1,38 +1,35 @@
 """What the words of a question may mean for a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, product
 
 from rag.components.routers.question_parts import Part
-from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer
+from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer, singulars
 from rag.core.text.cells import SIGNS
 
 MOST_READINGS, MOST_MEANINGS = 48, 4
 """The most readings of a question for a table, and the most meanings of some of its words."""
+USES = ("joints", "links", "layout")
+"""Uses of words that may stand in any question."""
 CONTENT = ("value", "field", "number")
 """Kinds of parts that a table explains by its fields and values."""
 
 
 class Labeller:
-    """Finds what the words of a question may mean for a table."""
+    """Finds what the words of a question may mean for a table, by `words`, `nouns` and `related` of `RulesRouter`."""
 
-    def __init__(
-        self,
-        tokens: Tokenizer,
-        phrases: Phrases,
-        stop: frozenset[str],
-        rows: Sequence[str],
-        joints: Sequence[str],
-        related: Mapping[str, Sequence[str]],
-    ) -> None:
+    def __init__(self, tokens: Tokenizer, phrases: Phrases, stop: frozenset[str], *words: Mapping[str, Sequence[str]]) -> None:
         self.tokens, self.phrases, self._stop = tokens, phrases, stop
-        self._joints = frozenset(joints)
-        self._rows = frozenset(tokens.stems(" ".join(rows)))
-        self._related = {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in related.items()}
+        self._words = {name: frozenset(tokens.stems(" ".join(each))) for name, each in words[0].items()}
+        self._free = stop | self._words["filler"]
+        self._nouns, self._related = (
+            {tokens.stems(word): [tokens.stems(each) for each in named] for word, named in group.items()} for group in words[1:]
+        )
 
     def needed(self, tokens: Sequence[Token]) -> frozenset[str]:
         """The stems that only a table can explain."""
-        known = self._stop | self._rows | {stem for related in self._related for stem in related}
+        known = self._free | self._words["rows"] | {stem for related in (*self._related, *self._nouns) for stem in related}
         words = (token for token in tokens if token.number is None and token.word not in self.phrases.words)
         return frozenset(token.stem for token in words if token.stem not in known)
 
@@ -48,7 +45,7 @@ class Labeller:
                 meanings = [Part("number", start, start + 1, number=number, fields=fields)]
             if not meanings:
                 return
-            spans.append(meanings)
+            spans.append([replace(part, has_comma=tokens[start].has_comma) for part in meanings])
             start = meanings[0].end
         if any(part.kind in CONTENT or part.kind == "title" for meanings in spans for part in meanings):
             yield from islice(product(*spans), MOST_READINGS)
@@ -68,10 +65,10 @@ class Labeller:
                 is_loose = len(stems) == 1 and stems[0] in lexicon.title and stems not in lexicon.fields
                 return [*found, *([Part("title", start, end)] if is_loose else [])][:MOST_MEANINGS]
         token = tokens[start]
-        if token.stem in self._rows:
+        if token.stem in self._words["rows"] or self._is_noun(token.stem, lexicon):
             return [Part("rows", start, start + 1)]
-        if token.stem in self._stop:
-            return [Part("stop", start, start + 1, "and" if token.word in self._joints else "")]
+        if token.stem in self._free:
+            return [Part("stop", start, start + 1, next((each for each in USES if token.stem in self._words[each]), ""))]
         return [Part("title", start, start + 1)] if token.stem in lexicon.title else []
 
     def _schema(self, stems: Stems, start: int, end: int, tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[Part]:
@@ -80,8 +77,17 @@ class Labeller:
             return
         number = tokens[start].number if len(stems) == 1 else None
         places, is_name = lexicon.named(stems)
+        is_derived = bool(places) and any(not singulars(token.word) & lexicon.names for token in tokens[start:end])
         for place in places or self._relatives(stems, lexicon):
-            yield Part("field", start, end, place=place, number=number or 0)
+            yield Part(
+                "field",
+                start,
+                end,
+                place=place,
+                number=number or 0,
+                is_derived=is_derived,
+                is_part=bool(places) and not is_name,
+            )
         if units := self._units(stems, lexicon):
             yield Part("unit", start, end, fields=units)
         links = lexicon.links(stems)
@@ -119,6 +125,11 @@ class Labeller:
         """The fields whose unit stands around a number."""
         around = {token.stem for token in (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2])}
         return tuple(place for place, each in enumerate(lexicon.table.fields) if around & {*self.tokens.stems(each.unit)[:1]})
+
+    def _is_noun(self, stem: str, lexicon: Lexicon) -> bool:
+        """True for a word for the records of this table: one of its fields is there, and no date twice."""
+        named = any(each in lexicon.fields for each in self._nouns.get((stem,), []))
+        return named and all(map(lexicon.is_key, lexicon.fields.get(self.tokens.stems("date"), [])))
 
     def _is_unit(self, tokens: Sequence[Token], at: int, lexicon: Lexicon) -> bool:
         near = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2]]

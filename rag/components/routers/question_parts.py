@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from rag.components.routers.record_words import Lexicon
 
@@ -10,8 +10,12 @@ ASKS = ("ask", "what", "who")
 """Operations of words that ask for something."""
 FREE = ("stop", "title", "rows", "unit")
 """Kinds of parts that need no place in a query."""
-OPTIONAL = ("all", "aside", "from", "to", "between")
+OPTIONAL = ("all", "both", "each", "aside", "from", "to", "between")
 """Operations that need none."""
+JOINTS = ("joints", "or", "to")
+"""Meanings of words between parts that belong together."""
+LINKS = ("links", "from", "between")
+"""Meanings of words before a value that limits what is asked."""
 EARLIEST, LATEST = 1000, 2100
 """Numbers that may be years."""
 
@@ -22,7 +26,8 @@ class Part:
 
     kind: `operation`, `order`, `comparison`, `number`, `value`, `field`, `unit`, `rows`, `title` or `stop`. `meaning` is the
     operation, the order or the operator; `place` the field; `rows` those with a value, `is_part` if their cells say more;
-    `fields` those that an order, a question word, a unit or a number may mean.
+    `fields` those that an order, a question word, a unit or a number may mean. A field `is_derived` if the question has another
+    form of its name, such as `seating` for Seated.
     """
 
     kind: str
@@ -34,6 +39,8 @@ class Part:
     number: float = 0.0
     fields: tuple[int, ...] = ()
     is_part: bool = False
+    has_comma: bool = False
+    is_derived: bool = False
 
     @property
     def year(self) -> int:
@@ -78,12 +85,20 @@ class PartList:
         found = next((each for each in reversed(self.parts) if each.end <= part.start and each.kind != "stop"), None)
         return found if found and kind in ("", found.kind) else None
 
+    def is_linked(self, part: Part) -> bool:
+        """True if a word such as `in` stands before a part, or before those that it is joined with."""
+        before = takewhile(
+            lambda each: each.kind in ("stop", part.kind) or each.meaning in LINKS,
+            reversed(self.parts[: self.parts.index(part)]),
+        )
+        return any(each.meaning in LINKS for each in before)
+
     def are_joined(self, parts: Sequence[Part]) -> bool:
-        """True if `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""
+        """True if a comma, `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""
         for first, second in pairwise(parts):
             between = [part for part in self.parts if first.end <= part.start and part.end <= second.start]
             is_free = all(part.kind == "stop" or part.meaning in ("or", "to", "between") for part in between)
-            if not is_free or not any(part.meaning in ("and", "or", "to") for part in between):
+            if not is_free or not any(part.has_comma or part.meaning in JOINTS for part in (*between, second)):
                 return False
         return True
 

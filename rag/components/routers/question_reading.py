@@ -22,7 +22,7 @@ class Reading(Conditions):
         self.times, self.table = times, lexicon.table.name
         self.claims: tuple[float, ...] = ()
         self.is_absolute = False
-        self._is_all = bool(self.all("operation", "all"))
+        self._is_all = bool(self.all("operation", "all", "both", "each"))
 
     def query(self) -> RecordQuery:
         """The query; Misfit if the parts make none, or if one is left over."""
@@ -30,10 +30,25 @@ class Reading(Conditions):
         made = self._difference() or self._moved() or self._ordered(where) or self._grouped(where) or self._others(where)
         if made.intent in ("count", "top_n", "group_by") and any(part.is_part for part in self.all("value")):
             raise Misfit("parts of values, which may be other things")
-        self.claims = tuple(part.number for part in self.take("number"))
+        if made.intent == "count" and self.alone:
+            raise Misfit("a value that may be what acts")
+        if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
+            raise Misfit("a value for each record")
+        claims = {"only": 1.0, "both": 2.0}
+        self.claims = tuple(
+            part.number or claims[part.meaning] for part in (*self.take("number"), *self.all("operation", *claims))
+        )
+        self.take("operation", "only")
         if self.left:
             raise Misfit("words are left over")
+        asked = {*made.fields, made.order, *(made.other.fields if made.other else ())}
+        if any(self._is_vague(part) and self.name(part.place) in asked for part in self.all("field")):
+            raise Misfit("another form of the name of a field, or a part of it")
         return self._current(made)
+
+    def _is_vague(self, part: Part) -> bool:
+        """True for a field by another form of its name, or for numbers by a part of it; a year is enough."""
+        return part.is_derived or (part.is_part and self.type(part.place) == "number" and part.place not in self.lexicon.headed)
 
     def _current(self, query: RecordQuery) -> RecordQuery:
         """The query for current editions; Misfit if several tables are one and none is named."""
@@ -47,7 +62,11 @@ class Reading(Conditions):
     def _others(self, where: Where) -> RecordQuery:
         """A count, a sum, an average, the existence or a list."""
         where += self.values()
-        counted = self.take("operation", "count")
+        counted = self.take("operation", "count", "times")
+        self.alone = [part for part in self.alone if not counted or part != self.behind(counted[0])]
+        if counted and counted[0].meaning == "times":
+            self.take("operation", "exists")
+            return RecordQuery("count", self.table, where=self.needed(where))
         unit = self.behind(counted[0], "unit") if counted else None  # How many days, of a sum.
         if counted and not (unit and self.all("operation", "sum")):
             return self._count(counted[0], where)
@@ -106,9 +125,12 @@ class Reading(Conditions):
         place = self._order_field(orders[0])
         values = self.all("value")
         places = {part.place for part in values}
-        if len(values) > 1 and len(places) == 1 and self.take("operation", "or"):
+        is_two = orders[0].meaning.endswith(" two")
+        if len(values) > 1 and len(places) == 1 and (self.take("operation", "or") or is_two):
             self.take("operation", "exists", *ASKS)
             fields: tuple[str, ...] = (self.name(places.pop()),)
+        elif is_two:
+            raise Misfit("more than what?")
         else:
             fields = self._targets(where, place if before and before.meaning == "what" else -1)
         order, is_high = self.name(place) if place >= 0 else "", orders[0].meaning.startswith("+")
@@ -120,14 +142,17 @@ class Reading(Conditions):
         hints, years = order.meaning.split()[1:], self.lexicon.years
         number = self.behind(order, "number")
         found = self.behind(number or order, "field")
-        if found and self.type(found.place) == "number" and (not hints or found.place in order.fields):
+        if found and found.place in self.lexicon.ranks:
+            raise Misfit("the highest rank is a low number")
+        if found and self.type(found.place) == "number" and (hints in ([], ["two"]) or found.place in order.fields):
             self.use(found)
             return found.place
-        if hints == ["row"]:
+        is_listed = hints == ["first"] and any(part.meaning == "layout" for part in self.parts)
+        if hints == ["row"] or (is_listed and all(map(self.lexicon.is_sorted, years))):
             return -1
         if hints in (["first"], ["time"]) and len(years) == 1 and (hints == ["time"] or self.lexicon.is_sorted(years[0])):
             return years[0]
-        if hints not in (["first"], ["time"]) and len(order.fields) == 1:
+        if hints not in (["first"], ["time"], ["two"]) and len(order.fields) == 1:
             return order.fields[0]
         raise Misfit("it is not clear what the order is by")
 
@@ -155,14 +180,16 @@ class Reading(Conditions):
 
     def _moved(self) -> RecordQuery | None:
         """The record before or after one that is named."""
-        shifts, values = self.all("operation", "next", "previous"), self.all("value")
+        shifts, values = self.all("operation", "next", "previous", "below", "above"), self.all("value")
         is_one = len(shifts) == len(values) == 1 and len(values[0].rows) == 1 and not values[0].is_part
         if not is_one or self.all("comparison") or self.all("order"):
             return None
         if values[0].start < shifts[0].start:
             raise Misfit("the record after which one?")
+        if shifts[0].meaning in ("next", "previous") and not self.lexicon.is_in_time():
+            raise Misfit("the order of the records is not that of time")
         self.left.difference_update((*shifts, *values))
-        shift = 1 if shifts[0].meaning == "next" else -1
+        shift = 1 if shifts[0].meaning in ("next", "below") else -1
         return RecordQuery("lookup", self.table, self._targets(), self.where(values), shift=shift)
 
     def _targets(self, where: Where = (), default: int = -1) -> tuple[str, ...]:
@@ -184,7 +211,12 @@ class Reading(Conditions):
             raise Misfit("nothing is asked")
         meant = [part for part in asks if part.meaning == "who"]
         named = {part.place for part in self.all("field") if part in self.left}
-        if meant and named and not named <= {*meant[0].fields}:
+        head = self.behind(meant[0]) if meant else None
+        if (
+            meant
+            and named
+            and not named <= {*meant[0].fields, *([head.place] if head and self.type(head.place) == "text" else [])}
+        ):
             raise Misfit("another field than what is asked for")
         if meant and not named:
             return meant[0].fields[0] if len(meant[0].fields) == 1 else -1
@@ -214,4 +246,4 @@ class Reading(Conditions):
 
     def _nouns(self) -> None:
         """Use the name of the key, which stands for the records."""
-        self.left.difference_update(part for part in self.all("field") if part.place == self.lexicon.key)
+        self.left.difference_update(part for part in self.all("field") if part.place == self.lexicon.key and not part.is_part)

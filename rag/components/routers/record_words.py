@@ -11,7 +11,7 @@ from rag.core.record_sets import RecordTable
 from rag.core.text.languages import stemmer
 from rag.core.text.numerals import NAMES
 
-TOKEN = re.compile(r"[^\W_]+(?:(?:[.,'’](?=[^\W_]))[^\W_]+)*|[%£$€¥]")
+TOKEN = re.compile(r"(?:(,)[\s\"'“‘(]*)?([^\W_]+(?:(?:[.,'’](?=[^\W_]))[^\W_]+)*|[%£$€¥])")
 CARDINALS = {words.split()[0]: str(value) for value, words in enumerate(NAMES.split("|")) if value > 1}
 LONGEST = 6
 """The most words of a value or a field name that are compared."""
@@ -27,11 +27,12 @@ Stems = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of a text in lower case, its stem, and its value if it is a number."""
+    """A word of a text in lower case, its stem, its value if it is a number, and if a comma stands before it."""
 
     word: str
     stem: str
     number: float | None
+    has_comma: bool = False
 
 
 class Tokenizer:
@@ -39,24 +40,24 @@ class Tokenizer:
 
     def __init__(self, language: str) -> None:
         self._stemmer = stemmer(language)
-        self._known: dict[str, Token] = {}
+        self._known: dict[tuple[str, bool], Token] = {}
 
     def __call__(self, text: str) -> tuple[Token, ...]:
         """The tokens of a text; numbers are alike in digits and words, with and without separators."""
-        return tuple(self._token(match[0].lower()) for match in TOKEN.finditer(text))
+        return tuple(self._token(match[2].lower(), bool(match[1])) for match in TOKEN.finditer(text))
 
     def stems(self, text: str) -> Stems:
         """The stems of a text."""
         return tuple(token.stem for token in self(text))
 
-    def _token(self, word: str) -> Token:
-        if word not in self._known:
+    def _token(self, word: str, has_comma: bool) -> Token:
+        if (word, has_comma) not in self._known:
             plain = re.sub(r"['’]s$", "", word)
             digits = CARDINALS.get(plain, re.sub(r"(?<=\d),(?=\d{3})", "", plain))
             number = float(digits) if re.fullmatch(r"\d{1,15}(\.\d+)?", digits) else None
             stem = digits if number is not None else self._stemmer.stemWord(plain) if self._stemmer else plain
-            self._known[word] = Token(plain, stem, number)
-        return self._known[word]
+            self._known[word, has_comma] = Token(plain, stem, number, has_comma)
+        return self._known[word, has_comma]
 
 
 @dataclass
@@ -70,12 +71,13 @@ class Link:
 class Lexicon:
     """The words of one table: of its fields, cells and titles."""
 
-    def __init__(self, table: RecordTable, tokens: Tokenizer, stop: frozenset[str]) -> None:
+    def __init__(self, table: RecordTable, tokens: Tokenizer, stop: frozenset[str], ranks: Sequence[str] = ()) -> None:
         self.table = table
         self.title = frozenset(tokens.stems(f"{table.name} {table.title}"))
         self.fields: dict[Stems, list[int]] = {}
         self.partial: dict[Stems, list[int]] = {}
         self.headed: dict[int, int] = {}
+        self.names = frozenset(form for each in table.fields for token in tokens(each.name) for form in singulars(token.word))
         self.values: dict[Stems, dict[int, Link]] = {}
         for place, each in enumerate(table.fields):
             stems = tokens.stems(each.name.partition("(")[0]) or tokens.stems(each.name)
@@ -85,6 +87,8 @@ class Lexicon:
             years = {int(stem) for stem in stems if YEAR.fullmatch(stem)}
             if len(years) == 1:
                 self.headed[place] = years.pop()
+        ranked = {*tokens.stems(" ".join(ranks))}
+        self.ranks = [place for place, each in enumerate(table.fields) if ranked & {*tokens.stems(each.name)}]
         for row, record in enumerate(table.records):
             for place, each in enumerate(table.fields):
                 stems = tokens.stems(NOTE.sub("", written(record, place, each)))
@@ -126,6 +130,15 @@ class Lexicon:
         values = [record.values[place] for record in self.table.records if not record.total]
         return None not in values and all(first <= second for first, second in pairwise(values))  # type: ignore[operator]
 
+    def is_in_time(self) -> bool:
+        """True if the records are in the order of all their dates and years, those within texts too."""
+        texts = [place for place, each in enumerate(self.table.fields) if each.type == "text"]
+        found = (
+            [YEAR.search(str(record.values[place])) for record in self.table.records if not record.total] for place in texts
+        )
+        years = ([year[0] for year in each if year] for each in found if all(each))
+        return all(map(self.is_sorted, self.years)) and all(each == sorted(each) for each in years)
+
     def is_key(self, place: int) -> bool:
         """True if no two records have the same value."""
         values = [record.values[place] for record in self.table.records if not record.total]
@@ -135,6 +148,12 @@ class Lexicon:
         values = [record.values[place] for record in self.table.records if record.values[place] is not None]
         is_plain = self.table.fields[place].type == "number" and not self.table.fields[place].unit
         return is_plain and bool(values) and all(1000 <= value <= 2100 and value == int(value) for value in values)  # type: ignore[operator, arg-type]
+
+
+def singulars(word: str) -> set[str]:
+    """A word, and what it may be without the ending of a plural."""
+    endings = {"s": "", "es": "", "ies": "y"}
+    return {word} | {word.removesuffix(end) + other for end, other in endings.items() if word.endswith(end)}
 
 
 def _parts(stems: Stems) -> Iterator[Stems]:

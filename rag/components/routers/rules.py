@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rag.components.routers.question_doubts import Doubt, clear_result
 from rag.components.routers.question_labels import CONTENT, Labeller
 from rag.components.routers.question_parts import ASKS, Misfit
 from rag.components.routers.question_reading import Reading
@@ -10,7 +11,7 @@ from rag.components.routers.record_words import Lexicon, Phrases, Token, Tokeniz
 from rag.core.errors import UserError
 from rag.core.memo import Once
 from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import RecordQuery, Result, Routed
+from rag.core.record_queries import RecordQuery, Routed
 from rag.core.record_sets import RecordSet
 from rag.core.records import Query
 from rag.core.text.languages import check_language
@@ -19,10 +20,6 @@ MOST_WORDS = 60
 """The most words of a question."""
 KEPT = 4
 """Sets of records that stay open."""
-FEWEST = 2
-"""The least number of addends of a sum."""
-LISTED = ("list", "top_n", "lookup")
-"""Intents whose values must not be missing."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,8 @@ class RulesRouter:
     orders: Mapping[str, Sequence[str]]
     comparisons: Mapping[str, Sequence[str]]
     times: Mapping[str, str]
-    joints: Sequence[str]
-    rows: Sequence[str]
+    words: Mapping[str, Sequence[str]]
+    nouns: Mapping[str, Sequence[str]]
     related: Mapping[str, Sequence[str]]
     stop: str
     language: str = "english"
@@ -80,7 +77,7 @@ class RulesRouter:
         once: Once = self._phrases  # type: ignore[attr-defined]
         phrases: Phrases = once(self, lambda: Phrases.of(groups, tokens))
         opened = self._opened(records, tokens, stop)
-        labeller = Labeller(tokens, phrases, stop, self.rows, self.joints, self.related)
+        labeller = Labeller(tokens, phrases, stop, self.words, self.nouns, self.related)
         return [self._routed(query.text, opened, labeller) for query in queries]
 
     def _opened(self, records: RecordSet, tokens: Tokenizer, stop: frozenset[str]) -> _Opened:
@@ -88,7 +85,7 @@ class RulesRouter:
         recent: list[tuple[RecordSet, _Opened]] = self._recent  # type: ignore[attr-defined]
         if found := next((opened for known, opened in tuple(recent) if known is records), None):
             return found
-        lexicons = tuple(Lexicon(table, tokens, stop) for table in records.tables if table.records)
+        lexicons = tuple(Lexicon(table, tokens, stop, self.words["ranks"]) for table in records.tables if table.records)
         opened = _Opened(lexicons, RecordDatabase(records), len(lexicons) == 1)
         recent[:] = [*recent[1 - KEPT :], (records, opened)]
         return opened
@@ -117,7 +114,9 @@ class RulesRouter:
                 query = reading.query()
                 if reading.is_absolute and _value(opened, query) < 0 and query.other:
                     query = replace(query.other, intent=query.intent, other=replace(query, intent="lookup", other=None))
-                result = _checked(query, reading.claims, opened)
+                result = clear_result(query, reading, opened.database, opened.single)
+            except Doubt:
+                return []
             except (Misfit, UserError):
                 continue
             specific = sum(part.end - part.start for part in parts if part.kind in CONTENT)
@@ -145,31 +144,3 @@ class RulesRouter:
 
 def _value(opened: _Opened, query: RecordQuery) -> float:
     return float(opened.database.run(query).rows[0][0])  # type: ignore[arg-type]
-
-
-def _checked(query: RecordQuery, claims: Sequence[float], opened: _Opened) -> Result:
-    """The result of a query that has one clear answer; Misfit for another one."""
-    run = opened.database.run
-    result = run(query)
-    ranked = query.n if query.intent in ("top_n", "group_by") else 0
-    is_empty = (query.intent == "count" and result.value == "0") or not (result.value or result.values)
-    is_one = len(result.sources) == 1 and query.intent not in ("exists", "difference", "change", "group_by")
-    unclear = {
-        "equal records": ranked and len(result.rows) != ranked,
-        "not one record": query.intent == "lookup" and (len(set(result.values)) != 1 or not result.value),
-        "no records": is_empty,
-        "a missing value": query.intent in LISTED and any(value is None for row in result.rows for value in row),
-        "one record, as in a passage": is_one and not opened.single,
-    }
-    for why, is_so in unclear.items():
-        if is_so:
-            raise Misfit(why)
-    taken = len(run(RecordQuery("lookup", query.table, query.fields, query.where)).rows) if query.fields or claims else 0
-    if any(claim != taken for claim in claims):
-        raise Misfit("another number of records")
-    if query.intent in ("sum", "average") and taken * len(query.fields) < FEWEST:
-        raise Misfit("one number")
-    operands = (query, query.other) if query.intent in ("difference", "change") and query.other else ()
-    if any(len(run(replace(each, intent="lookup", other=None)).rows) != 1 for each in operands):
-        raise Misfit("not two numbers")
-    return result

@@ -6,6 +6,9 @@ from rag.core.errors import ConfigError, MissingExtraError, RefusalError, StoreE
 from rag.core.records import Reply, Request
 from rag.core.roles import Generator
 
+CHARACTERS = 4
+"""Assumed characters of a token where tokens are not counted."""
+
 PATIENCE = 3
 """After so many failures in a row in a longer batch, the server has failed.
 

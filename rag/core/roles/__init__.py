@@ -35,7 +35,7 @@ from rag.core.roles.answering import (
     Screen,
     StoredReplies,
 )
-from rag.core.roles.looking import CappedPolicy, Enricher, Policy, RetrievalMemory, Roster, Router
+from rag.core.roles.looking import CappedPolicy, Condenser, Enricher, Policy, RetrievalMemory, Roster, Router, Shaper
 from rag.core.roles.retrieving import (
     Analyser,
     ChecksIndexes,
@@ -50,6 +50,7 @@ from rag.core.roles.retrieving import (
     Parser,
     PassageText,
     Questions,
+    QuestionSelector,
     Redactor,
     Reranker,
     Scaled,
@@ -76,6 +77,8 @@ ROLES: Mapping[str, type] = {
     "queries": Rewriter,
     "memory": Memory,
     "reuse": RetrievalMemory,
+    "shape": Shaper,
+    "condense": Condenser,
     "prompt": Prompt,
     "generator": Generator,
     "judge": Judge,
@@ -90,7 +93,7 @@ INDEX_PARTS: Mapping[str, type] = {"analyser": Analyser}
 
 SEVERAL: Mapping[str, tuple[type, ...]] = {
     "metric": (RankingMetric, AnswerMetric, AssessedMetric),
-    "selector": (Selector,),
+    "selector": (Selector, QuestionSelector),
     "check": (Screen, Inspection),
     "guard": (Screen, Framing, Inspection),
 }

@@ -1,15 +1,15 @@
-"""The Protocols of records, routes and policies: what is known besides passages, and how often to look."""
+"""The Protocols of records, routes, policies, shapers and condensers: what happens between a question and its prompt."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from rag.core.corpus import Corpus
-from rag.core.looks import LookStep
+from rag.core.looks import Condensed, LookStep, Shape
 from rag.core.rankings import Rankings
 from rag.core.record_queries import RecordQuery, Result, Routed
 from rag.core.record_sets import RecordSet
-from rag.core.records import Document, Framed, Query, Sought, Vectors
+from rag.core.records import Chunk, Document, Framed, Query, Recalled, Sought, Vectors
 
 
 @runtime_checkable
@@ -140,4 +140,72 @@ class RetrievalMemory(Protocol):
 
     def reuse(self, question: str, vector: Vectors, earlier: Sequence[str], vectors: Vectors) -> Reused:
         """The decision; `vector` has shape (1, dimensions), `vectors` has one row per earlier question, all of unit length."""
+        ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a shaper reads of one question.
+
+    `question` can be understood alone, `project` is the text about the project, `recalled` the part of the conversation that
+    the prompt shows, `titles` are those of all documents. In the audit after the search `before` is the shape so far, `read`
+    the condensed context or the kept passages as guards frame them, and `sources` has the title of every kept passage.
+    """
+
+    query: Query
+    question: str
+    project: str = ""
+    recalled: Recalled = field(default_factory=Recalled)
+    titles: tuple[str, ...] = ()
+    before: Shape | None = None
+    read: Framed = field(default_factory=lambda: Framed(()))
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """A shape, what is searched for besides the question (or an empty text), why a fallback was used, what a model took."""
+
+    shape: Shape
+    search: str = ""
+    failure: str = ""
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@runtime_checkable
+class Shaper(Protocol):
+    """Says what a question asks for, before the search and once more after it."""
+
+    def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
+        """One per question; where a model fails there is another shape with a `failure`, in the audit the one before."""
+        ...
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The passages that a prompt would show, numbered from 1, as chunks and as guards frame them for a model."""
+
+    query: Query
+    question: str
+    passages: tuple[Chunk, ...]
+    framed: Framed
+
+
+@dataclass(frozen=True)
+class Condensation:
+    """A condensed context, or None and why there is none; what a model took."""
+
+    condensed: Condensed | None
+    failure: str = ""
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@runtime_checkable
+class Condenser(Protocol):
+    """Makes a short context of passages; the pipeline checks it against them (`rag.core.look_checks`)."""
+
+    def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
+        """One per question."""
         ...

@@ -230,3 +230,16 @@ class Selector(Protocol):
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
         """Fewer hits (`Rankings.where`), all with new scores (`rescored`), or chunks added to them (`widened`)."""
         ...
+
+
+@runtime_checkable
+class QuestionSelector(Protocol):
+    """A selector that compares hits with their question: it drops hits, and says why."""
+
+    def select_for(self, questions: Sequence[str], rankings: Rankings, corpus: Corpus) -> Rankings:
+        """Fewer hits (`Rankings.where`) of each question, at least one where there was one."""
+        ...
+
+    def reason(self, question: str, position: int, ranking: Rankings, corpus: Corpus) -> str:
+        """Why a hit of the ranking of one question is dropped; empty if it is kept."""
+        ...

@@ -105,7 +105,7 @@ def _is_caption(text: str, piece: Piece, is_below: bool) -> bool:
 def _table(text: str, part: Part, caption: Piece | None) -> Table:
     lines = rows(text, part)
     size = 1 + len(_continued(lines))
-    names = tuple(_names(lines[:size]))
+    names = tuple(names_of(lines[:size]))
     names += ("",) * (max(len(row.cells) for row in lines) - len(names))
     width = len(lines[0].cells)  # A parser of Markdown bounds the empty cells that complete rows to this width.
     padded = [replace(row, cells=row.cells + ("",) * (width - len(row.cells))) for row in lines]
@@ -120,7 +120,7 @@ def _continued(lines: Sequence[Row]) -> list[Row]:
     return found if len(found) <= MOST and len(found) + 1 < len(lines) else []
 
 
-def _names(head: Sequence[Row]) -> Iterator[str]:
+def names_of(head: Sequence[Row]) -> Iterator[str]:
     """The names of the columns: the words of all rows of the header, where an empty cell continues the one to its left."""
     before = [""] * len(head)
     for own in zip_longest(*(row.cells for row in head), fillvalue=""):

@@ -9,11 +9,12 @@ from rag.config.build import TARGET, Components
 from rag.config.identity import digest
 from rag.core.assessments import REFERENCE, Spent
 from rag.core.errors import ConfigError
-from rag.core.roles import CappedPolicy, CostEstimate, fingerprint
+from rag.core.models.chat import CHARACTERS
+from rag.core.roles import CappedPolicy, CostEstimate, changes_nothing, fingerprint
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.stage_graph import Graph, Stage
 from rag.execution.store.budget import Terms
-from rag.execution.store.cached_replies import CHARACTERS, typical
+from rag.execution.store.cached_replies import typical
 from rag.execution.store.store import Store
 
 JUDGED = 5
@@ -26,9 +27,9 @@ REPLY = 100
 """Assumed tokens of a reply before one is stored."""
 
 
-LOOKING = ("queries", "route", "policy")
+LOOKING = ("queries", "route", "policy", "shape", "condense")
 """Roles that may ask a model in the stage `look`."""
-READING = ("generator", "judge", "passage", "enrich", "policy")
+READING = ("generator", "judge", "passage", "enrich", "policy", "shape", "condense")
 """Roles whose requests have passages."""
 
 
@@ -88,19 +89,26 @@ class Forecast:
             return Outlook()  # A check repeats a request only where it fails.
         total = Outlook()
         for role, node in stage.nodes.items():
-            if stage.name == "look" and role not in LOOKING:
+            shaped = "shape" in stage.nodes and not changes_nothing(self._built(stage.nodes["shape"], "shape"))
+            if stage.name == "look" and role not in LOOKING and not (shaped and role == "memory"):
                 continue
             cap = self._cap(node) if role == "policy" else NO_CAP
+            # A shaper is asked before and after the search, and may have the middle part run once more.
+            again = TWICE if shaped and role in ("shape", "policy", "condense") else 1
             for component in spenders(self.graph.components.without_inner, node, role):
                 prompt = PASSAGE + (round(self._read(stage, golden, k) * cap.reread) if role in READING else 0)
-                likely = component.spending(min(questions, fresh) * times * cap.calls, prompt, self._reply(component))
-                most = component.spending(questions * times * cap.calls, prompt, None)
-                total += Outlook(*(_within(Spent(*each), cap.tokens, questions * times) for each in (likely, most)))
+                calls = times * cap.calls * again
+                likely = component.spending(min(questions, fresh) * calls, prompt, self._reply(component))
+                most = component.spending(questions * calls, prompt, None)
+                total += Outlook(*(_within(Spent(*each), cap.tokens, questions * times * again) for each in (likely, most)))
         return total
 
     def _cap(self, node: Any) -> Cap:
-        policy = self.graph.components.without_inner.build(node, "policy")
+        policy = self._built(node, "policy")
         return Cap(policy.most_calls, policy.tokens, policy.grows) if isinstance(policy, CappedPolicy) else NO_CAP
+
+    def _built(self, node: Any, role: str) -> Any:
+        return self.graph.components.without_inner.build(node, role)
 
     def fresh(self, stage: Stage, golden: Golden) -> int:
         """The number of questions that no earlier stage asks in the same words.

@@ -10,15 +10,15 @@ from rag.core.errors import DataError
 from rag.core.record_database import RecordDatabase
 from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Document
-from rag.core.roles import Framing, Index, Inspection, Screen, Searcher, changes_nothing
+from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Screen, Searcher, changes_nothing
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
 from rag.pipeline.locked_files import limited, named
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt_assembly import Reading
 
-SINGLE = ("queries", "embedder", "fusion", "reranker", "route", "policy", "reuse", "generator")
-FIELDS = {"route": "router"}
+SINGLE = ("queries", "embedder", "fusion", "reranker", "route", "policy", "reuse", "shape", "condense", "generator")
+FIELDS = {"route": "router", "shape": "shaper", "condense": "condenser"}
 """Roles whose field in a Pipeline has another name."""
 
 
@@ -60,6 +60,11 @@ class TrialParts:
         return {
             name: self.config["selector"][name] for name, part in self._group("selector").items() if not changes_nothing(part)
         }
+
+    @property
+    def selects_by_question(self) -> bool:
+        """Whether a selector reads the question."""
+        return any(isinstance(part, QuestionSelector) for part in self._group("selector").values())
 
     @cached_property
     def layers(self) -> dict[str, dict[str, Any]]:

@@ -143,7 +143,8 @@ def run_rerank(job: Job) -> Entry:
 
 def run_select(job: Job) -> Entry:
     """Rankings → fewer or wider rankings."""
-    return entry_of_rankings(steps.select(job.several("selectors"), job.ranking, job.corpus))
+    questions = [sought.question for sought in job.sought]
+    return entry_of_rankings(steps.select(job.several("selectors"), job.ranking, job.corpus, questions))
 
 
 def run_shuffle(job: Job) -> Entry:

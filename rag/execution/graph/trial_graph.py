@@ -18,6 +18,8 @@ from rag.execution.graph.open_pipeline import TrialParts, pinned
 from rag.execution.graph.stage_graph import Graph
 from rag.pipeline.locked_files import chosen
 
+LOOKING = ("route", "policy", "reuse", "shape", "condense")
+"""Roles that make one stage of all steps from the question to its ranking."""
 DOCUMENTS, QUESTIONS, GOLD, RECORDS = "documents", "questions", "gold answers", "records"
 
 
@@ -57,7 +59,7 @@ class TrialGraph:
         """Add all stages; ConfigError for anything in the config that cannot be built."""
         parts, control = self.parts, self.control
         check(self.config)
-        for role in ("enrich", "roster", "route", "policy", "reuse", "fusion", "reranker", "queries", "generator"):
+        for role in ("enrich", "roster", *LOOKING, "fusion", "reranker", "queries", "generator"):
             parts.role(role)
         check_together(self.graph.components, self.config)
         check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
@@ -117,7 +119,7 @@ class TrialGraph:
     def _ranking(self, questions: str, corpus: str, indexes: Mapping[str, str]) -> str:
         add, config = self.graph.add, self.config
         limits = config.get("lock") or config.get("exclude")
-        if limits or not all(map(self.parts.is_none, ("route", "policy", "reuse"))):
+        if limits or not all(map(self.parts.is_none, LOOKING)):
             inputs = {"corpus": corpus, QUESTIONS: questions, **self.records(), **indexes}
             return add("look", self.parts.nodes, self.parts.values, inputs)
         queries = self.golden.queries_digest  # Searched for as typed, a question is the same in any conversation.
@@ -130,7 +132,8 @@ class TrialGraph:
             inputs = {"ranking": ranking, "corpus": corpus, "queries": queries}
             ranking = add("rerank", {"reranker": config["reranker"]}, {"rerank_depth": config["rerank_depth"]}, inputs)
         if selectors := self.parts.selectors:
-            ranking = add("select", {"selectors": selectors}, {}, {"ranking": ranking, "corpus": corpus})
+            inputs = {"ranking": ranking, "corpus": corpus} | ({"queries": queries} if self.parts.selects_by_question else {})
+            ranking = add("select", {"selectors": selectors}, {}, inputs)
         return ranking
 
     def _contexts_of_control(self) -> str:

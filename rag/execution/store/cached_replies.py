@@ -12,6 +12,7 @@ from rag.config.catalog import plugins
 from rag.config.identity import digest
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
+from rag.core.models.chat import CHARACTERS
 from rag.core.records import Reply, Request
 from rag.core.roles import BoundedCost, Embedder, Generator, Parser, PartialBatches, Redactor, StoredReplies, fingerprint
 from rag.execution.store.budget import Ledger, Terms
@@ -21,9 +22,6 @@ from rag.execution.store.stored_parses import StoredParser, StoredRedactor
 
 REPLIES = 16
 """Requests that are sent between two writes."""
-
-CHARACTERS = 4
-"""Assumed characters of a token where tokens are not counted."""
 
 SAMPLE = 32
 """Stored replies whose lengths are averaged for the estimate of the next."""

@@ -33,7 +33,8 @@ from rag.execution.sweep.reopen import stored_trial
 from rag.pipeline.pipeline import Pipeline
 
 ANSWERING = (
-    *("route", "policy", "reuse", "queries", "memory", "selector", "k", "context_tokens", "pinned", "lock", "exclude"),
+    *("route", "policy", "reuse", "shape", "condense", "queries", "memory", "selector"),
+    *("k", "context_tokens", "pinned", "lock", "exclude"),
     *("guard", "prompt", "generator", "helper", "check", "replay", "budget"),
 )
 """Keys of a config that change how a question is answered, but not what is indexed."""
@@ -123,14 +124,15 @@ class Materials:
     records: RecordSet = NO_RECORDS
 
 
-def open_config(config: Mapping[str, Any]) -> Pipeline:
+def open_config(config: Mapping[str, Any], stored: bool = False) -> Pipeline:
     """Open the pipeline of a config; it needs no golden questions.
 
     Chunks and indexes are read from the store or built into it. Questions are answered without the store, and leave nothing in
-    it; with replay=only they are answered from its replies.
+    it; with replay=only they are answered from its replies. With `stored` replies of models come from it and go into it, within
+    the budget.
     """
     inputs = materials(config)
-    components = inputs.components if Terms.of(config).replay == "only" else inputs.components.without_inner
+    components = inputs.components if stored or Terms.of(config).replay == "only" else inputs.components.without_inner
     parts = TrialParts(config, inputs.components)
     return open_pipeline(parts.nodes, parts.values, inputs.corpus, inputs.indexes, components, inputs.records)
 

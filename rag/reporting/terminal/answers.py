@@ -53,13 +53,17 @@ def _remark(finding: Finding) -> str:
 
 
 def looked(look: AnswerLook) -> None:
-    """Print the route of a question, the query of records with the size of its result, and the steps of a policy."""
+    """Print the route of a question, the query of records with the size of its result, all steps, and the condensed context."""
     lines = [f"Route: {look['route']}{f' ({why})' if (why := look['why']) else ''}"]
     if result := look["result"]:
         lines.append(f"Records: {look['query']}: {amount(len(result['rows']) + result['left_out'], 'row')}")
     for number, step in enumerate(look["steps"], 1):
         seen = step["failure"] or step["observed"] or amount(len(step["found"]), "passage")
         lines.append(f"{number}. {step['act']}: {step['given']} → {seen}")
+    for kind, items in (look["condensed"] or {}).items():
+        sources = ["".join(f"[{number}]" for number in item["sources"]) for item in items]
+        rows = zip(items, sources, strict=True)
+        lines += [f"{kind.replace('_', ' ')}: {item['text']} {numbers}".rstrip() for item, numbers in rows]
     for line in filter(None, (*lines, look["note"])):
         out.print(f"[dim]{escape(visible(line))}[/dim]", soft_wrap=True)
 

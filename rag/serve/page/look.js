@@ -11,8 +11,13 @@ export function lookOf(look, open) {
   if (!look || !(look.query || look.steps.length)) return null;
   const said = [look.query ?? several(look.steps.length, "step"), look.note].filter(Boolean).join(". ");
   return make("details.look", {}, make("summary", {}, `${LED[look.route]}: ${said}`),
-    look.result ? table(look.result, open) : null, look.steps.length ? make("ol", {}, look.steps.map(step)) : null);
+    look.result ? table(look.result, open) : null, look.steps.length ? make("ol", {}, look.steps.map(step)) : null,
+    look.condensed ? Object.entries(KINDS).flatMap(([kind, words]) => items(words, look.condensed[kind])) : null);
 }
+
+const KINDS = { facts: "What the model was shown", constraints: "Constraints", open_issues: "Open issues" };
+const items = (words, list) => list.length ? [make("p", {}, make("b", {}, words)),
+  make("ul", {}, list.map(one => make("li", {}, `${one.text} `, make("span.hint", {}, one.sources.map(number => `[${number}]`).join("")))))] : [];
 
 function table({ columns, rows, sources, left_out }, open) {
   const own = sources.length === rows.length, rest = rows.length - ROWS + left_out;

@@ -95,3 +95,24 @@ def test_large_tables_are_left_out_and_listed() -> None:
     assert "3 rows" in found.failures[0].why
     with pytest.raises(ConfigError, match=r"enrich\.tables\.rows"):
         tables("", rows=0)
+
+
+def test_rows_below_an_unnamed_header_name_columns_of_numbers() -> None:
+    text = drawn(
+        "| Years ended |  |  |", "| (in millions) | 2019 | 2018 |", "|  | US$ | US$ |", "| Sales | 5 | 4 |", "| Cost | 3 | 2 |"
+    )
+    (table,) = tables(text).tables
+    assert [field.name for field in table.fields] == [
+        "Years ended (in millions)",
+        "Years ended 2019 US$",
+        "Years ended 2018 US$",
+    ]
+    assert [record.values for record in table.records] == [("Sales", 5.0, 4.0), ("Cost", 3.0, 2.0)]
+    (plain,) = tables(text.replace("Years ended |  |  |", "Years ended | A | B |")).tables
+    assert len(plain.records) == 4
+
+
+def test_a_total_may_stand_behind_an_empty_cell() -> None:
+    text = "| Rank | Nation | Gold |\n|---|---|---|\n| 1 | Chad | 2 |\n|  | Total | 2 |\n"
+    (table,) = tables(text).tables
+    assert [record.total for record in table.records] == [False, True]

@@ -16,7 +16,8 @@ from rag.testing import check_index
 from rag.testing.laws import lawful, same
 
 CHOICES = choices("index")
-APPROXIMATE = ("faiss_hnsw", "faiss_ivf")
+pytestmark = pytest.mark.usefixtures("vector_stores")
+APPROXIMATE = ("chroma", "faiss_hnsw", "faiss_ivf")
 WITH_VECTORS = [choice for choice in CHOICES if build("index", choice).uses_vectors]
 TEXTS = [
     *["Annual leave is twenty-five days."] * 2,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,13 @@ VECTORS = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
 ODD = [-(2**31), -2, -1, 0, 1, 49, 50, 51, 1000, 2**31 - 1]
 
 
+pytestmark = pytest.mark.usefixtures("vector_stores")
 INDEXES: dict[str, Index] = {choice: build("index", choice) for choice in CHOICES}
-BUILT = {choice: dict(index.build(TEXTS, VECTORS)) for choice, index in INDEXES.items()}
+
+
+@cache
+def built(choice: str) -> dict[str, Any]:
+    return dict(INDEXES[choice].build(TEXTS, VECTORS))
 
 
 def refused_or_harmless(choice: str, arrays: Arrays) -> None:
@@ -41,7 +47,7 @@ def refused_or_harmless(choice: str, arrays: Arrays) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_changed_numbers_are_refused_or_harmless(choice: str, data: st.DataObject) -> None:
-    arrays = {name: array.copy() for name, array in BUILT[choice].items()}
+    arrays = {name: array.copy() for name, array in built(choice).items()}
     # Floats are checked for NaN; here the numbers that point to chunks or terms are changed.
     name = data.draw(st.sampled_from([name for name, array in arrays.items() if array.dtype.kind in "iu"] or ["vectors"]))
     array = arrays[name].reshape(-1)
@@ -59,7 +65,7 @@ def fits(value: int, kind: np.dtype) -> bool:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_cut_doubled_and_bent_arrays_are_refused_or_harmless(choice: str, data: st.DataObject) -> None:
-    arrays = dict(BUILT[choice])
+    arrays = dict(built(choice))
     name = data.draw(st.sampled_from(sorted(arrays)))
     bent: Mapping[str, Callable[[Any], Any]] = {
         "cut": lambda array: array[: len(array) // 2],
@@ -80,8 +86,8 @@ def test_cut_doubled_and_bent_arrays_are_refused_or_harmless(choice: str, data: 
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_every_array_is_needed(choice: str) -> None:
-    for name in BUILT[choice]:
-        rest = {other: array for other, array in BUILT[choice].items() if other != name}
+    for name in built(choice):
+        rest = {other: array for other, array in built(choice).items() if other != name}
         with pytest.raises(DataError, match=name):
             INDEXES[choice].open(rest)
 
@@ -89,26 +95,25 @@ def test_every_array_is_needed(choice: str) -> None:
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_nan_and_infinity_are_refused(choice: str, value: float) -> None:
-    for name, array in BUILT[choice].items():
+    for name, array in built(choice).items():
         if array.dtype.kind == "f" and array.size:
             spoilt = array.copy()
             spoilt.reshape(-1)[-1] = value
             with pytest.raises(DataError, match="infinity"):
-                INDEXES[choice].open(BUILT[choice] | {name: spoilt})
+                INDEXES[choice].open(built(choice) | {name: spoilt})
 
 
 def test_a_link_to_a_chunk_outside_the_layer_is_refused() -> None:
-    built = dict(INDEXES["faiss_hnsw"].build([], np.random.default_rng(1).normal(size=(400, 8)).astype(np.float32)))
-    high, low = int(np.flatnonzero(built["levels"] > 1)[0]), int(np.flatnonzero(built["levels"] == 1)[0])
-    links = built["links"].copy()
-    upper = int((64 + 32 * (built["levels"][:high] - 1)).sum()) + 64
+    graph = dict(INDEXES["faiss_hnsw"].build([], np.random.default_rng(1).normal(size=(400, 8)).astype(np.float32)))
+    high, low = int(np.flatnonzero(graph["levels"] > 1)[0]), int(np.flatnonzero(graph["levels"] == 1)[0])
+    links = graph["links"].copy()
+    upper = int((64 + 32 * (graph["levels"][:high] - 1)).sum()) + 64
     links[upper] = low
     with pytest.raises(DataError, match="a layer that it is not in"):
-        INDEXES["faiss_hnsw"].open(built | {"links": links})
+        INDEXES["faiss_hnsw"].open(graph | {"links": links})
 
 
 @pytest.mark.parametrize("terms", [b"{", b"[1]", b'{"a": 1}', b'["a", "a"]', b"[" * 100_000, b"\xff", b'[["a"]]'])
 def test_terms_are_a_list_of_different_words(terms: bytes) -> None:
-    built = BUILT["bm25s"]
     with pytest.raises(DataError, match="term"):
-        INDEXES["bm25s"].open(built | {"terms": np.frombuffer(terms, np.uint8)})
+        INDEXES["bm25s"].open(built("bm25s") | {"terms": np.frombuffer(terms, np.uint8)})

@@ -121,7 +121,7 @@ def test_fields_that_a_model_invents_are_named_and_the_turn_goes_on() -> None:
 def test_results_of_records_reach_the_prompt() -> None:
     found, _, model = looked([count(field="price", operator="<", value=500), FINISH], records=ASSETS)
     assert found.results == ("count of assets where price < 500: 2",)
-    assert "assets (Register, 3 records): name: text; price: number" in model.requests[0].messages[1].content
+    assert 'table "assets": Register, 3 records\n- name (text): ' in model.requests[0].messages[1].content
     hostile, _, _ = looked([count(field="name", operator="=", value="x' OR '1'='1"), FINISH], records=ASSETS)
     assert hostile.results == ("count of assets where name = x' OR '1'='1: 0",)
 

@@ -17,7 +17,7 @@ from rag.core.errors import ConfigError
 from rag.core.records import Document, Material, Message, Query, Recalled, Turn
 
 STRATEGIES = list(yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))["strategies"])
-REFUSING = ("plain", "cited", "grounded_study", "strict_book", "layered")
+REFUSING = ("plain", "cited", "grounded_study", "strict_book", "layered", "section")
 """Prompts with a refusal; `bare` has no defence at all."""
 PINNED = (Document("rules.md", "PINNED TEXT"),)
 TURNS = (Turn("user", "EARLIER QUESTION"), Turn("assistant", "EARLIER ANSWER"))

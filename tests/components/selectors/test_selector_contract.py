@@ -13,7 +13,7 @@ from rag.core.roles import Selector
 from rag.testing import check_selector
 from rag.testing.laws import lawful, same
 
-CHOICES = [choice for choice in choices("selector") if choice != "none"]
+CHOICES = choices("selector", but=("none", "nli_gate", "relevance_gate"))  # Gates read questions: test_selector_gate.
 TEXTS = ["# A\none two\n# B\nthree four\nfive six\n## C\nseven", "no heading here at all", "# A\nx\n# A\ny"]
 
 

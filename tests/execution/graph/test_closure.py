@@ -41,7 +41,7 @@ TALK = [
 ]
 GIVEN = ("dataset=native", "dataset.path=golden", "dataset.questions=talk.jsonl", "embedder=hashing", "latency=0", "k=2")
 EVERYTHING = (
-    "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf]",
+    "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf,qdrant]",
     "reranker=mmr",
     "passage=row",
     "selector=neighbours",
@@ -68,6 +68,8 @@ TRIALS = (
     ),
     (*COSTLY, "policy=agent", "~policy.generator", "+policy.generator._target_=support.scripted_generator.Costly", "latency=1"),
     ("generator=none", "policy=gap_loop_rules"),
+    (*COSTLY, "shape=rules", "condense=extractive", "memory=buffer"),
+    ("generator=none", "selector=relevance_gate"),
     ("generator=extractive", "control=closed_book"),
     ("generator=extractive", "control=shuffled_contexts"),
     ("generator=extractive", "control=gold_contexts"),

@@ -33,7 +33,7 @@ def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
     """
     header, read = "", list[Statement]()
     for start, words in _paragraphs(chunk):
-        path = " ".join(chunk.section_at(start).split(" > "))
+        path = chunk.section_at(start)
         if headings.holds(chunk.sections, start):
             header = ""
         elif not words.startswith("|"):

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.components.generators.statements import Statement, statements
 from rag.core.corpus import Corpus
 from rag.core.records import Document, Span
+from rag.core.text.passage_statements import Statement, statements
 
 
 def read(text: str, before: str = "") -> list[Statement]:
@@ -45,10 +45,10 @@ def test_wrapped_lines_are_joined_and_items_stand_alone() -> None:
 def test_headings_and_table_headers_are_what_things_stand_under() -> None:
     text = "## Pay\nMonthly.\n### Rates\n| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |\n\n## Leave\nYearly."
     assert read(text, "# Handbook\n## Old\n") == [
-        Statement("Monthly.", "Handbook Pay"),
-        Statement("A | 10", "Handbook Pay Rates", "band | rate"),
-        Statement("B | 12", "Handbook Pay Rates", "band | rate"),
-        Statement("Yearly.", "Handbook Leave"),
+        Statement("Monthly.", "Handbook > Pay"),
+        Statement("A | 10", "Handbook > Pay > Rates", "band | rate"),
+        Statement("B | 12", "Handbook > Pay > Rates", "band | rate"),
+        Statement("Yearly.", "Handbook > Leave"),
     ]
 
 

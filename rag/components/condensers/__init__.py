@@ -1,0 +1,1 @@
+"""Short contexts of facts, constraints and open issues, made of passages."""

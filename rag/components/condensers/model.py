@@ -1,0 +1,62 @@
+"""A chat model condenses passages to facts, constraints and open issues, each with its sources."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rag.core.adapters import records_from
+from rag.core.looks import KINDS, Condensed
+from rag.core.models.chat import Given, ask, spent
+from rag.core.record_json import json_object, known
+from rag.core.records import Message, Request
+from rag.core.roles import Generator, fingerprint
+from rag.core.roles.looking import Condensation, Kept
+from rag.core.text.templates import check_template, fill
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCondenser:
+    """Asks a chat model once for a JSON object with `facts`, `constraints` and `open_issues`.
+
+    Each is a list of objects with `text` and `sources`, the numbers of passages. A reply of another form and a failed request
+    leave the passages as they are. `prompt` has {question} and {passages}, each in the form of `source` and as guards frame it.
+    """
+
+    generator: Generator
+    instruction: str
+    prompt: str
+    source: str = "[{number}] {text}"
+    costly: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_template("condense.prompt", self.prompt, ("question", "passages"), ("question", "passages"))
+        check_template("condense.source", self.source, ("number", "text"), ("number", "text"))
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
+
+    def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
+        """What the model makes of the passages of each question."""
+        return [_read(given) for given in ask(self.generator, list(map(self._request, kept)))]
+
+    def _request(self, kept: Kept) -> Request:
+        framed, numbered = kept.framed, enumerate(kept.framed.contexts, 1)
+        shown = [fill(self.source, {"number": str(number), "text": text}) for number, text in numbered]
+        passages = "\n\n".join(filter(None, (framed.before, *shown, framed.after)))
+        prompt = fill(self.prompt, {"question": kept.question, "passages": passages})
+        return Request(kept.query, (), (Message("system", self.instruction), Message("user", prompt)))
+
+
+def _read(given: Given) -> Condensation:
+    tokens, cost = spent(given)
+    if isinstance(given, str):
+        return Condensation(None, given, tokens, cost)
+    try:
+        found = json_object(given.text)
+        known(found, KINDS)
+        condensed: Condensed = records_from(Condensed, {kind: found.get(kind) or () for kind in KINDS})
+    except ValueError as error:
+        why = str(error).partition("\n")[0]
+        return Condensation(None, f"the reply {why}: {given.text.strip()[:80]!r}", tokens, cost)
+    return Condensation(condensed, "", tokens, cost)

@@ -1,0 +1,98 @@
+"""A chat model says what a question asks for, before and after the search; rules do so where it fails."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from rag.components.shapers.rules import RulesShaper
+from rag.core.adapters import records_from
+from rag.core.checks import check_whole
+from rag.core.look_checks import check_shape, one_line
+from rag.core.looks import Shape
+from rag.core.models.chat import Given, ask, spent
+from rag.core.record_json import json_object, known
+from rag.core.records import Message, Request
+from rag.core.roles import Generator, fingerprint
+from rag.core.roles.looking import Asked, Shaped
+from rag.core.text.templates import check_template, fill
+
+ANCHORS = ("question", "project", "history", "intents")
+
+
+@dataclass(frozen=True)
+class Described:
+    """The JSON object of a reply; all may be missing."""
+
+    intent: str = ""
+    domain: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    search: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelShaper:
+    """Asks a chat model once before and once after the search, for one JSON object with the fields of `Described`.
+
+    Its intent is one of those of `rules`, or none. After another reply or a failed request the shape is that of `rules`, and
+    after the search the one before. `prompt` has {question}, {project}, {history} and {intents}; `audit_prompt` also {shape}
+    and {passages}, `passage_chars` characters of the condensed context or of the passages. `nothing` stands for an empty value,
+    `longest` is the most characters of a search text.
+    """
+
+    generator: Generator
+    rules: RulesShaper
+    instruction: str
+    prompt: str
+    audit_prompt: str
+    nothing: str = "-"
+    longest: int = 300
+    passage_chars: int = 6000
+    costly: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_template("shape.prompt", self.prompt, ("question",), ANCHORS)
+        check_template("shape.audit_prompt", self.audit_prompt, ("question", "passages"), (*ANCHORS, "shape", "passages"))
+        for name in ("longest", "passage_chars"):
+            check_whole(f"shape.{name}", getattr(self, name), 1)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
+
+    def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
+        """The shapes of the model, or the others with the reason."""
+        others = [Shaped(one.before) if one.before else self.rules.shape([one])[0] for one in asked]
+        rows = zip(ask(self.generator, list(map(self._request, asked))), others, strict=True)
+        return [self._read(given, other) for given, other in rows]
+
+    def _request(self, asked: Asked) -> Request:
+        turns, shape, read = asked.recalled.turns, asked.before or Shape(), asked.read
+        lines = ("intent", shape.intent), ("domain", shape.domain), *shape.headers
+        values = {
+            "project": asked.project,
+            "history": "\n".join(filter(None, (asked.recalled.summary, *(f"{turn.role}: {turn.text}" for turn in turns)))),
+            "intents": ", ".join(self.rules.phrases),
+            "shape": "\n".join(f"{name}: {text}" for name, text in lines if text),
+            "passages": "\n\n".join(filter(None, (read.before, *read.contexts, read.after)))[: self.passage_chars],
+        }
+        shown = {name: text or self.nothing for name, text in values.items()} | {"question": asked.question}
+        prompt = fill(self.audit_prompt if asked.before else self.prompt, shown)
+        return Request(asked.query, (), (Message("system", self.instruction), Message("user", prompt)))
+
+    def _read(self, given: Given, other: Shaped) -> Shaped:
+        tokens, cost = spent(given)
+        if isinstance(given, str):
+            return Shaped(other.shape, other.search, given, tokens, cost)
+        try:
+            found = json_object(given.text)
+            known(found, ("intent", "domain", "headers", "search"))
+            read: Described = records_from(Described, dict(found))
+            if read.intent not in ("", *self.rules.phrases) or len(read.search) > self.longest:
+                raise ValueError(f"has the intent {read.intent[:40]!r}, or a search text that is too long")
+            lines = tuple((name, one_line(text)) for name, text in read.headers.items() if text.strip())
+            shape = Shape(read.intent, one_line(read.domain), lines)
+            check_shape(shape)
+        except ValueError as error:
+            why = str(error).partition("\n")[0]
+            return Shaped(other.shape, other.search, f"the reply {why}: {given.text.strip()[:80]!r}", tokens, cost)
+        return Shaped(shape, one_line(read.search), "", tokens, cost)
