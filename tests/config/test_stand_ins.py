@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rag.cli.questions import _with_follow_ups
 from rag.config.catalog import choice, choices
 from rag.config.compose import compose, hydra_ready, resolve
 from rag.config.experiment import ad_hoc
@@ -126,6 +127,11 @@ def test_an_axis_of_presets_beside_an_axis_of_one_of_their_parts(here: Path) -> 
     for name in ("tiny · extractive *", "tiny · none *"):
         assert trials[name]["stand_ins"] == ["no key is set (ASSAY_KEY): queries=last_turn stands in"]
     assert target(trials["tiny · none *"], "generator") == "NoGenerator"
+
+
+def test_a_conversation_rewrites_as_its_preset_does() -> None:
+    assert _with_follow_ups(["preset=tiny"]) == ["preset=tiny"]
+    assert _with_follow_ups(["preset=none", "k=3"]) == ["queries=carry_over", "preset=none", "k=3"]
 
 
 @pytest.mark.parametrize("name", PRESETS)
