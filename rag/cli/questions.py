@@ -84,8 +84,8 @@ def chat(overrides: Overrides = None) -> None:
     """Converse with any config, or with trial=<id> of a sweep: streamed answers with their sources; /help lists commands.
 
     The default for follow-ups is queries=carry_over, or that of the trial or preset. A trial without a generator gets the
-    default one; generator=…, prompt=…, queries=… next to trial=<id> replace its own. Ctrl-C drops the answer in progress, Ctrl-D
-    leaves. Questions can also come through a pipe, one a line.
+    default one; generator=…, prompt=…, queries=… next to trial=<id> replace its own. Ctrl-C drops the answer in progress,
+    Ctrl-D leaves. Questions can also come through a pipe, one a line.
     """
     from rag.execution.sweep.open_config import config_to_answer, open_config
     from rag.pipeline.session import Session
