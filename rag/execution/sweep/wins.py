@@ -72,7 +72,9 @@ class Standing:
     def sentence(self) -> str:
         """Where it wins, and its price."""
         best = [f"best in {', '.join(map(_with_lead, self.alone))}"] if self.alone else []
-        best += [f"among the best in {', '.join(place.where for place in self.among)}"] if self.among else []
+        whole = {place.column for place in self.among if not place.slice}
+        shown = [place.where for place in self.among if not place.slice or place.column not in whole]
+        best += [f"among the best in {', '.join(shown)}"] if shown else []
         price = ", ".join(form.format(self.costs[name]) for name, form in COSTS.items() if self.costs.get(name))
         nowhere = (
             "wins nowhere: where choices are told apart, another one is better"
