@@ -64,8 +64,8 @@ def _composed(settings: Sequence[Override]) -> DictConfig:
     instead, sentences = stand_ins(declared, [override.key_or_group for override in chosen])
     chosen = [*parsed(instead), *chosen]
     config, alone = (compose_overrides([*preset, *chosen]) for preset in (named, parsed([f"{PRESET}={NONE}"])))
-    if odd := [key for key in config if key not in (*alone, STAND_INS)]:
-        raise ConfigError("preset", f"sets {odd[0]!r}, which is not in the wiring", closest(odd[0], list(alone)))
+    if odd := [str(key) for key in config if key not in (*alone, STAND_INS)]:
+        raise ConfigError("preset", f"sets {odd[0]!r}, which is not in the wiring", closest(odd[0], map(str, alone)))
     for group in {override.key_or_group for override in chosen} & alone.keys():
         config[group] = alone[group]
     if alone.loader.get("_target_") != compose_overrides(named).loader.get("_target_"):
