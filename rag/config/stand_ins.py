@@ -25,7 +25,7 @@ def stand_ins(declared: Any, chosen: Iterable[str]) -> tuple[list[str], list[str
     """
     taken, overrides, sentences = set(chosen), list[str](), list[str]()
     for lack, use in _lacks(declared):
-        used = [override for override in use if override.partition("=")[0] not in taken]
+        used = [override for override in use if override.partition("=")[0].partition(".")[0] not in taken]
         if used:
             overrides += used
             sentences.append(_sentence(lack, used))
