@@ -68,7 +68,10 @@ def _composed(settings: Sequence[Override]) -> DictConfig:
         raise ConfigError("preset", f"sets {odd[0]!r}, which is not in the wiring", closest(odd[0], map(str, alone)))
     for group in {override.key_or_group for override in chosen} & alone.keys():
         config[group] = alone[group]
-    if alone.loader.get("_target_") != compose_overrides(named).loader.get("_target_"):
+    unread = compose_overrides(
+        [*named, *(override for override in chosen if override.key_or_group not in ("dataset", "loader"))]
+    )
+    if alone.loader.get("_target_") != unread.loader.get("_target_"):
         sentences += _not_applied(config, alone)
         config.loader = alone.loader
     set_values(config, [override for override in settings if not is_group(override.key_or_group)])

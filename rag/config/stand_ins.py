@@ -25,11 +25,15 @@ def stand_ins(declared: Any, chosen: Iterable[str]) -> tuple[list[str], list[str
     """
     taken, overrides, sentences = set(chosen), list[str](), list[str]()
     for lack, use in _lacks(declared):
-        used = [override for override in use if override.partition("=")[0].partition(".")[0] not in taken]
+        used = [override for override in use if _group(override) not in taken]
         if used:
             overrides += used
             sentences.append(_sentence(lack, used))
     return overrides, sentences
+
+
+def _group(override: str) -> str:
+    return override.partition("=")[0].partition(".")[0]
 
 
 def _sentence(lack: str, used: Sequence[str]) -> str:
@@ -41,7 +45,7 @@ def replaced(sentences: Iterable[str], chosen: Iterable[str]) -> list[str]:
     taken, kept = set(chosen), []
     for sentence in sentences:
         found = SENTENCE.fullmatch(sentence)
-        used = [override for override in found["used"].split() if override.partition("=")[0] not in taken] if found else []
+        used = [override for override in found["used"].split() if _group(override) not in taken] if found else []
         kept += [_sentence(found["lack"], used)] if found and used else [] if found else [sentence]
     return kept
 
