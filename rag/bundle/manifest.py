@@ -54,6 +54,7 @@ class Manifest:
     """What a bundle says about itself.
 
     `metrics` are by column: mean, low and high (95 %), n. `identities` are those of components by their place in the config.
+    `stand_ins` says what stands in for missing parts of the preset.
     """
 
     __pydantic_config__: ClassVar = NO_OTHER_KEYS
@@ -67,11 +68,13 @@ class Manifest:
     identities: Mapping[str, str]
     models: Annotated[tuple[Model, ...], Field(max_length=MODELS)]
     versions: Mapping[str, str]
+    stand_ins: Annotated[tuple[str, ...], Field(max_length=MODELS)] = ()
     files: Annotated[Mapping[str, Listed], Field(max_length=MOST_FILES)] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """The manifest as its file holds it: JSON, keys sorted."""
-        return (json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
+        content = {name: part for name, part in asdict(self).items() if part or name != "stand_ins"}
+        return (json.dumps({"format": FORMAT, **content}, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
 SCHEMA = TypeAdapter(Manifest)
@@ -79,8 +82,10 @@ SCHEMA = TypeAdapter(Manifest)
 
 def _check_texts(manifest: Manifest, where: str) -> None:
     """Raise BundleError for texts that cannot be names: they are shown, sent to MLflow, and looked up among experiments."""
-    for name in TEXTS:
-        text = getattr(manifest, name)
+    for name, text in (
+        *((name, getattr(manifest, name)) for name in TEXTS),
+        *(("stand_ins", each) for each in manifest.stand_ins),
+    ):
         if len(text) > LONGEST or not is_visible(text):
             raise refused(f"{where}: {name}", f"is {text!r}", f"at most {LONGEST:,} printable characters")
     if set(manifest.experiment) & set("/\\") or manifest.experiment.startswith("."):

@@ -19,6 +19,7 @@ from rag.bundle.trust import check_config, check_roles
 from rag.bundle.weights import check_fingerprints, check_weights, with_folders
 from rag.config.build import Components
 from rag.config.compose import plugins
+from rag.config.stand_ins import STAND_INS
 from rag.core.corpus import Corpus
 from rag.core.errors import MissingExtraError, UserError
 from rag.core.record_sets import NO_RECORDS, RecordSet
@@ -49,6 +50,11 @@ class Bundle:
     def name(self) -> str:
         """The name of the trial, and the beginning of the hash."""
         return f"{self.manifest.name or 'bundle'}-{self.digest[:12]}"
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """A sentence for each choice that stands in for a part of its preset."""
+        return list(self.config[STAND_INS])
 
     def read(self, name: str) -> bytes:
         """The verified bytes of a file such as `golden.jsonl`; empty if the bundle does not have it."""

@@ -64,6 +64,8 @@ def _obstacle(case: Case) -> str:
         return ""
     if case.answer is None:
         return "it has a conversation before it, and a model would answer it"
+    if case.query.earlier:
+        return "it uses again what its conversation found, which cannot be sent"
     # A server removes the markers from earlier answers, because the passages that they number are gone.
     unchanged = all(turn.text == without_markers(turn.text).strip() for turn in case.query.history)
     return "" if unchanged else "the conversation before it cannot be sent unchanged"

@@ -144,7 +144,8 @@ def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_mode
     for place, folder in found.folders.items():
         files |= {f"{place}/{name}": path for name, path in files_of(folder, place).items()}
     identities = dict(_identities(known, components))
-    return Content(files, Manifest("", "", "", "", "", "", {}, identities, found.models, versions()), needs=needs)
+    stand_ins = tuple(kept[STAND_INS])
+    return Content(files, Manifest("", "", "", "", "", "", {}, identities, found.models, versions(), stand_ins), needs=needs)
 
 
 def _needs(config: Mapping[str, Any]) -> str:

@@ -31,7 +31,8 @@ def export(
     """Seal a measured trial into a folder that answers by itself and proves that it answers as it was measured.
 
     --json: path, archive (its path, null for none), bundle (its hash), written (false if it was there already), needs (what
-    must be agreed to when it is opened, null for nothing), experiment, trial, name, queries (how many), bytes, and models
+    must be agreed to when it is opened, null for nothing), experiment, trial, name, stand_ins (sentences on what replaces
+    missing parts of its preset), queries (how many), bytes, and models
     (role, name, revision, fingerprint, inside, weights: sha256 by file of one on the hub), those that stay outside too.
     """
     from rag.bundle import seal
@@ -56,8 +57,8 @@ def verify(
     Passages and their order must be the same, prompts to the last character, and answers unless a chat model writes them. No
     chat model is asked, neither here nor, with --url, by the server.
 
-    --json: bundle (its hash), name, queries (how many), same, here and, with --url, there: compared (passages, prompt,
-    contexts, answer), mismatches (query_id, what, expected, found, said), left_out (why, how often).
+    --json: bundle (its hash), name, stand_ins (as rag export), queries (how many), same, here and, with --url, there: compared
+    (passages, prompt, contexts, answer), mismatches (query_id, what, expected, found, said), left_out (why, how often).
     """
     from rag.bundle.open_bundle import open_bundle
     from rag.bundle.remote_replay import replay_url

@@ -83,9 +83,9 @@ def ask(question: str, overrides: Overrides = None, where: Where = None, as_json
 def chat(overrides: Overrides = None) -> None:
     """Converse with any config, or with trial=<id> of a sweep: streamed answers with their sources; /help lists commands.
 
-    The default for follow-ups is queries=carry_over, or that of the trial. A trial without a generator gets the default one;
-    generator=…, prompt=…, queries=… next to trial=<id> replace its own. Ctrl-C drops the answer in progress, Ctrl-D leaves.
-    Questions can also come through a pipe, one a line.
+    The default for follow-ups is queries=carry_over, or that of the trial or preset. A trial without a generator gets the
+    default one; generator=…, prompt=…, queries=… next to trial=<id> replace its own. Ctrl-C drops the answer in progress,
+    Ctrl-D leaves. Questions can also come through a pipe, one a line.
     """
     from rag.execution.sweep.open_config import config_to_answer, open_config
     from rag.pipeline.session import Session
@@ -106,7 +106,8 @@ def chat(overrides: Overrides = None) -> None:
 
 
 def _with_follow_ups(overrides: Sequence[str]) -> list[str]:
-    chosen = any(override.lstrip("+").partition("=")[0] in ("queries", "trial") for override in overrides)
+    keys = {override.lstrip("+").partition("=")[0] for override in overrides if override != "preset=none"}
+    chosen = keys & {"queries", "trial", "preset"}
     return [*overrides] if chosen else [FOLLOW_UPS, *overrides]
 
 

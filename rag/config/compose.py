@@ -64,14 +64,32 @@ def _composed(settings: Sequence[Override]) -> DictConfig:
     instead, sentences = stand_ins(declared, [override.key_or_group for override in chosen])
     chosen = [*parsed(instead), *chosen]
     config, alone = (compose_overrides([*preset, *chosen]) for preset in (named, parsed([f"{PRESET}={NONE}"])))
+    if odd := [str(key) for key in config if key not in (*alone, STAND_INS)]:
+        raise ConfigError("preset", f"sets {odd[0]!r}, which is not in the wiring", closest(odd[0], map(str, alone)))
     for group in {override.key_or_group for override in chosen} & alone.keys():
         config[group] = alone[group]
+    unread = compose_overrides(
+        [*named, *(override for override in chosen if override.key_or_group not in ("dataset", "loader"))]
+    )
+    if alone.loader.get("_target_") != unread.loader.get("_target_"):
+        sentences += _not_applied(config, alone)
+        config.loader = alone.loader
     set_values(config, [override for override in settings if not is_group(override.key_or_group)])
     with open_dict(config):
         config.pop(STAND_INS, None)
         if sentences:
             config[STAND_INS] = sentences
     return config
+
+
+def _not_applied(config: DictConfig, alone: DictConfig) -> list[str]:
+    """A sentence on the values of a preset for a loader that the chosen data set does not use; none if there are none."""
+    lost = [f"loader.{key}" for key in config.loader if key not in alone.loader]
+    return (
+        [f"the data set has a loader of its own: {' '.join(lost)} of the preset {'does' if len(lost) == 1 else 'do'} not apply"]
+        if lost
+        else []
+    )
 
 
 def no_data(where: str) -> ConfigError:

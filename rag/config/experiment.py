@@ -25,7 +25,7 @@ __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
 KEYS = (
     *("question", "dataset", "fixed", "axes", "objective", "split", "holdout"),
-    *("controls", "answers", "recommend", "showed", "gate"),
+    *("controls", "answers", "recommend", "showed", "gate", "wins"),
 )
 KINDS = {
     "question": str,
@@ -38,6 +38,7 @@ KINDS = {
     "axes": dict,
     "gate": dict,
     "recommend": dict,
+    "wins": dict,
 }
 CALLED: Mapping[Any, str] = {
     str: "text",
@@ -58,7 +59,8 @@ class Experiment:
     With `controls` the recommended trial, if it generates answers, also runs without contexts, with the contexts of other
     questions, and with the gold. `answers` are further metrics of answers for the recommended trial and its controls only, so
     that a judge is paid once and not for every trial. `recommend` is the rule of the choice
-    (`rag.execution.sweep.selection.rule`).
+    (`rag.execution.sweep.selection.rule`). `wins` names an axis, and a dimension of slices under `by`: the conclusion then says
+    where each choice of the axis is best.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Experiment:
     controls: bool = False
     answers: tuple[str, ...] = ()
     recommend: Mapping[str, Any] = field(default_factory=dict)
+    wins: Mapping[str, str] = field(default_factory=dict)
 
     def trials(self) -> list[Trial]:
         """Every distinct configuration, in the order of the axes; ProblemsError with all that cannot be composed."""
@@ -122,8 +125,16 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
     gate = content.get("gate", {})
     answers = tuple(dict.fromkeys(map(str, content.get("answers", []))))
-    rest = (axes, objective, gate, holdout, content.get("controls", True), answers, content.get("recommend", {}))
+    wins = _wins(f"{path}: wins", content.get("wins", {}), axes)
+    rest = (axes, objective, gate, holdout, content.get("controls", True), answers, content.get("recommend", {}), wins)
     return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), *rest)
+
+
+def _wins(where: str, value: Mapping[str, Any], axes: Mapping[str, Any]) -> Mapping[str, str]:
+    """The axis whose choices are compared with each other, and the dimension of slices."""
+    if value and (value.get("axis") not in axes or not set(value) <= {"axis", "by"}):
+        raise ConfigError(where, f"is {yaml_text(value)}", f"{{axis: {'|'.join(axes) or '<an axis>'}, by: kind}}")
+    return {name: str(part) for name, part in value.items()}
 
 
 def _clauses(where: str, value: str | Sequence[Any]) -> str:

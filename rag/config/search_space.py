@@ -13,10 +13,11 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from rag.config.catalog import PRESET
 from rag.config.compose import HELPER, compose, resolve
 from rag.config.nested_choices import LANGUAGE, names_choices
 from rag.config.single_values import Composer, Raw
-from rag.config.stand_ins import STAND_INS
+from rag.config.stand_ins import STAND_INS, remark
 from rag.core.errors import UserError
 from rag.core.memo import Once
 
@@ -46,7 +47,7 @@ class Trial:
 
 def stand_in_remarks(trials: Iterable[Trial]) -> tuple[str, ...]:
     """A sentence for each trial in which something stands in for a part of its preset."""
-    used = {trial.name: " ".join(f"{sentence}." for sentence in trial.config.get(STAND_INS, ())) for trial in trials}
+    used = {trial.name: remark(trial.config) for trial in trials}
     return tuple(f"{name}: {sentences}" for name, sentences in used.items() if sentences)
 
 
@@ -124,6 +125,8 @@ class Space:
     def _touched(self, group: Sequence[Axis]) -> set[str]:
         overrides = (override for _, bundle in combinations(group) for override in bundle)
         named = {re.split(r"[.@/=]", override.lstrip("+~"))[0] for override in overrides}
+        # What stands in for a part of a preset depends on all choices, also where it is the default.
+        named |= self._base().keys() if PRESET in named else set()
         return named.union(*(option.changed.keys() | option.gone for option in self._options(group)))
 
     def _options(self, group: Sequence[Axis]) -> list[Option]:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from rag.core.models.pinned import PinnedModel
 
 STAND_INS = "stand_ins"
 """The key of a preset with its stand-ins, and of a config with a sentence for each that is used."""
+
+SENTENCE = re.compile(r"(?P<lack>.+): (?P<used>\S+=.+) stands? in")
 
 KINDS = ("key", "model", "package", "server")
 
@@ -22,11 +25,34 @@ def stand_ins(declared: Any, chosen: Iterable[str]) -> tuple[list[str], list[str
     """
     taken, overrides, sentences = set(chosen), list[str](), list[str]()
     for lack, use in _lacks(declared):
-        used = [override for override in use if override.partition("=")[0].partition(".")[0] not in taken]
+        used = [override for override in use if _group(override) not in taken]
         if used:
             overrides += used
-            sentences.append(f"{lack}: {' '.join(used)} {'stands' if len(used) == 1 else 'stand'} in")
+            sentences.append(_sentence(lack, used))
     return overrides, sentences
+
+
+def _group(override: str) -> str:
+    return override.partition("=")[0].partition(".")[0]
+
+
+def _sentence(lack: str, used: Sequence[str]) -> str:
+    return f"{lack}: {' '.join(used)} {'stands' if len(used) == 1 else 'stand'} in"
+
+
+def replaced(sentences: Iterable[str], chosen: Iterable[str]) -> list[str]:
+    """The sentences that are left when the user makes another choice for some groups of a config that has stand-ins."""
+    taken, kept = set(chosen), []
+    for sentence in sentences:
+        found = SENTENCE.fullmatch(sentence)
+        used = [override for override in found["used"].split() if _group(override) not in taken] if found else []
+        kept += [_sentence(found["lack"], used)] if found and used else [] if found else [sentence]
+    return kept
+
+
+def remark(config: Mapping[str, Any]) -> str:
+    """What stands in for parts of the preset of a config, in sentences; empty for nothing."""
+    return " ".join(f"{sentence}." for sentence in config.get(STAND_INS, ()))
 
 
 def _lacks(declared: Any) -> Iterator[tuple[str, Sequence[str]]]:

@@ -8,6 +8,9 @@ from rag.core.documents import Span
 SPLITS = ("tune", "holdout")
 """The parts of a golden set: one to choose trials, one to confirm the choice."""
 
+SET = "set:"
+"""The prefix of a tag that names the data set of a question, where a golden set has several."""
+
 INPUTS = ("question", "pleasantry", "conversation", "off_topic")
 """What a message is: a question of the documents, thanks or a greeting, a question about the conversation, anything else."""
 REPLIED = ("pleasantry", "conversation")

@@ -16,6 +16,7 @@ from rag.core.questions import (
     FATES,
     INPUTS,
     REPLIED,
+    SET,
     SPLITS,
     Anchor,
     Evidence,

@@ -94,7 +94,11 @@ class AnswerJob:
     def _head(self) -> response_models.Head:
         """The id, the model and its bundle, and the seconds by step so far."""
         timings = {**self.result.seconds, **self.clock.seconds, "total": time.perf_counter() - self.began}
-        return {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest, "timings": timings}
+        bundle = self.model.bundle
+        head: response_models.Head = {"id": self.id, "model": self.model.name, "bundle": bundle.digest, "timings": timings}
+        if bundle.stand_ins:
+            head["stand_ins"] = bundle.stand_ins
+        return head
 
     def search_json(self, k: int | None) -> response_models.Searched:
         """The result of a search."""

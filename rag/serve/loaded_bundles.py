@@ -14,6 +14,7 @@ from rag.analysis.text_flags import Flagger
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.replay import replay
 from rag.components.queries.none import AsTyped
+from rag.config.search_space import MARK
 from rag.core.errors import UserError, closest
 from rag.core.records import Query
 from rag.pipeline.document_records import by_document
@@ -73,11 +74,11 @@ class Model:
     def title(self) -> str:
         """A description: the choices of its trial in the sweep, or else its main components."""
         manifest, config = self.bundle.manifest, self.bundle.config
-        if manifest.name not in ("", "default"):
+        if manifest.name.removesuffix(MARK) not in ("", "default"):
             return manifest.name
         chunks = "-".join(str(part) for part in (_short_name(config["chunker"]), config["chunker"].get("size")) if part)
         parts = (chunks, "+".join(config["index"]), _short_name(config["reranker"]), _short_name(config["generator"], "model"))
-        return " · ".join(part for part in parts if part not in ("", "none"))
+        return " · ".join(part for part in parts if part not in ("", "none")) + (MARK if self.bundle.stand_ins else "")
 
     @property
     def follows(self) -> bool:

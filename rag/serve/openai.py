@@ -117,7 +117,10 @@ def _usage(answer: Answer) -> Usage:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-ASSAY_FIELDS = ("id", "bundle", "abstained", "input", "sought", "citations", "contexts", "findings", "timings", "cost_usd")
+ASSAY_FIELDS = (
+    *("id", "bundle", "abstained", "input", "sought", "citations", "contexts", "findings"),
+    *("timings", "cost_usd", "stand_ins"),
+)
 
 
 def assay_part(answer: Answer) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Se
             )
             # A client that reads the address may connect at once; it waits until the server accepts.
             listening.listen(config.backlog)
-            serving(address(listening), [(model.name, model.bundle.digest) for model in served.models])
+            serving(address(listening), [(model.name, model.bundle.digest, model.bundle.stand_ins) for model in served.models])
             uvicorn.Server(config).run([listening])
 
 

@@ -19,12 +19,16 @@ class Problem(TypedDict):
 
 
 class Head(TypedDict):
-    """The id of a response, its model, and the hash of the bundle; seconds by step, and in `total`."""
+    """The id of a response, its model, and the hash of the bundle; seconds by step, and in `total`.
+
+    `stand_ins` has a sentence for each choice that replaces a missing part of the model's preset, if there is one.
+    """
 
     id: Annotated[str, Field(pattern="^ans_[0-9a-f]{24}$")]
     model: str
     bundle: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     timings: dict[str, float]
+    stand_ins: NotRequired[list[str]]
 
 
 class Searched(Head):
@@ -106,10 +110,11 @@ class DocumentText(ListedDocument):
 
 
 class ReadyModel(TypedDict):
-    """A model that is ready, and the hash of its bundle."""
+    """A model that is ready, the hash of its bundle, and sentences on what stands in for missing parts of its preset."""
 
     model: str
     bundle: str
+    stand_ins: list[str]
 
 
 class Health(TypedDict):
@@ -152,8 +157,8 @@ class OpenAiProblem(TypedDict):
 class ListedModel(TypedDict):
     """A model as OpenAI's API lists it.
 
-    `title` describes it in words, `experiment` names the one that measured it (empty if none did), and `follows` says whether
-    earlier turns change what is searched for.
+    `title` describes it in words, `experiment` names the one that measured it (empty if none did), `follows` says whether
+    earlier turns change what is searched for, and `stand_ins` what replaces missing parts of its preset.
     """
 
     id: str
@@ -164,6 +169,7 @@ class ListedModel(TypedDict):
     experiment: str
     bundle: str
     follows: bool
+    stand_ins: list[str]
 
 
 class Models(TypedDict):

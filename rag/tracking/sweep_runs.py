@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rag.analysis import finding_counts
 from rag.config.identity import digest, without_runtime
+from rag.config.search_space import stand_in_remarks
 from rag.core.errors import ServiceError, UserError
 from rag.core.redaction import redacted_json, redacted_text
 from rag.execution.graph.engine import Outcome
@@ -108,7 +109,11 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
     shown = verdict.recommended if verdict else controlled.trial_id
     metrics = next((trial.metrics for trial in trials if trial.trial_id == shown), {})
     concluded = run_columns.verdict_figures(verdict, done.board.objective) if verdict else {}
-    return replace(_swept(made, trials), tags={**chosen, **tags}, metrics={**metrics, **concluded, **_spent(done)})
+    return replace(
+        _swept(made, trials),
+        tags={**chosen, **tags, **_stood_in(made.trials)},
+        metrics={**metrics, **concluded, **_spent(done)},
+    )
 
 
 def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
@@ -180,11 +185,17 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
         params=run_columns.settings(trial, made),
         metrics=metrics,
         config=config,
-        tags={**tags, "config.digest": digest(without_runtime(config)), **_judge_tags(judge)},
+        tags={**tags, "config.digest": digest(without_runtime(config)), **_stood_in([trial]), **_judge_tags(judge)},
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
         files={"metrics.json": run_columns.everything(row), **judged, **questions},
     )
+
+
+def _stood_in(trials: Sequence[PlannedTrial]) -> dict[str, str]:
+    """The tag of trials in which something stands in for a part of their preset; empty for others."""
+    said = " ".join(stand_in_remarks(planned.trial for planned in trials))
+    return {"assay.stand_ins": said} if said else {}
 
 
 def _judge_tags(judge: Assessor | None) -> dict[str, str]:

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from rag.cli.questions import _with_follow_ups
 from rag.config.catalog import choice, choices
 from rag.config.compose import compose, hydra_ready, resolve
 from rag.config.experiment import ad_hoc
 from rag.config.search_space import stand_in_remarks
-from rag.config.stand_ins import stand_ins
+from rag.config.stand_ins import replaced, stand_ins
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
 
@@ -119,6 +120,20 @@ def test_trials_with_a_stand_in_are_marked(here: Path, monkeypatch: pytest.Monke
     assert [trial.name for trial in ad_hoc(["preset=none,tiny"]).trials()] == ["none", "tiny"]
 
 
+def test_an_axis_of_presets_beside_an_axis_of_one_of_their_parts(here: Path) -> None:
+    """Each trial says what stands in for it and not for another one, also where the stand-in is the default."""
+    trials = {trial.name: trial.config for trial in ad_hoc(["preset=none,tiny", "generator=extractive,none"]).trials()}
+    assert list(trials) == ["none · extractive", "none · none", "tiny · extractive *", "tiny · none *"]
+    for name in ("tiny · extractive *", "tiny · none *"):
+        assert trials[name]["stand_ins"] == ["no key is set (ASSAY_KEY): queries=last_turn stands in"]
+    assert target(trials["tiny · none *"], "generator") == "NoGenerator"
+
+
+def test_a_conversation_rewrites_as_its_preset_does() -> None:
+    assert _with_follow_ups(["preset=tiny"]) == ["preset=tiny"]
+    assert _with_follow_ups(["preset=none", "k=3"]) == ["queries=carry_over", "preset=none", "k=3"]
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_shipped_presets(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Every shipped preset says what stands in without keys and models, and is whole where the user has chosen all of it."""
@@ -129,3 +144,34 @@ def test_shipped_presets(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     config = composed(f"preset={name}")
     assert target(config, "generator") == "ExtractiveGenerator"
     assert any("no key is set" in sentence for sentence in config["stand_ins"])
+
+
+def test_another_choice_for_a_stand_in_is_not_said_to_stand_in() -> None:
+    said = ["no key is set (A or B): generator=extractive queries=last_turn stand in", "of one's own"]
+    assert replaced(said, ["generator"]) == ["no key is set (A or B): queries=last_turn stands in", "of one's own"]
+    assert replaced(said, ["generator", "queries"]) == ["of one's own"]
+    assert replaced(said, []) == said
+
+
+def test_a_data_set_with_a_loader_of_its_own(here: Path) -> None:
+    preset = here / "conf" / "preset" / "tiny.yaml"
+    preset.write_text(preset.read_text("utf-8") + "loader: {ingest: documentation}\n", "utf-8")
+    config = composed("preset=tiny", "dataset=squad", "dataset.path=somewhere")
+    assert set(config["loader"]) == {"_target_", "path"}
+    assert config["stand_ins"][1] == "the data set has a loader of its own: loader.ingest of the preset does not apply"
+    assert "documentation" in str(composed("preset=tiny")["loader"]["ingest"])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "where", "what"),
+    [
+        (["preset=ragstrem"], "preset", "there is no choice 'ragstrem'"),
+        (["preset=broken"], "preset", "sets 'rernker', which is not in the wiring"),
+    ],
+)
+def test_presets_that_cannot_be_composed(here: Path, overrides: list[str], where: str, what: str) -> None:
+    (here / "conf" / "preset" / "broken.yaml").write_text("# @package _global_\nrernker: none\n", "utf-8")
+    with pytest.raises(ConfigError) as caught:
+        composed(*overrides)
+    assert (where, what) == (caught.value.where, caught.value.what)
+    assert composed("preset=tiny", "+more=1")["more"] == 1

@@ -9,6 +9,7 @@ from rag.analysis.baseline import Baseline
 from rag.analysis.gate import candidate, spec
 from rag.analysis.gate.spec import HOLDOUT, Gate
 from rag.config.experiment import Experiment, Trial
+from rag.config.stand_ins import STAND_INS
 from rag.core.errors import BudgetError, ConfigError, DataError
 from rag.core.redaction import redacted_text
 from rag.execution.graph import plan
@@ -50,6 +51,7 @@ def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated
     placed = [change for change in changes if candidate.key_of(change).partition(".")[0] in plan.ELSEWHERE]
     name = " ".join(written(change) for change in changes if change not in placed) or kept.result.name
     trial = candidate.trial(experiment, kept.result.choices, changes, split, name)
+    _check_stand_ins(kept, trial, path, experiment.name)
     gate = spec.parse(experiment.gate, experiment.objective, trial.config["metrics"], has_holdout)
     _check_columns(gate, kept, path, experiment.name)
     ready = _planned(replace(experiment, fixed=(*candidate.under(placed, experiment.fixed), *placed)), trial)
@@ -61,6 +63,15 @@ def _check_split(split: str, kept: Baseline, path: Path, name: str) -> None:
     if kept.split != split:
         what = f"was measured on {kept.split!r}, and the gate asks {split!r}"
         raise DataError(str(path), what, f"make it again: rag baseline {name}")
+
+
+def _check_stand_ins(kept: Baseline, trial: Trial, path: Path, name: str) -> None:
+    """Raise DataError where other parts of a preset are missing today than when the baseline was made."""
+    sides = [set(config.get(STAND_INS, ())) for config in (kept.result.config, trial.config)]
+    if sides[0] != sides[1]:
+        now, then = (" ".join(f"{each}." for each in sorted(side)) or "nothing stands in for a part." for side in sides[::-1])
+        what = f"was made with other parts than there are today, and measures another pipeline. Then: {then} Today: {now}"
+        raise DataError(str(path), what, f"gate where the same parts are, or make it again: rag baseline {name}")
 
 
 def written(change: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+from rag.components.loaders.data_slice import DataSlice
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
 from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
@@ -45,7 +46,7 @@ class FolderLoader:
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
     system. A value that `redactor` finds in it is a placeholder there, and in the manifest, and rules, gold and
     `metadata_table` name the file so. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped`
-    those that are no documents.
+    those that are no documents. `others` are parts of other data sets: their documents follow as they are.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("workers",)
@@ -61,6 +62,7 @@ class FolderLoader:
         path_metadata: Sequence[str] = (),
         metadata_table: str | None = TABLE,
         workers: int | None = None,
+        others: Mapping[str, DataSlice] | None = None,
     ) -> None:
         """Raise ConfigError for a parser that does not read its suffix, and for patterns that leave the folder."""
         if isinstance(patterns, str) or patterns == []:
@@ -79,6 +81,7 @@ class FolderLoader:
         self.patterns = tuple(patterns or (f"**/*.{suffix}" for suffix in parsers))
         self.redactor, self.workers = redactor, workers
         self.rules = ingest
+        self.others = dict(others or {})
         self.noise = noise
         self.metadata = MetadataSources(self.path, path_metadata, metadata_table)
         self.dropped: dict[str, tuple[Dropped, ...]] = {}
@@ -101,6 +104,8 @@ class FolderLoader:
             lines.append(line)
             if document:
                 yield document
+        for part in self.others.values():
+            yield from part.load()
         self.manifest = tuple(sorted(lines, key=lambda line: line.path))
         if all(line.decision != "included" for line in lines):
             raise self._empty()

@@ -1,14 +1,15 @@
 """Golden questions in the native format."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TypeVar
 
-from rag.core.errors import DataError, UserError, closest, together
+from rag.components.loaders.data_slice import DataSlice
+from rag.core.errors import ConfigError, DataError, UserError, closest, together
 from rag.core.record_queries import ROUTES
-from rag.core.records import INPUTS, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
+from rag.core.records import INPUTS, SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
 from rag.documents.files import gathered
 from rag.documents.json_rows import Row, as_row, read_rows
 from rag.documents.lost_quotes import Quoted
@@ -24,7 +25,10 @@ T = TypeVar("T")
 
 
 class NativeQuestions:
-    """Golden questions from `questions`, a file in the folder `path`, one JSON object a line.
+    """Golden questions from `questions`, files in the folder `path`, one JSON object a line.
+
+    With several files, or with `others`, every question has a tag `set:` with the name of its file, or of its part of
+    `others`, and none names a split. The ids and dialogues of all of them differ.
 
     `id` and `text` are required; `kind`, `tags`, `split` (tune or holdout), `cluster` (default: its dialogue, or its id),
     `history` (`role`, `text`), `answers` and `evidence` are optional. Evidence is a list of groups, all of them needed:
@@ -42,13 +46,39 @@ class NativeQuestions:
     a person would ask it without the earlier turns.
     """
 
-    def __init__(self, path: str, questions: str = "questions.jsonl") -> None:
+    def __init__(
+        self, path: str, questions: str | Sequence[str] = "questions.jsonl", others: Mapping[str, DataSlice] | None = None
+    ) -> None:
+        """Raise ConfigError where no file is named."""
+        if not questions:
+            raise ConfigError("dataset.questions", "names no file", "for example questions.jsonl")
         self.path = Path(path)
-        self.questions = questions
+        self.questions = (questions,) if isinstance(questions, str) else tuple(questions)
+        self.others = dict(others or {})
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one set of questions."""
+        return len(self.questions) > 1 or bool(self.others)
+
+    @property
+    def file(self) -> Path:
+        """The file of questions, for what reads or writes it line by line; ConfigError where there are several sets."""
+        if self.several:
+            raise ConfigError("dataset", "has several files of questions", f"name one: dataset.questions={self.questions[0]}")
+        return self.path / self.questions[0]
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
         """Yield every valid question in file order; raise all problems together at the end, each with file, line and quote."""
-        path = self.path / self.questions
+        if not self.several:
+            yield from self._file(self.questions[0], documents)
+            return
+        parts = {PurePath(name).stem: self._file(name, documents) for name in self.questions}
+        for tag, examples in (*parts.items(), *((name, part.read(documents)) for name, part in self.others.items())):
+            yield from (replace(example, tags=(*example.tags, f"{SET}{tag}"), split="") for example in examples)
+
+    def _file(self, name: str, documents: Mapping[str, Document]) -> Iterator[Example]:
+        path = self.path / name
         problems: list[UserError] = []
         places: dict[str, str] = {}
         turns: dict[tuple[str, int], str] = {}

@@ -31,8 +31,8 @@ Tables = Mapping[str, tuple[Sequence[Row], Sequence[str]]]
 
 def rows_of(golden: Golden, questions: Questions) -> Iterator[Row]:
     """The questions of a set as lines of the native format, without provenance."""
-    if isinstance(questions, NativeQuestions):
-        for line in read_rows(questions.path / questions.questions):
+    if isinstance(questions, NativeQuestions) and not questions.several:
+        for line in read_rows(questions.file):
             yield {name: value for name, value in line.fields.items() if name != "provenance"}
         return
     documents = {document.doc_id: document for document in golden.documents}

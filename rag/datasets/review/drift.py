@@ -84,8 +84,8 @@ def drift_of_set(loader: Loader, questions: NativeQuestions, broken: bool) -> tu
 
     Documents are read only if a question names their digests, or if the set is `broken`.
     """
-    path, found = questions.path / questions.questions, list[Drift]()
-    rows = [dict(row.fields) for row in read_rows(path, [])] if path.is_file() else []
+    paths, found = [path for name in questions.questions if (path := questions.path / name).is_file()], list[Drift]()
+    rows = [dict(row.fields) for path in paths for row in read_rows(path, [])]
     waiting = Counter(str(row["provenance"].get("method", "")) for row in rows if waits(row))
     if broken or any(map(recorded, rows)):
         with warnings.catch_warnings(), suppress(UserError):

@@ -22,7 +22,7 @@ class QuestionFile:
     """The questions of a set with the documents that they quote. A missing file is an empty set."""
 
     def __init__(self, loader: Loader, questions: NativeQuestions) -> None:
-        self.path = questions.path / questions.questions
+        self.path = questions.file
         self.documents = documents_of(loader)
 
     def golden(self) -> Golden:

@@ -7,7 +7,7 @@ import numpy as np
 
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.errors import ConfigError, closest
-from rag.core.records import Example
+from rag.core.records import SET, Example
 from rag.documents.quote_anchors import WORD
 from rag.evaluation.data.golden import Golden, gold_documents
 
@@ -91,6 +91,7 @@ def _words(example: Example) -> Labels:
 DIMENSIONS: Mapping[str, Callable[[Example], Labels]] = {
     "kind": lambda example: [example.kind] if example.kind else [],
     "tag": lambda example: example.tags,
+    "set": lambda example: [tag.removeprefix(SET) for tag in example.tags if tag.startswith(SET)],
     "doc": gold_documents,
     "words": _words,
     "answerable": lambda example: ["yes" if example.evidence else "no" if example.to_decline else "unknown"],
@@ -98,8 +99,8 @@ DIMENSIONS: Mapping[str, Callable[[Example], Labels]] = {
     "turn": lambda example: [str(example.turn)] if example.turn else [],
     "split": lambda example: [example.split] if example.split else [],
 }
-"""The labels of a question by dimension. `doc` are its gold documents, `turns` says whether the user said something before,
-`turn` is its place in its dialogue."""
+"""The labels of a question by dimension. `set` is its data set, where there are several, `doc` are its gold documents, `turns`
+says whether the user said something before, `turn` is its place in its dialogue."""
 
 
 def shrunk(means: Floats, errors: Floats, n: Ints, overall: float) -> Floats:

@@ -28,6 +28,7 @@ from rag.execution.sweep.reopen import REPORTS
 from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, scores_of
 from rag.execution.sweep.selection.records import Ints
 from rag.execution.sweep.sweep import Sweep
+from rag.execution.sweep.wins import Wins, find_wins
 from rag.pipeline import unread_text
 
 TUNE, HOLDOUT = SPLITS
@@ -54,8 +55,8 @@ class Again:
 class Conclusion:
     """The winner of a sweep, if there is one, and the effects of its choices; `notes` are remarks on both.
 
-    `controls` has the answers of the recommended trial, if it generates any, and of its controls. `unread` is a sentence on
-    trials whose models read chunks in part.
+    `wins` says where each choice of an axis is best. `controls` has the answers of the recommended trial, if it generates any,
+    and of its controls. `unread` is a sentence on trials whose models read chunks in part.
     """
 
     winner: Winner | None = None
@@ -64,6 +65,7 @@ class Conclusion:
     again: Again | None = None
     controls: Controlled = field(default_factory=Controlled)
     unread: str = ""
+    wins: Wins | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -94,6 +96,7 @@ class Conclusion:
             "unread": self.unread,
             "notes": list(self.notes),
             "controls": [result.to_json() for result in self.controls.results],
+            "wins": self.wins.to_json() if self.wins else None,
             "judges": [judge.to_json() for judge in self.controls.judges],
         }
 
@@ -104,8 +107,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     A sweep that was ended early concludes nothing. After Ctrl-C while measuring again, the conclusion has what was measured.
     """
     concluded = _concluded(done, store, settings, watch)
-    remarks = stand_in_remarks(planned.trial for planned in done.plan.trials)
-    return replace(concluded, notes=(*concluded.notes, *language_gaps(done.plan), *remarks))
+    remarks = *language_gaps(done.plan), *stand_in_remarks(planned.trial for planned in done.plan.trials)
+    return replace(concluded, notes=(*concluded.notes, *remarks))
 
 
 def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Conclusion:
@@ -114,35 +117,32 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     candidates = Candidates(done.board, done.plan, store)
     if len(candidates.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
-    golden = candidates.goldens[0]
-    cluster = cluster_numbers(golden.examples)
+    cluster = cluster_numbers((golden := candidates.goldens[0]).examples)
     choice_effects = _effects(candidates, cluster)
     if not candidates.entrants:
         return Conclusion(effects=choice_effects, notes=(_no_winner(candidates),))
-    low, high = span = candidates.objective.span
+    span = candidates.objective.span
     rule = selection.rule.selection_rule(candidates.made, candidates.objective)
     decision = selection.decide(candidates.entrants, cluster, rule)
     again, notes = _measured_again(candidates, decision, store, settings, watch)
     holdout = _holdout(again, candidates.objective, store) if again else None
-    race = selection.race(candidates.entrants, cluster, high - low)
+    race = selection.race(candidates.entrants, cluster, span[1] - span[0])
     winner = selection.choose(race, decision, cluster, holdout, candidates.objective.sign, candidates.others, span)
     notes += _broken_again(again, candidates.objective, winner.recommended, store) if again else []
     taken, ended = candidates.trials[winner.recommended], not again or again.ran.complete
     controlled = ablations.measure_ablations(taken, candidates.made, store, settings, watch) if ended else Controlled()
-    cut = unread_text.remark(
-        {row.name: unread_text.share(row.measured) for row in done.board.rows}, winner.of(winner.recommended).name
-    )
+    shares = {row.name: unread_text.share(row.measured) for row in done.board.rows}
+    cut = unread_text.remark(shares, winner.of(winner.recommended).name)
     asked_all = any(trial.trial.config["split"] == "all" for trial in candidates.trials.values())
     notes += ["" if asked_all else golden.dealing, _rough(candidates, cluster)]
-    return Conclusion(winner, choice_effects, tuple(filter(None, notes)), again, controlled, cut)
+    return Conclusion(winner, choice_effects, tuple(filter(None, notes)), again, controlled, cut, find_wins(candidates))
 
 
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:
     """Write verdict.json beside the leaderboard; StoreError where that cannot be. Measured times make it differ by machine."""
     path = sweep.folder_of(done, folder) / "verdict.json"
-    board = done.board.to_json()
-    kept = {key: board[key] for key in ("experiment", "question", "objective")}
-    sweep.write_report(path, kept | {"trials": len(board["trials"])} | concluded.to_json())
+    kept = {key: value for key, value in done.board.to_json().items() if key != "trials"}
+    sweep.write_report(path, kept | {"trials": len(done.board.rows)} | concluded.to_json())
     return path
 
 

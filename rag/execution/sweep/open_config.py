@@ -11,7 +11,7 @@ from rag.config.catalog import defaults, plugins
 from rag.config.compose import HELPER, check_override, compose, hydra_ready, is_group, parsed, resolve
 from rag.config.search_space import Resolver, Trial
 from rag.config.single_values import unresolved, with_value
-from rag.config.stand_ins import STAND_INS
+from rag.config.stand_ins import STAND_INS, remark, replaced
 from rag.config.validation import check, check_together, check_typed, control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, UserError, closest
@@ -70,14 +70,15 @@ def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[
     named = [override for override in overrides if override.startswith("trial=")]
     if len(named) != 1:
         config = config_of(overrides)
-        return config, " ".join(f"{sentence}." for sentence in config.get(STAND_INS, ()))
+        return config, remark(config)
     stored = stored_trial(named[0].partition("=")[2])
     changes = [override for override in overrides if override not in named]
     with hydra_ready():
         config, lacks = _changed(stored.trial, changes, generates)
     changes += [f"generator={defaults()['generator']}"] if lacks else []
     why = f" (the default: {lacks})" if lacks else ""
-    return config, f"Trial {stored.trial_id} as it was measured, but with {shlex.join(changes)}{why}." if changes else ""
+    measured = f"Trial {stored.trial_id} as it was measured, but with {shlex.join(changes)}{why}." if changes else ""
+    return config, " ".join(filter(None, (measured, remark(config))))
 
 
 def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dict[str, Any], str]:
@@ -98,7 +99,9 @@ def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dic
         config = config if change in groups else with_value(config, change)
     resolver = Resolver()
     changed = {key: resolver(key, config) for key in (*keys, *(["generator"] if lacks else [])) if key != HELPER}
-    del config[HELPER]
+    stands = replaced(config.get(STAND_INS, ()), [*groups.values(), *(["generator"] if lacks else [])])
+    config = {key: value for key, value in config.items() if key not in (STAND_INS, HELPER)}
+    config |= {STAND_INS: stands} if stands else {}
     return config | changed, lacks
 
 

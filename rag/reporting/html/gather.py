@@ -62,6 +62,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
         latency=_latency(made, store),
         explorer=explorer_data.explorer(scored, found.lost),
         missing=missing | found.missing,
+        wins=tuple(map(str, (written.get("wins") or {}).get("sentences", ()))),
     )
 
 

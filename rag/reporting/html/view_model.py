@@ -211,7 +211,11 @@ class Explorer:
 
 @dataclass(frozen=True)
 class Material:
-    """Everything in a report. `missing` has reasons for empty sections; `per_question` is a metric for `measure`, or empty."""
+    """Everything in a report.
+
+    `missing` has reasons for empty sections, `wins` says where choices are best, `per_question` is a metric for `measure`, or
+    empty.
+    """
 
     experiment: str
     question: str
@@ -239,6 +243,7 @@ class Material:
     latency: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     explorer: Explorer | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
+    wins: tuple[str, ...] = ()
     digits: int = 3
     per_question: str = ""
 

@@ -28,6 +28,7 @@ def exported_json(sealed: Sealed, archive: Path | None) -> dict[str, Any]:
         "experiment": manifest.experiment,
         "trial": manifest.trial,
         "name": manifest.name,
+        "stand_ins": list(manifest.stand_ins),
         "queries": sealed.queries,
         "bytes": sealed.bytes,
         "models": [vars(model) for model in manifest.models],
@@ -44,6 +45,8 @@ def exported(sealed: Sealed, archive: Path | None) -> None:
         print_line(str(archive))
     size = f"{sealed.bytes / 1e6:,.2f} MB, {len(manifest.files)} files, {sealed.queries} golden questions"
     out.print(f"{size}\nbundle {sealed.digest}", highlight=False)
+    for sentence in manifest.stand_ins:
+        print_line(f"{sentence}.")
     for model in manifest.models:
         there = "inside" if model.inside else "not inside"
         print_line(
@@ -61,12 +64,15 @@ def verified_json(bundle: Bundle, found: Mapping[str, Replay]) -> dict[str, Any]
     """The output of `rag verify --json`."""
     places = {place: replay.to_json() for place, replay in found.items()}
     same = not any(replay.mismatches for replay in found.values())
-    return {"bundle": bundle.digest, "name": bundle.name, "queries": len(cases_of(bundle)), "same": same, **places}
+    head = {"bundle": bundle.digest, "name": bundle.name, "stand_ins": list(bundle.stand_ins)}
+    return head | {"queries": len(cases_of(bundle)), "same": same, **places}
 
 
 def verified(bundle: Bundle, found: Mapping[str, Replay]) -> None:
     """Print whether a bundle answers as it was measured, opened here and over HTTP."""
     print_line(f"{bundle.name}, bundle {bundle.digest}")
+    for sentence in bundle.stand_ins:
+        print_line(f"{sentence}.")
     for place, replay in found.items():
         counts = replay.compared
         compared = f"{counts['passages']} rankings, {counts['prompt']} prompts and {counts['answer']} answers compared"

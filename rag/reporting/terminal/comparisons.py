@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rag.analysis.compare import Comparison
 from rag.analysis.compare import Table as Differences
 from rag.analysis.compare.trials import Compared
+from rag.config.stand_ins import remark
 from rag.evaluation.statistics.paired import FEW, rough
 from rag.reporting.terminal.output import Table, amount, brackets, escape, interval, number, out, print_line, table
 
@@ -33,6 +34,9 @@ def comparisons(found: Compared) -> None:
         out.print(_table(rows, columns))
         out.print()
     _footnotes(found.table, columns)
+    for result in found.results:
+        if said := remark(result.config):
+            out.print(f"{escape(result.name)}: {escape(said)}", soft_wrap=True)
 
 
 def _size(row: Comparison) -> str:

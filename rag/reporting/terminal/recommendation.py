@@ -34,6 +34,8 @@ def swept(done: Sweep, concluded: Conclusion, folder: Path, called: str = "") ->
         out.print(escape(concluded.unread))
     if concluded.effects:
         out.print(f"Effects: {escape(concluded.effects.sentence)}.")
+    for sentence in concluded.wins.sentences if concluded.wins else ():
+        out.print(escape(sentence), soft_wrap=True)
     if concluded.controls.results:
         out.print("Its answers, and how much they depend on the contexts:")
         controls(concluded.controls.results)

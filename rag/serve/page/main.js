@@ -10,7 +10,7 @@ import * as scope from "./scope.js";
 import { sentences } from "./text.js";
 import * as turns from "./turns.js";
 
-let models = [], alone = new Set();
+let models = [], alone = new Set(), lacks = new Map();
 const asked = [];
 let recalled = 0;
 
@@ -22,6 +22,7 @@ async function offers() {
   const found = (await request("v1/models")).data;
   models = found.map(one => one.id);
   scope.setModels(found);
+  lacks = new Map(found.map(one => [one.id, one.stand_ins]));
   alone = new Set(found.filter(one => !one.follows).map(one => one.id));
 }
 
@@ -72,8 +73,17 @@ function choose() {
   standing();
 }
 
+/** What stands in for missing parts of the chosen pipelines. */
+function lacking() {
+  const said = [...new Set(chosen().flatMap(name => lacks.get(name ?? models[0]) ?? []))], place = find("#lacks");
+  place.hidden = !said.length;
+  place.firstElementChild.textContent = said.length === 1 ? "A part of this pipeline was missing when it was measured: something stands in for it" : `${said.length} parts of this pipeline were missing when it was measured: others stand in for them`;
+  place.lastElementChild.replaceChildren(...said.map(one => make("li", {}, `${one}.`)));
+}
+
 /** A warning before a follow-up such as "and when?" to a pipeline that searches for questions as typed. */
 function standing() {
+  lacking();
   const names = chosen().filter(name => alone.has(name)), all = names.length === chosen().length;
   find("#alone").hidden = !names.length;
   find("#alone").textContent = `${all ? "Every question is searched for" : `${scope.nameOf(names[0])} searches for every question`} as it is typed: ask in full.`;

@@ -21,5 +21,6 @@ async def readyz(request: Request) -> Response:
     """Bundles are open and the database of sessions can be read; 503 otherwise."""
     handler = handler_of(request)
     await run_in_threadpool(handler.conversations.ready)
-    models = [{"model": model.name, "bundle": model.bundle.digest} for model in handler.served.models]
+    opened = [(model.name, model.bundle) for model in handler.served.models]
+    models = [{"model": name, "bundle": bundle.digest, "stand_ins": bundle.stand_ins} for name, bundle in opened]
     return json_response({"status": "ok", "models": models})

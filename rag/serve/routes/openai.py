@@ -69,4 +69,5 @@ def _listed(model: Model) -> ListedModel:
         "experiment": model.bundle.manifest.experiment,
         "bundle": model.bundle.digest,
         "follows": model.follows,
+        "stand_ins": model.bundle.stand_ins,
     }
