@@ -175,8 +175,8 @@ def _class(target: str) -> ast.ClassDef | None:
 def parameters(chosen: Choice) -> list[Parameter]:
     """The parameters of a choice: the values in its file, and the defaults of its constructor for the others."""
     if chosen.group == PRESET:
-        made = list(_overrides(chosen))
-        return [*made, *(each for each in _read(f"{PRESET}/{chosen.name}", "") if each.key not in {one.key for one in made})]
+        values = {each.key: each for each in _read(f"{PRESET}/{chosen.name}", "")}
+        return list((values | {each.key: each for each in _overrides(chosen)}).values())
     found = {each.key: each for each in _read(f"{chosen.group}/{chosen.name}", chosen.group)}
     prefix = f"{chosen.group}.{chosen.name}" if f"{chosen.group}.{chosen.name}" in found else chosen.group
     known = {key.rpartition(".")[2] for key in found if key.rpartition(".")[0] in (prefix, f"{prefix}.runtime")}
