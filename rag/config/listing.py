@@ -175,14 +175,14 @@ def _class(target: str) -> ast.ClassDef | None:
 def parameters(chosen: Choice) -> list[Parameter]:
     """The parameters of a choice: the values in its file, and the defaults of its constructor for the others."""
     if chosen.group == PRESET:
-        values = {each.key: each for each in _read(f"{PRESET}/{chosen.name}", "")}
-        return list((values | {each.key: each for each in _overrides(chosen)}).values())
+        made = {each.key: each for each in _overrides(chosen)}
+        return list({**made, **{each.key: each for each in _read(f"{PRESET}/{chosen.name}", "")}, **made}.values())
     found = {each.key: each for each in _read(f"{chosen.group}/{chosen.name}", chosen.group)}
     prefix = f"{chosen.group}.{chosen.name}" if f"{chosen.group}.{chosen.name}" in found else chosen.group
     known = {key.rpartition(".")[2] for key in found if key.rpartition(".")[0] in (prefix, f"{prefix}.runtime")}
     source = _class(chosen.target)
-    made = [node for node in source.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"] if source else []
-    for arguments in (node.args for node in made):
+    built = [node for node in source.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"] if source else []
+    for arguments in (node.args for node in built):
         named = [*arguments.posonlyargs, *arguments.args]
         given = zip(named[len(named) - len(arguments.defaults) :], arguments.defaults, strict=True)
         for argument, default in (*given, *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from rag.components.indexes.stores import Places, StoredIndex, write_missing
+from rag.core.errors import MissingExtraError
 from rag.core.files import locked
 from rag.core.records import Vectors
 
@@ -57,6 +58,9 @@ class ChromaIndex(StoredIndex):
         client = chromadb.HttpClient(parts.hostname or "", parts.port or (443 if secure else 8000), secure, headers, settings)
         self.require(str(client.get_version()), NEEDED)
         return client
+
+    def missing(self) -> MissingExtraError:
+        return MissingExtraError("index.chroma", "chromadb", "chroma")
 
     def fill(self, name: str, vectors: Vectors) -> None:
         """Write what is missing; in a folder one process waits for another."""

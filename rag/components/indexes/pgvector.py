@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from rag.components.indexes.stores import Places, StoredIndex
 from rag.core.checks import check_whole
-from rag.core.errors import ConfigError
+from rag.core.errors import ConfigError, MissingExtraError
 from rag.core.records import Vectors
 
 NEEDED = (0, 8)  # the oldest extension that continues a search in the graph beyond `hnsw.ef_search`
@@ -45,6 +45,9 @@ class PgvectorIndex(StoredIndex):
         check_whole(f"{self.where}.runtime.build_mb", build_mb, 1, hint="megabytes for the graph while it is built")
         self.timeout, self.build_mb = timeout, build_mb
         self._local = threading.local()
+
+    def missing(self) -> MissingExtraError:
+        return MissingExtraError("index.pgvector", "pgvector", "pgvector")
 
     def fill(self, name: str, vectors: Vectors) -> None:
         """Make the table unless it exists; of two processes one waits. ConfigError for vectors too long for a graph."""

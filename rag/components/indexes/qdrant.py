@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from rag.components.indexes.stores import Places, StoredIndex, write_missing
 from rag.core.checks import check_whole
-from rag.core.errors import ConfigError
+from rag.core.errors import ConfigError, MissingExtraError
 from rag.core.records import Vectors
 
 KEY = "QDRANT_API_KEY"
@@ -51,6 +51,9 @@ class QdrantIndex(StoredIndex):
             client = QdrantClient(self.server, api_key=key, timeout=self.timeout, check_compatibility=False)
         self.require(str(client.info().version), NEEDED)
         return client
+
+    def missing(self) -> MissingExtraError:
+        return MissingExtraError("index.qdrant", "qdrant-client", "qdrant")
 
     def fill(self, name: str, vectors: Vectors) -> None:
         """Write what is missing; the graph is complete when this returns. ConfigError for a graph without a server."""

@@ -75,6 +75,10 @@ class StoredIndex:
             raise ConfigError(place, "is not the URL of a server", f"write it like {self.schemes[0]}://host:port")
         return parts
 
+    def missing(self) -> MissingExtraError:
+        """The error where the client is not installed."""
+        raise NotImplementedError
+
     def fill(self, name: str, vectors: Vectors) -> None:
         """Make a collection, or complete it; UserError if the store cannot do it."""
         raise NotImplementedError
@@ -108,7 +112,7 @@ class StoredIndex:
             if (ours := package.partition(".")[0]) not in self.clients and not isinstance(error, OSError | ValueError):
                 raise
             if isinstance(error, ModuleNotFoundError):
-                raise MissingExtraError(self.where, ours, self.where.rpartition(".")[2]) from error
+                raise self.missing() from error
             message = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
             remedy = "start the server, or correct its address; then run the command again: finished stages are kept"
             raise ServiceError(self.where, f"{self.address} fails: {message}", remedy) from error
