@@ -60,6 +60,7 @@ class ChromaIndex(StoredIndex):
         return client
 
     def missing(self) -> MissingExtraError:
+        """The error where the client is not installed."""
         return MissingExtraError("index.chroma", "chromadb", "chroma")
 
     def fill(self, name: str, vectors: Vectors) -> None:

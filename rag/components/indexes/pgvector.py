@@ -47,6 +47,7 @@ class PgvectorIndex(StoredIndex):
         self._local = threading.local()
 
     def missing(self) -> MissingExtraError:
+        """The error where the client is not installed."""
         return MissingExtraError("index.pgvector", "pgvector", "pgvector")
 
     def fill(self, name: str, vectors: Vectors) -> None:

@@ -53,6 +53,7 @@ class QdrantIndex(StoredIndex):
         return client
 
     def missing(self) -> MissingExtraError:
+        """The error where the client is not installed."""
         return MissingExtraError("index.qdrant", "qdrant-client", "qdrant")
 
     def fill(self, name: str, vectors: Vectors) -> None:

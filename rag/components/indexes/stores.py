@@ -109,7 +109,7 @@ class StoredIndex:
             raise
         except Exception as error:
             package = (getattr(error, "name", None) if isinstance(error, ImportError) else type(error).__module__) or ""
-            if (ours := package.partition(".")[0]) not in self.clients and not isinstance(error, OSError | ValueError):
+            if package.partition(".")[0] not in self.clients and not isinstance(error, OSError | ValueError):
                 raise
             if isinstance(error, ModuleNotFoundError):
                 raise self.missing() from error
