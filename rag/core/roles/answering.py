@@ -36,7 +36,7 @@ class Screen(Protocol):
 
 @runtime_checkable
 class Replying(Protocol):
-    """A Screen that replies to some messages by itself, whatever is found for them: nothing needs to be searched for."""
+    """A Screen that replies to some messages by itself: nothing is searched for them."""
 
     def reply(self, query: Query) -> Finding | None:
         """The finding of `screen` on such a message, with the action `abstain` and a reply."""
