@@ -39,6 +39,8 @@ def experiment() -> Schema:
         "holdout": {"type": "integer", "minimum": 0, "description": "How many of the best are measured again."},
         "controls": {"type": "boolean", "description": "Whether the recommended trial also runs its controls."},
         "answers": TEXTS | {"description": "Metrics of the answers of the recommended trial and its controls only."},
+        "wins": _closed({"axis": TEXT, "by": TEXT}, ["axis"])
+        | {"description": "A sentence for each choice of an axis: where it is best."},
         "recommend": _closed({"margin": {"type": "number", "minimum": 0}, "exchange": CLAUSES}),
         "showed": {"description": "Notes; not read."},
         "gate": _closed(gate),

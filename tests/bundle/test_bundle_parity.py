@@ -36,6 +36,7 @@ from rag.core.record_queries import RecordQuery, Routed
 from rag.core.records import Message, Query, Recalled, Sought, Turn
 from rag.execution.store.entry_format import Entry
 from rag.pipeline import pipeline as pipelines
+from rag.pipeline import retrieval
 
 PIPELINES = {
     "words alone": "index=[bm25s] fusion=single index.bm25s.analyser=ids",
@@ -201,7 +202,7 @@ def test_golden_questions_are_read_from_the_stages_and_not_asked(
         for name in ("trace", "traces", "answer", "answer_from"):
             patch.setattr(pipelines.Pipeline, name, asked)
         for name in ("embed_queries", "fuse", "rerank", "select"):
-            patch.setattr(pipelines, name, asked)
+            patch.setattr(retrieval, name, asked)
         (row,) = (row for row in trials(there) if row["choices"]["pipeline"] == "words alone")
         sealed = export(f"trial={row['trial']}", tmp_path / "b")
     assert sealed.queries == 8

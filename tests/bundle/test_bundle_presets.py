@@ -29,6 +29,8 @@ ROUNDS = [
 @pytest.mark.parametrize("chosen", ROUNDS)
 def test_presets_are_trusted(here: Path, chosen: dict[str, str]) -> None:
     several = {role: ",".join(name for name in choices(role) if name != "none") for role in SEVERAL}
+    adding = ("neighbours", "parents", "window")  # come behind those that order or drop
+    several["selector"] = ",".join(sorted(several["selector"].split(","), key=lambda name: name in adding))
     # These fuse a fixed number of indexes.
     several["index"] = {"single": "dense", "weighted": "bm25s,dense"}.get(chosen["fusion"], several["index"])
     known = config_of(

@@ -134,7 +134,7 @@ def test_other_files_of_a_model_are_left_out_or_refused(tiny: Path, tmp_path: Pa
 
 def test_a_model_of_a_package_stays_a_reference() -> None:
     config = config_of(["embedder=minilm", "chunker=token"])
-    models = referenced({name: config[name] for name in KEPT}, Components(), with_models=True).models
+    models = referenced({name: config.get(name, []) for name in KEPT}, Components(), with_models=True).models
     assert [model.role for model in models] == ["check.off_topic.embedder", "embedder"]
     assert {(model.name, model.inside) for model in models} == {("MiniLmEmbedder", None)}
     assert {model.fingerprint[:7] for model in models} == {"sha256:"}
@@ -161,5 +161,5 @@ def test_an_unused_embedder_is_neither_named_nor_built(
 def test_the_embedder_that_a_check_asks_is_named_where_only_words_are_searched(tmp_path: Path) -> None:
     golden = write_golden(tmp_path / "golden")
     config = config_of(["dataset=native", f"dataset.path={golden}", "index=[bm25s]", "fusion=single", "embedder=minilm"])
-    (model,) = referenced({name: config[name] for name in KEPT}, Components()).models
+    (model,) = referenced({name: config.get(name, []) for name in KEPT}, Components()).models
     assert (model.role, model.name) == ("check.off_topic.embedder", "MiniLmEmbedder")

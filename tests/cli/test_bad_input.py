@@ -71,7 +71,7 @@ def assert_refused(said: CommandResult, where: str, *remedies: str) -> None:
         ("coverage=half", "coverage", ["'half'", "at most 1"]),
         ("coverage=50", "coverage", ["is 50", "at most 1"]),
         ("split=holdot", "split", ["did you mean 'holdout'", "holdout (3 questions), tune (3 questions)"]),
-        ("index=[]", "index", ["names nothing", "bm25s, dense"]),
+        ("index=[]", "index", ["names nothing", "bm25s, chroma, dense"]),
         ("fusion=single", "fusion.index", ["2 indexes: bm25s, dense", "or fuse with rrf"]),
         ("fusion.weights=[1,2,3]", "fusion.weights", ["3 weights for 2 indexes (bm25s, dense)", "one weight per index"]),
         ("metrics=[]", "metrics", ["names no metric", "metrics=[recall@5,ndcg@10]"]),
@@ -433,8 +433,8 @@ def assert_both_fail(rag: Verb, given: tuple[str, ...], where: str, *remedies: s
 
 def test_a_missing_key(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    given = ("embedder=openai", "embedder.base_url=http://127.0.0.1:9/v1")
-    assert_both_fail(rag, given, "http://127.0.0.1:9/v1", "export OPENAI_API_KEY=")
+    given = ("embedder=openai", "embedder.base_url=http://models.example/v1")
+    assert_both_fail(rag, given, "http://models.example/v1", "export OPENAI_API_KEY=")
 
 
 def test_a_missing_extra(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:

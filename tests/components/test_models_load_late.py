@@ -29,6 +29,8 @@ def test_building_loads_no_model_and_names_it(group: str, tmp_path: Path) -> Non
         values |= {key: HASHING for key, value in values.items() if value == "${embedder}"}
         if name in ("sentence_transformer", "cross_encoder"):
             values |= {"model": str(tmp_path), "revision": None}
+        if "form" in values:
+            values["base_url"] = "http://127.0.0.1:1"
     argument = json.dumps([[(group, values) for values in nodes.values()], HEAVY])
     ran = subprocess.run([sys.executable, "-c", PROGRAM, argument], capture_output=True, text=True, check=True)
     names, loaded = json.loads(ran.stdout)

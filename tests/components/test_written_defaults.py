@@ -7,7 +7,8 @@ from support.choices import choices, node
 
 from rag.config.build import Components
 
-FILES = [(group, name) for group in ("index", "fusion", "loader", "dataset") for name in choices(group)]
+FILES = [(group, name) for group in ("index", "fusion", "loader", "dataset") for name in choices(group) if name != "mixed"]
+"""All but the choice that takes over the parameters of `folder`."""
 
 
 @pytest.mark.parametrize(("group", "name"), FILES)

@@ -31,7 +31,7 @@ def node(group: str, choice: str, **changes: Any) -> dict[str, Any]:
 
 def _with_models(read: dict[str, Any]) -> dict[str, Any]:
     """A file of conf/ with OpenAI's generator in the places of the models that its `defaults` name."""
-    shared = [each for each in read.get("defaults", ()) if each.endswith("generator")]
+    shared = [each for each in read.get("defaults", ()) if isinstance(each, str) and each.endswith("generator")]
     for place in (each.partition("@")[2].split(".") for each in shared):
         holder = read
         for part in place[:-1]:

@@ -48,9 +48,11 @@ class MessageKinds:
         for number, group in enumerate(self.pleasantries):
             if not {"reply"} <= {*group} <= GROUP:
                 raise ConfigError(f"{where}.pleasantries.{number}", f"has {', '.join(group)}", "a reply, words and phrases")
+            _check_texts(f"{where}.pleasantries.{number}", group)
         if self.conversation and {*self.conversation} != LISTS:
             what = f"has {', '.join(self.conversation)}"
             raise ConfigError(f"{where}.conversation", what, f"the lists {', '.join(sorted(LISTS))}")
+        _check_texts(f"{where}.conversation", self.conversation)
         check_template(f"{where}.summary", self.summary, ("turns",))
         check_template(f"{where}.turn_format", self.turn_format, ("question",), ("number", "question", "answer"))
 
@@ -102,6 +104,18 @@ class MessageKinds:
     def _row(self, number: int, asked: Turn, *answers: Turn) -> dict[str, str]:
         first = next(iter(pieces(" ".join(turn.text for turn in answers), self.language)), "")
         return {"number": str(number), "question": " ".join(asked.text.split()), "answer": first}
+
+
+def _check_texts(where: str, values: Mapping[str, Any]) -> None:
+    """ConfigError for a part that is no text, for `phrases` no list of texts, for `counting` no mapping of texts."""
+    for name, value in values.items():
+        of_kind = {"phrases": Sequence, "counting": Mapping}.get(name, str)
+        parts = [*value.items()] if isinstance(value, Mapping) else [*value] if isinstance(value, Sequence) else []
+        texts = [text for part in parts for text in (part if isinstance(part, tuple) else (part,))]
+        if not isinstance(value, of_kind) or not all(isinstance(text, str) for text in texts):
+            raise ConfigError(
+                f"{where}.{name}", "is of another type than in the file that comes with Assay", "write it as there"
+            )
 
 
 def _words(texts: Iterable[str]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from rag.components.checks.failure_action import check_before_model, finding_bef
 from rag.components.checks.message_kinds import MessageKinds
 from rag.components.checks.nearness import nearest, question_vectors, wordings
 from rag.core.checks import check_number
+from rag.core.errors import ConfigError
 from rag.core.memo import Recent
 from rag.core.records import Finding, Query, Ranking, Vectors
 from rag.core.roles import Embedder, Scaled
@@ -45,6 +46,8 @@ class OffTopicCheck:
         if self.floor is not None:
             check_number("check.off_topic.floor", self.floor, -1, 1, "a cosine, or null")
         check_language("check.off_topic.language", self.language)
+        if not isinstance(self.kinds, MessageKinds):
+            raise ConfigError("check.off_topic.kinds", f"is {self.kinds!r}", "write it as in conf/check/off_topic.yaml")
 
     def reply(self, query: Query) -> Finding | None:
         """The finding on a pleasantry or a question about the conversation, with its reply; None for other messages."""

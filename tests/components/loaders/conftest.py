@@ -70,11 +70,25 @@ def write_injection(path: Path) -> None:
         write_lines(path / split / "goals.jsonl", [goal])
 
 
+def write_mixed(path: Path) -> None:
+    write_native(path)
+    first = json.loads((path / "questions.jsonl").read_text("utf-8").splitlines()[0])
+    write_lines(path / "dialogues.jsonl", [first | {"id": "turn"}])
+    write_squad(path.parent / "data" / "squad2-a")
+    write_beir(path.parent / "data" / "beir" / "mtrag-human-179")
+
+
 @pytest.fixture
 def collection(tmp_path: Path) -> Callable[[str], Path]:
     """A function that writes a small collection in the format of that name and says where."""
     writers = dict.fromkeys(("native", "handbook", "tramway", "folder"), write_native) | {"dialogues": write_dialogues}
-    writers |= {"beir": write_beir, "chroma": write_chroma, "squad": write_squad, "injection": write_injection}
+    writers |= {
+        "beir": write_beir,
+        "chroma": write_chroma,
+        "squad": write_squad,
+        "injection": write_injection,
+        "mixed": write_mixed,
+    }
 
     def written(name: str) -> Path:
         writers[name](tmp_path / name)

@@ -24,7 +24,9 @@ Collection = Callable[[str], Path]
 @pytest.fixture
 def composed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     (tmp_path / "wiring").mkdir()
-    (tmp_path / "wiring" / "config.yaml").write_text("defaults: [_self_, loader: folder, dataset: handbook]\n")
+    (tmp_path / "wiring" / "config.yaml").write_text(
+        f"defaults: [_self_, loader: folder, dataset: handbook]\ndata: {tmp_path / 'data'}\n"
+    )
 
     def compose_with(*overrides: str) -> dict[str, Any]:
         with initialize_config_dir(str(tmp_path / "wiring"), version_base=None):

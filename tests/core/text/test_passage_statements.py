@@ -54,8 +54,8 @@ def test_headings_and_table_headers_are_what_things_stand_under() -> None:
 
 def test_headings_of_plain_text_are_not_said() -> None:
     assert read("BOTTLES\nNutrients: white cap.\n\n1. LABELS\nPencil, not pen.", "SAMPLES\nA memo.\n\n") == [
-        Statement("Nutrients: white cap.", "SAMPLES BOTTLES"),
-        Statement("Pencil, not pen.", "SAMPLES 1. LABELS"),
+        Statement("Nutrients: white cap.", "SAMPLES > BOTTLES"),
+        Statement("Pencil, not pen.", "SAMPLES > 1. LABELS"),
     ]
 
 

@@ -245,12 +245,15 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.chunkers.sentence": {"rag.components.chunkers.fixed"},
         "rag.components.embedders.static": {"rag.components.embedders.minilm"},
         "rag.components.guards.scan": {"rag.components.guards.off_topic_requests"},
+        "rag.components.loaders.folder": {"rag.components.loaders.data_slice"},
+        "rag.components.loaders.native_questions": {"rag.components.loaders.data_slice"},
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
         "rag.components.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
         "rag.components.passages.contextual": {"rag.components.passages.titled"},
         "rag.components.passages.row": {"rag.components.passages.titled"},
         "rag.components.routers.model": {"rag.components.routers.rules"},
+        "rag.components.shapers.model": {"rag.components.shapers.rules"},
     }
     for module in components:
         assert (closure(module) & components) - {module} == needed.get(module, set()), module

@@ -271,7 +271,7 @@ def test_a_report_with_nothing_in_it_opens_and_says_what_is_missing(tmp_path: Pa
     path.write_text(page.render(bare), "utf-8")
     found = opened(path, wait=False)
     assert found.errors == []
-    assert found.page.locator(".missing").count() == 12
+    assert found.page.locator(".missing").count() == 13
     assert "nan" not in found.page.inner_text("main").lower()
 
 

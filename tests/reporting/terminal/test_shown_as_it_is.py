@@ -134,7 +134,7 @@ def test_why(text: str, name: str, reply: str, stage: str, two: bool) -> None:
     gold = {"any": [{"document": name, "start": 0, "end": 3, "quote": text}], "grade": 1}
     question = {"id": name, "text": text, "kind": stage, "split": "", "history": [{"role": "user", "text": reply}]}
     passage = {"number": 1, "chunk": name, "section": stage, "text": text, "steps": {}}
-    told = {"answer": reply, "scores": {stage: 0.5}}
+    told = {"answer": reply, "input": "question", "scores": {stage: 0.5}}
     account = Account("t1", name, 5, stage, text, (stage,), (text,), "passage", {stage: (1,)}, (True,), (passage,), told)
     with showing() as said:
         why.why(Why(question | {"evidence": [gold]}, (account,) * (1 + two)))

@@ -207,7 +207,7 @@ def test_the_clicked_citation_stays_in_place_when_the_panel_opens(page: Opened) 
 
 
 def test_a_routed_answer_shows_its_query_and_rows_with_sources(opened: Callable[..., Opened], tmp_path: Path) -> None:
-    rows = f"| Holm | 9 crowns |\n| {HOSTILE} | 4 crowns |\n| Vik | 12 crowns |\n"
+    rows = "| Holm | 9 crowns |\n| <img src=x onerror=window.pwned=1> | 4 crowns |\n| Vik | 12 crowns |\n"
     texts = {"fares.md": f"# Fares\n\n| Line | Price |\n|---|---|\n{rows}"}
     with page_server(tmp_path, overrides=("route=rules", "enrich=tables"), texts=texts) as server:
         page = opened(server)
