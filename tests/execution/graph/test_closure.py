@@ -239,7 +239,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.analysers.closed_compounds": {"rag.components.analysers.compounds", "rag.components.analysers.words"},
         "rag.components.analysers.compounds": {"rag.components.analysers.words"},
         "rag.components.checks.off_topic": {"rag.components.checks.message_kinds"},
-        "rag.components.chunkers.markdown": {"rag.components.chunkers.fixed"},
+        "rag.components.chunkers.markdown": {"rag.components.chunkers.fixed", "rag.components.chunkers.token"},
         "rag.components.chunkers.recursive": {"rag.components.chunkers.fixed"},
         "rag.components.chunkers.semantic": {"rag.components.chunkers.fixed", "rag.components.chunkers.recursive"},
         "rag.components.chunkers.sentence": {"rag.components.chunkers.fixed"},
