@@ -77,7 +77,7 @@ def open_bundle(
     config = check_config(json_of(contents.files[CONFIG], f"{where}: {CONFIG}"), f"{where}: config", hosts, packages)
     config = with_folders(config, contents, models, where)
     _check_records(contents, where)
-    components = Components(packages)
+    components = Components(packages, checked=True)
     with _refusing(f"{where}: config"):
         check_roles(config, components, f"{where}: config")
         check_fingerprints(config, components, contents.manifest.models, where)

@@ -10,17 +10,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rag.bundle.endpoints import check_endpoint
 from rag.bundle.errors import refused
 from rag.bundle.layout import KEPT
-from rag.bundle.presets import components_in, runtime_of
+from rag.components.generators.openai import OFFICIAL
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.config.moved import new_name
+from rag.config.servers import Trust, addresses_in, components_in, key_variable, shipped_components
 from rag.config.stand_ins import STAND_INS
 from rag.config.validation import check_together, check_typed
-from rag.core.errors import UserError
-from rag.core.roles import INDEX_PARTS, LOADER_PARTS, has_methods, protocols
+from rag.core.errors import ConfigError, UserError
+from rag.core.roles import INDEX_PARTS, LOADER_PARTS, has_methods, protocols, runtime_names
 from rag.execution.graph.open_pipeline import SINGLE
 
 OUTSIDE = ("loader", *LOADER_PARTS, "dataset", "enrich", "roster", "metric", "judge")
@@ -38,6 +38,8 @@ LONGEST = 100_000
 """Most characters of a text."""
 DEEPEST = 24
 """Most levels of mappings and lists."""
+URL = re.compile(r"https?://(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:]{2,45}\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
+"""Addresses that all programs read alike: no user, no query, nothing escaped."""
 CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,6}", re.ASCII)
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 
@@ -159,11 +161,29 @@ def _check_parameters(
 ) -> None:
     """Raise BundleError for a `runtime` parameter, such as a cache folder, and for a server that is not trusted."""
     parameters = inspect.signature(found).parameters
-    for name in sorted(set(node) & runtime_of(found, packages)):
+    for name in sorted(set(node) & _runtime_of(found, packages)):
         raise refused(f"{where}.{name}", "is set by the machine that serves", "leave it out")
-    if "base_url" in parameters and hosts is not None:
-        given = {name: parameter.default for name, parameter in parameters.items()} | dict(node)
-        check_endpoint(where, given["base_url"], given.get("api_key_env"), hosts, packages)
+    if hosts is None:
+        return
+    sent = dict(addresses_in(node, where))
+    if "base_url" in parameters:
+        sent[f"{where}.base_url"] = url = node.get("base_url", parameters["base_url"].default) or OFFICIAL
+        if not isinstance(url, str) or not URL.fullmatch(url):
+            raise refused(f"{where}.base_url", f"is {url!r}", "an address like https://host:port/v1")
+    for place, address in sent.items():
+        try:
+            trust = Trust.of_user(packages, hosts, "--trust-host ")
+            trust.check(place, address, key_variable(node, found), any_key_here=False)
+        except ConfigError as error:
+            raise refused(error.where, error.what, error.remedy) from None
+
+
+def _runtime_of(found: type, packages: tuple[str, ...]) -> frozenset[str]:
+    """The parameters that a class declares as `runtime`, or else those that any preset has in its `runtime` block."""
+    if hasattr(found, "runtime"):
+        return frozenset(runtime_names(found))
+    named = {name for node in shipped_components(packages) for name in node.get(RUNTIME) or ()}
+    return frozenset(named & inspect.signature(found).parameters.keys())
 
 
 def check_roles(config: Mapping[str, Any], components: Components, where: str) -> None:

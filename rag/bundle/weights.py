@@ -9,10 +9,10 @@ from rag.bundle.errors import refused
 from rag.bundle.files import Contents
 from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
-from rag.bundle.presets import components_in, mappings_in
 from rag.bundle.references import idle, pinned_model, weights
 from rag.bundle.strict_parse import json_of
 from rag.config.build import TARGET, Components
+from rag.config.servers import components_in, mappings_in
 from rag.core.errors import ConfigError, closest
 from rag.core.models.pinned import HUB_ID
 from rag.core.roles import fingerprint

@@ -49,12 +49,21 @@ app = typer.Typer(
 
 @app.callback()
 def root(
+    ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Assay: declared experiments for retrieval-augmented generation, every stage run once."""
+    import logging
+
     from rag.cli.env_file import read_env_file
+    from rag.cli.notices import Notices
 
     read_env_file()
+    if ctx.invoked_subcommand != "serve":  # its log has one object a line
+        # A plan lists the servers itself.
+        logger = logging.getLogger("rag.config.hydra_session" if ctx.invoked_subcommand == "plan" else "rag.config")
+        logger.setLevel(logging.INFO)
+        logger.handlers = [Notices()]
 
 
 datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check, fix, review, diff, import, export.")

@@ -34,8 +34,13 @@ def read_env_file() -> None:
         if "${" in value:
             raise ConfigError(where, "refers to another variable, which is not filled in", "write the value itself")
         if name.endswith("_BASE_URL") and not is_local(value):
-            remedy = f"export {name}=<address> if you trust it with your documents; the line may stay then"
-            raise ConfigError(where, "names a server that is not on this machine", remedy)
+            from rag.config.servers import Trust  # it reads conf/, which no other line needs
+
+            try:
+                Trust.of_user().check(where, value, name.replace("_BASE_URL", "_API_KEY"))
+            except ConfigError as error:
+                remedy = f"export {name}=<address> if you trust it with your documents; the line may stay then"
+                raise ConfigError(where, "names a server that is not on this machine", remedy) from error
         os.environ[name] = value
 
 

@@ -11,6 +11,7 @@ from rag.config.identity import code_identity, digest
 from rag.config.moved import new_name
 from rag.config.nested_choices import named_by_file
 from rag.config.parameters import Promised, check, yaml_text
+from rag.config.servers import ADDRESSES, Server, Trust, addresses_in, key_variable
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.memo import Once
 from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
@@ -33,12 +34,14 @@ class Components:
 
     `trusted` are the top-level packages whose classes a config may name, besides `rag`. `inner` wraps each component that is a
     parameter of another one, so that its stored results are used there too; it gets the component, and a function that returns
-    its identity.
+    its identity. `checked` says that the servers of its configs were checked before, as those of bundles are.
     """
 
-    def __init__(self, trusted: tuple[str, ...] = (), inner: Wrapper | None = None) -> None:
+    def __init__(self, trusted: tuple[str, ...] = (), inner: Wrapper | None = None, checked: bool = False) -> None:
         self.trusted = ("rag", *trusted)
         self.inner = inner
+        self.trust = None if checked else Trust.of_user(trusted)
+        self.servers: dict[str, Server] = {}
         self._built: dict[str, Any] = {}
         self._identities: dict[str, str] = {}
         self._once = Once()  # Thousands of trials share nodes: a node that was seen is not digested again.
@@ -54,7 +57,7 @@ class Components:
         Components without inner components are the same objects in both, so that no model is loaded twice.
         """
         twin = Components(self.trusted[1:])
-        twin._built, twin._identities = self._built, self._identities
+        twin._built, twin._identities, twin.trust = self._built, self._identities, self.trust
         return twin
 
     def build(self, node: Any, where: str) -> Any:
@@ -110,13 +113,16 @@ class Components:
                 raise ConfigError(f"{where}.{name}", "is not supported", "name a class and its parameters, nothing else")
         target = self._class(node, where)
         self._parameters(node, target, where, lambda inner, place: Promised(self._check(inner, place)))
+        for place, address in addresses_in(node, where):
+            if self.trust:
+                self.trust.check(place, address, key_variable(node, target))
         return target
 
     def _construct(self, node: Mapping[str, Any], where: str) -> Any:
         target = self._class(node, where)
         parameters = self._parameters(node, target, where, self.handed)
         try:
-            return target(**parameters)
+            return self._reached(target(**parameters), node, target, where)
         except ConfigError as error:
             raise named_by_file(error, node, where) from error
         except UserError:
@@ -125,6 +131,16 @@ class Components:
             raise ConfigError(
                 where, f"{node[TARGET]} does not take these parameters: {error}", "check their types and values"
             ) from error
+
+    def _reached(self, component: Any, node: Mapping[str, Any], target: type, where: str) -> Any:
+        """The component; ConfigError if the server of its defaults or of the environment may not get what it sends."""
+        address = next((each for name in ADDRESSES if "://" in str(each := getattr(component, name, ""))), None)
+        if address:
+            variable = key_variable(node, target)
+            if self.trust and (target.__module__.startswith("rag.") or variable != key_variable({}, target)):
+                self.trust.check(where, address, variable)
+            self.servers[where] = Server.of(where, address, variable)
+        return component
 
     def _parameters(self, node: Mapping[str, Any], target: type, where: str, inner: Inner) -> dict[str, Any]:
         """The checked parameters of a node; `inner` is called for each node of a component among them."""

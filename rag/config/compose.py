@@ -17,7 +17,7 @@ from yaml import YAMLError
 
 from rag.config.catalog import LISTS, NONE, PRESET, choice, choices, plugins, search_folders
 from rag.config.hydra_session import compose_overrides, hydra_ready, is_group, set_values
-from rag.config.limits import check_axis, check_length, check_mapping
+from rag.config.limits import check_axis, check_length, check_mapping, check_references
 from rag.config.moved import MOVED_PARAMETERS
 from rag.config.nested_choices import LANGUAGE, with_choices
 from rag.config.stand_ins import STAND_INS, stand_ins
@@ -202,7 +202,9 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
 def _parsed(override: str) -> Override:
     check_length(override)
     try:
-        return OverridesParser.create().parse_override(override)
+        read = OverridesParser.create().parse_override(override)
+        check_references(read.key_or_group, "" if read.is_sweep_override() else read.value())
+        return read
     except ValueError as error:
         raise ConfigError(
             override[:60], f"is not a valid override: {str(error).split(';')[0]}", "write a shorter number"

@@ -4,6 +4,7 @@ What it read and composed is kept until one of its files changes; a block of `hy
 """
 
 import copy
+import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,10 +24,11 @@ from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
 from rag.config.catalog import search_folders
-from rag.config.limits import check_size
+from rag.config.limits import check_references, check_size
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
 
+log = logging.getLogger(__name__)
 PROVIDERS = "first_with_key"
 """The key of a file in `conf/` that stands for other choices of its group, each with the variable of its key."""
 
@@ -55,6 +57,8 @@ class ReadOnce(CachingConfigRepository):  # type: ignore[misc]
         if f"config_path={config_path}" not in self.cache:
             check_size(*(folder / f"{config_path.removesuffix('.yaml')}.yaml" for folder in search_folders()))
         loaded = copy.deepcopy(super().load_config(config_path))
+        for default in (loaded and loaded.defaults_list) or ():
+            check_references(f"{config_path}: defaults", repr(default))
         if loaded is None or PROVIDERS not in loaded.config:
             return loaded
         group = config_path.rpartition("/")[0]
@@ -73,6 +77,7 @@ def _provider(group: str, listed: Mapping[str, Any]) -> str:
 @contextmanager
 def hydra_ready() -> Iterator[None]:
     """Start Hydra with the folders of `search_folders`; it ends with the block."""
+    _name_replaced()
     path = ConfigSearchPathImpl()
     for folder in search_folders():
         path.append("assay", f"file://{folder}")
@@ -87,6 +92,15 @@ def hydra_ready() -> Iterator[None]:
         yield
     finally:
         GlobalHydra.instance().clear()
+
+
+def _name_replaced() -> None:
+    """Log the files in the working folder's `conf/` that replace another content of ours; the command line shows each once."""
+    own, ours = search_folders()[0], shipped("conf")
+    for path in sorted(own.rglob("*.yaml")) if own != ours else ():
+        name = path.relative_to(own)
+        if (ours / name).is_file() and (ours / name).read_bytes() != path.read_bytes():
+            log.info("%s replaces the file of the same name that Assay ships.", Path("conf") / name)
 
 
 def is_group(name: str) -> bool:
@@ -119,6 +133,7 @@ def set_values(config: DictConfig, values: Sequence[Override]) -> None:
 def _choices(overrides: tuple[str, ...], stamps: Stamps, present: frozenset[str]) -> DictConfig:
     """The config under choices of groups, with these variables in the environment; callers share it."""
     config: DictConfig = hydra_compose("config", overrides=list(overrides))
+    check_references("", OmegaConf.to_container(config, resolve=False))
     return config
 
 

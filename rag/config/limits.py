@@ -1,11 +1,13 @@
-"""Limits of a config: values of a file and of an axis, characters of an override, names of experiments."""
+"""Limits of a config: values of a file and of an axis, characters of an override, what a value may refer to, names."""
 
 import math
-from collections.abc import Sized
+import re
+from collections.abc import Mapping, Sized
 from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 from hydra.core.override_parser.types import ChoiceSweep, RangeSweep
@@ -21,6 +23,26 @@ SHOWN = 200
 """Characters of an override in a message."""
 MOST = 1_000_000
 """The most values of a file, keys included. Nine aliases of nine, eleven deep, are 31 billion."""
+
+FORBIDDEN = re.compile(
+    r"\$\{(?![^:${}]*\}|\s*oc\.env:\s*(?:[A-Z][A-Z0-9_]*_(?:MODEL|BASE_URL)|RAG_DATA)\s*[,}]|found:|oc\.select:).{0,60}",
+    re.DOTALL,
+)
+"""References that a config may not make. A value can be sent, shown or stored, and a folder's author may have written it."""
+
+
+def check_references(where: str, value: Any) -> None:
+    """Raise ConfigError for a text, at any depth, that reads another variable than a model's name, an address, or RAG_DATA."""
+    if isinstance(value, Mapping | list):
+        parts = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, part in parts:
+            check_references(f"{where}.{key}" if where else str(key), part)
+            check_references(where, key)
+    elif found := FORBIDDEN.search(str(value)):
+        what = f"holds {found[0]!r}, and configs read variables that end in _MODEL or _BASE_URL, and RAG_DATA"
+        raise ConfigError(
+            where or "override", what, "write the value itself, or a reference to a key of the config such as ${language}"
+        )
 
 
 def check_size(*paths: Path) -> None:

@@ -51,7 +51,7 @@ def test_every_choice_is_in_a_round() -> None:
         ("generator", "anthropic", {"api_key_env": "OPENAI_API_KEY"}, "OPENAI_API_KEY to api.anthropic.com:443"),
         ("generator", "anthropic", {"base_url": "https://elsewhere.example/v1"}, "ANTHROPIC_API_KEY to elsewhere.example:443"),
         ("reranker", "jina", {"api_key_env": "COHERE_API_KEY"}, "COHERE_API_KEY to api.jina.ai:443"),
-        ("reranker", "tei", {"base_url": "http://10.0.0.7:8080"}, "TEI_API_KEY to 10.0.0.7:8080"),
+        ("reranker", "tei", {"base_url": "https://10.0.0.7:8080"}, "TEI_API_KEY to 10.0.0.7:8080"),
     ],
 )
 def test_another_server_or_the_key_of_another_one_is_refused(

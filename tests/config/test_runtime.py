@@ -11,7 +11,7 @@ import yaml
 from support.command_line import Verb, verb
 from support.small_set import write_golden
 
-from rag.bundle.presets import components_in
+from rag.config.servers import components_in
 from rag.config.build import RUNTIME, TARGET, Components
 from rag.config.compose import shipped
 from rag.config.experiment import Experiment

@@ -24,8 +24,15 @@ def is_local(url: str) -> bool:
 
 
 def key_for(url: str, variable: str | None) -> str:
-    """The key in an environment variable, NO_KEY where there is no need for one; ServiceError if it is missing or broken."""
+    """The key in an environment variable, NO_KEY where there is no need for one.
+
+    ServiceError if it is missing or broken, or would go to another machine without encryption.
+    """
     key = os.environ.get(variable, "").strip() if variable else ""
+    if key and not is_local(url) and urlsplit(url).scheme == "http":
+        raise ServiceError(
+            url, f"would get {variable} without encryption", "write https://, or api_key_env: null to send no key"
+        )
     if not key and variable and not is_local(url):
         raise ServiceError(url, f"needs a key, and {variable} is not set", f"export {variable}=<key>")
     if not (key.isascii() and key.isprintable()):

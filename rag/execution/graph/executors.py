@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rag.config.servers import check_place
 from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, StoreError, closest
 from rag.execution.graph import dask_cluster
@@ -108,6 +109,7 @@ def executor_of(settings: Mapping[str, Any]) -> Executor:
         return InlineExecutor()
     if settings.get("mode") == "cluster" and not settings.get("address"):
         raise ConfigError("execute.address", "is not given", "for example execute.address=tcp://127.0.0.1:8786")
+    check_place("execute.address", str(settings.get("address") or ""))
     if settings.get("mode") in ("processes", "cluster"):
         return ClusterExecutor(settings.get("workers", 2), settings.get("address"))
     raise ConfigError("execute", f"is {settings.get('mode')!r}", "inline, processes or cluster")

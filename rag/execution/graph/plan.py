@@ -1,7 +1,7 @@
 """Many trials as one graph: stages that run or are reused, and estimates. Nothing is spent and no model is loaded."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rag.config.build import Components
@@ -74,6 +74,7 @@ class Plan:
             "unmeasured": self.estimate.unmeasured,
             **_spending_json(self.estimate.spending.likely),
             "most": _spending_json(self.estimate.spending.most),
+            "servers": [asdict(server) for server in self.graph.components.servers.values()],
         }
 
 

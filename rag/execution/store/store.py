@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import fsspec
 import numpy as np
 
+from rag.config.servers import check_place
 from rag.core.errors import StoreError
 from rag.core.files import is_running, locked, replace_file
 from rag.execution.store.entry_format import HEADER, Entry, decode, decode_meta, encode
@@ -42,6 +43,7 @@ class Store:
 
     def __init__(self, root: str) -> None:
         self.root = root
+        check_place("store", root)
         try:
             # Other processes write too: a cached listing would hide their entries.
             self.files, self.base = fsspec.core.url_to_fs(root, use_listings_cache=False)

@@ -23,7 +23,11 @@ def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
     out.print(f"{counts['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
     for remark in filter(None, (_holdout(made), _dealing(made))):
         out.print(escape(remark))
-    for remark in (*language_gaps(made), *stand_in_remarks(planned.trial for planned in made.trials)):
+    for remark in (
+        *map(str, made.graph.components.servers.values()),
+        *language_gaps(made),
+        *stand_in_remarks(planned.trial for planned in made.trials),
+    ):
         out.print(escape(remark), soft_wrap=True)
     if cut := unread_text.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
         out.print(escape(cut), soft_wrap=True)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag.analysis.gate.spec import FAILED, RATIO, Gate
-from rag.bundle.presets import components_in
 from rag.config.build import TARGET, Components, folder_of
 from rag.config.compose import plugins
+from rag.config.servers import components_in
 from rag.core.errors import DataError, UserError
 from rag.core.roles import AssessedMetric
 from rag.evaluation.scoring import parse_column

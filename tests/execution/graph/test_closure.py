@@ -17,7 +17,7 @@ import pytest
 from support.small_set import write_experiment, write_golden
 
 import rag
-from rag.bundle.presets import components_in
+from rag.config.servers import components_in
 from rag.config import identity
 from rag.config.build import Components
 from rag.config.experiment import Experiment, load
