@@ -433,8 +433,7 @@ def assert_both_fail(rag: Verb, given: tuple[str, ...], where: str, *remedies: s
 
 def test_a_missing_key(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    given = ("embedder=openai", "embedder.base_url=http://models.example/v1")
-    assert_both_fail(rag, given, "http://models.example/v1", "export OPENAI_API_KEY=")
+    assert_both_fail(rag, ("embedder=openai",), "https://api.openai.com/v1", "export OPENAI_API_KEY=")
 
 
 def test_a_missing_extra(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
