@@ -15,7 +15,6 @@ from rag.bundle.layout import KEPT
 from rag.components.generators.openai import OFFICIAL
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
-from rag.config.moved import new_name
 from rag.config.servers import Trust, addresses_in, components_in, key_variable, shipped_components
 from rag.config.stand_ins import STAND_INS
 from rag.config.validation import check_together, check_typed
@@ -138,9 +137,6 @@ def _check_component(
     ours, folder = module.partition(".")[0] == "rag", build.folder_of(module)
     if not ours and module.partition(".")[0] not in packages:
         raise refused(here, f"is {target!r}, which is outside of rag", known)
-    if new_name(target):
-        remedy = "export the trial again: this version reads bundles of its own"
-        raise refused(here, f"is {target!r}, a name of an older version", remedy)
     if ours and folder not in ({ROOMS[role]} if role else INNER):
         raise refused(here, f"is {target!r}, which is not a component", known)
     try:

@@ -8,7 +8,6 @@ from typing import Any
 
 from rag.config.catalog import ROOMS as ROOMS
 from rag.config.identity import code_identity, digest
-from rag.config.moved import new_name
 from rag.config.nested_choices import named_by_file
 from rag.config.parameters import Promised, check, yaml_text
 from rag.config.servers import ADDRESSES, Server, Trust, addresses_in, key_variable
@@ -173,8 +172,6 @@ class Components:
         where = f"{where}.{TARGET}"
         module, _, name = target.rpartition(".") if isinstance(target, str) else ("", "", "")
         if not self._is_trusted(module):
-            if name_now := new_name(target):
-                raise ConfigError(where, f"{target!r} is the name of an older version", f"name it {name_now}")
             raise ConfigError(where, f"{yaml_text(target)} is outside the trusted packages", known)
         try:
             target_class = getattr(importlib.import_module(module), name)
@@ -185,8 +182,6 @@ class Components:
         except AttributeError as error:
             classes = inspect.getmembers(importlib.import_module(module), inspect.isclass)
             own = [name for name, value in classes if value.__module__ == module]
-            if name_now := new_name(target):
-                raise ConfigError(where, f"{target!r} is the name of an older version", f"name it {name_now}") from error
             raise ConfigError(where, f"{module} has no class {name!r}", closest(name, own)) from error
         if not inspect.isclass(target_class) or not self._is_trusted(target_class.__module__):
             raise ConfigError(where, f"{target!r} is not a class of a trusted package", known)
@@ -204,9 +199,6 @@ class Components:
 
 def _not_found(error: ImportError, module: str, where: str) -> ConfigError | None:
     """The error for a module that cannot be imported; None where the module exists and fails itself."""
-    missing = ".".join(filter(None, [error.name, getattr(error, "name_from", None)]))
-    if name_now := new_name(missing):
-        return ConfigError(where, f"{module} imports {missing!r}, which is now {name_now!r}", "change the import")
     if not isinstance(error, ModuleNotFoundError) or (error.name and not module.startswith(error.name)):
         return None
     return ConfigError(where, f"there is no module {module!r}", "check the spelling")

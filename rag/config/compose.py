@@ -18,7 +18,6 @@ from yaml import YAMLError
 from rag.config.catalog import LISTS, NONE, PRESET, choice, choices, plugins, search_folders
 from rag.config.hydra_session import compose_overrides, hydra_ready, is_group, set_values
 from rag.config.limits import check_axis, check_length, check_mapping, check_references
-from rag.config.moved import MOVED_PARAMETERS
 from rag.config.nested_choices import LANGUAGE, with_choices
 from rag.config.stand_ins import STAND_INS, stand_ins
 from rag.core.errors import ConfigError, closest
@@ -151,9 +150,7 @@ def _misspelt(key: str, overrides: Sequence[str]) -> ConfigError | None:
         if part not in node:
             known = [str(name) for name in node if not str(name).startswith("_")]
             where = ".".join(path[:number]) or "the wiring"
-            moved = MOVED_PARAMETERS.get((str(node.get("_target_")), part), "")
-            remedy = moved or f"{closest(part, known)}; a new key takes a +"
-            return ConfigError(key, f"there is no {part!r} in {where}", remedy)
+            return ConfigError(key, f"there is no {part!r} in {where}", f"{closest(part, known)}; a new key takes a +")
         node = node._get_node(part) if OmegaConf.is_interpolation(node, part) else node[part]
     return None
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from rag.config.moved import MOVED_PARAMETERS
 from rag.core.errors import ConfigError, closest
 from rag.core.roles import has_methods
 
@@ -44,8 +43,7 @@ def check(target: type, given: Mapping[str, Any], named: str, where: str, places
     known = [name for name, parameter in accepted.items() if parameter.kind not in VARIADIC]
     for name in given:
         if name not in known and not any(parameter.kind is VARIADIC[1] for parameter in accepted.values()):
-            remedy = MOVED_PARAMETERS.get((named, name)) or closest(str(name), known)
-            raise ConfigError(places[name], f"{named} has no parameter {name!r}", remedy)
+            raise ConfigError(places[name], f"{named} has no parameter {name!r}", closest(str(name), known))
     for name in known:
         if name not in given and accepted[name].default is inspect.Parameter.empty:
             raise ConfigError(f"{where}.{name}", f"{named} needs it and it is not given", f"set {where}.{name}=<value>")

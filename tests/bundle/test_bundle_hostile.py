@@ -42,7 +42,7 @@ TARGETS: Cases = {
         ("reranker", "stranger.module.Class", "outside of rag"),
         ("reranker", "hydra._internal.utils._locate", "outside of rag"),
         ("reranker", "rag.cli.app.main", "not a component"),
-        ("reranker", "rag.rerankers.none.NoReranker", "older version"),
+        ("reranker", "rag.rerankers.none.NoReranker", "not a component"),
         ("reranker", "rag.serve.app.create_app", "not a component"),
         ("reranker", "rag.bundle.open_bundle.Bundle", "not a component"),
         ("reranker", "rag.analysis.gate.candidate.Candidate", "not a component"),
