@@ -278,13 +278,13 @@ def test_a_missing_value_names_its_key(here: Path) -> None:
 
 
 def test_a_missing_environment_variable_is_named(conf: Conf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ASSAY_SIZE", raising=False)
-    conf("chunker/mine.yaml", FIXED + "size: ${oc.env:ASSAY_SIZE}\n")
+    monkeypatch.delenv("ASSAY_MODEL", raising=False)
+    conf("chunker/mine.yaml", FIXED + "size: ${oc.env:ASSAY_MODEL}\n")
     error = refused("chunker=mine")
-    assert (error.where, error.what) == ("chunker.size", "needs the environment variable ASSAY_SIZE")
-    assert "export ASSAY_SIZE=" in error.remedy
-    assert refused("k=${oc.env:ASSAY_SIZE}").where == "k"
-    monkeypatch.setenv("ASSAY_SIZE", "50")
+    assert (error.where, error.what) == ("chunker.size", "needs the environment variable ASSAY_MODEL")
+    assert "export ASSAY_MODEL=" in error.remedy
+    assert refused("k=${oc.env:ASSAY_MODEL}").where == "k"
+    monkeypatch.setenv("ASSAY_MODEL", "50")
     assert composed("chunker=mine")["chunker"]["size"] == "50"
 
 
