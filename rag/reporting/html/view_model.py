@@ -54,7 +54,10 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The recommendation. `tied` holds the ids of trials that are not shown to be worse, `held` counts holdout questions."""
+    """The recommendation. `tied` holds the ids of trials that are not shown to be worse, `held` counts holdout questions.
+
+    Without `enough` questions it is only the first so far.
+    """
 
     best: str
     recommended: str
@@ -64,6 +67,7 @@ class Verdict:
     looks: int = 0
     family: int = 0
     held: int = 0
+    enough: bool = True
 
 
 @dataclass(frozen=True)

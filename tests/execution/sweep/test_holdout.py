@@ -382,7 +382,9 @@ def test_one_question_tells_nothing_apart(tmp_path: Path) -> None:
     assert concluded.winner is not None
     taken = concluded.winner.of(concluded.winner.recommended)
     assert taken.tune.mean == concluded.winner.of(concluded.winner.best).tune.mean
-    assert concluded.winner.why.endswith("its questions are one cluster, so that nothing can be told apart.")
+    assert concluded.winner.why.startswith(
+        "It is the best by mean. Its questions are one cluster, so that nothing can be told apart"
+    )
     assert len(concluded.winner.tied) == 3
     assert {one.p_best for one in concluded.winner.standings} == {None}
 

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rag.evaluation.statistics.effects import figure
+from rag.evaluation.statistics.paired import CLUSTERS, QUESTIONS
 from rag.execution.sweep.selection.decision import Decision
 from rag.execution.sweep.selection.records import Entrant, Mean, Unsettled
 
@@ -17,18 +18,36 @@ MOST_QUESTIONS = 100_000
 
 def why(contest: "Race", decision: Decision) -> str:
     """Why a trial is recommended, and what the questions do not decide."""
+    few = "" if decision.sample.enough else f" {_too_few(contest, decision)}"
     if len(contest.entrants) == 1:
-        return "It is the only trial that can be chosen."
+        return f"It is the only trial that can be chosen.{few}"
     behind = contest.behind(decision.taken.trial_id)
     if behind is None:
-        return "It is first by what was measured; how sure that is cannot be tested, for it is not a score of questions."
+        return f"It is first by what was measured; how sure that is cannot be tested, for it is not a score of questions.{few}"
     if not decision.shares:
-        return f"{_untested(decision)}; its questions are one cluster, so that nothing can be told apart."
+        return f"{_untested(decision)}.{few}"
     if decision.rule.prices:
         return _priced(decision, behind)
     if decision.taken is not decision.best:
         return _cheaper(decision, behind)
     return f"{_best(contest, decision)} {_others(decision)}".strip()
+
+
+def _too_few(contest: "Race", decision: Decision) -> str:
+    """What so few questions leave open, and how many would settle it."""
+    asked, clusters = decision.sample.questions, decision.sample.clusters
+    said = f"How it does on other questions cannot be known from {asked} questions"
+    said += f" in {clusters} clusters" if clusters < asked else ""
+    if clusters < 2:
+        said = "Its questions are one cluster, so that nothing can be told apart"
+    columns = [(each.name, column) for each in contest.entrants if (column := contest.column.get(each.trial_id)) is not None]
+    least = f"{QUESTIONS} questions in {CLUSTERS} clusters are the least"
+    if columns and contest.differences and decision.taken is decision.best:
+        (name, column), number = columns[0], float(contest.differences.needed[columns[0][1]])
+        if number > max(asked, QUESTIONS):
+            many = f"more than {MOST_QUESTIONS:,}" if number > MOST_QUESTIONS else f"about {_rounded(number)}"
+            least += f", and {many} would tell it from {name} if their difference stays"
+    return f"{said}: {least}."
 
 
 def refuted(decision: Decision, difference: Mean) -> str:
@@ -49,7 +68,8 @@ def _untested(decision: Decision) -> str:
     if decision.taken is decision.best:
         return "It is the best by mean"
     if decision.saving in KINDS:
-        return f"It is the {KINDS[decision.saving][0]} of those with the best mean"
+        those = "within the margin" if decision.allowed else "with the best mean"
+        return f"It is the {KINDS[decision.saving][0]} of those {those}"
     return "It is worth most at the given prices"
 
 
@@ -85,8 +105,12 @@ def _others(decision: Decision) -> str:
 def _questions_needed(cheaper: Unsettled, margin: str) -> str:
     if cheaper.needed > MOST_QUESTIONS:
         return f"whether by more than {margin} takes more than {MOST_QUESTIONS:,} questions to say"
-    digits = 1 - math.floor(math.log10(cheaper.needed))
-    return f"about {round(cheaper.needed, digits):,.0f} questions would say whether by more than {margin}"
+    return f"about {_rounded(cheaper.needed)} questions would say whether by more than {margin}"
+
+
+def _rounded(number: float) -> str:
+    """Two digits of a number."""
+    return f"{round(number, 1 - math.floor(math.log10(number))):,.0f}"
 
 
 def _cheaper(decision: Decision, behind: Mean) -> str:
