@@ -17,9 +17,6 @@ POWER = 0.8
 FEW = 30
 """Clusters below which intervals are rough: see `rough` and docs/statistics.md."""
 
-QUESTIONS, CLUSTERS = 30, 20
-"""Questions with a value, and clusters of them, below which no trial is recommended."""
-
 EDGE = 1e-12
 """The distance to 0 at which an interval ends that must leave out 0."""
 
@@ -116,19 +113,6 @@ def family(differences: Floats, cluster: Ints, span: Floats | float = 1.0, seed:
         detectable=detectable,
         needed=np.maximum(needed, np.where(n > 0, 2, np.nan)),
     )
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The number of questions with a value of every trial, and of their clusters."""
-
-    questions: int
-    clusters: int
-
-    @property
-    def enough(self) -> bool:
-        """Whether a trial can be recommended by so many."""
-        return self.questions >= QUESTIONS and self.clusters >= CLUSTERS
 
 
 def rough(clusters: int) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError
+from rag.core.progress import blocks
 from rag.core.records import Vectors
 from rag.core.roles import Embedder, Reranker
 from rag.execution.store.store import Entry, Store
@@ -65,8 +66,7 @@ class Segments(Generic[Value]):
             self._refresh()
         first = {item: number for number, item in reversed(list(enumerate(ids))) if item not in self._known}
         missing, failed = sorted(first.values()), dict[bytes, Value]()
-        for start in range(0, len(missing), self.block):
-            numbers = missing[start : start + self.block]
+        for numbers in blocks(missing, self.space.partition("/")[0], self.block):
             computed = dict(zip((ids[number] for number in numbers), compute(numbers), strict=True))
             self._add({item: value for item, (value, is_good) in computed.items() if is_good})
             failed |= {item: value for item, (value, is_good) in computed.items() if not is_good}

@@ -135,7 +135,7 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     cut = unread_text.remark(shares, winner.of(winner.recommended).name)
     asked_all = any(trial.trial.config["split"] == "all" for trial in candidates.trials.values())
     compared = race.differences is not None and len(race.entrants) > 1
-    notes += ["" if asked_all else golden.dealing, rough(decision.sample.clusters) if compared else ""]
+    notes += ["" if asked_all else golden.dealing, rough(decision.sample[1]) if compared else ""]
     return Conclusion(winner, choice_effects, tuple(filter(None, notes)), again, controlled, cut, find_wins(candidates))
 
 

@@ -54,10 +54,7 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The recommendation. `tied` holds the ids of trials that are not shown to be worse, `held` counts holdout questions.
-
-    Without `enough` questions it is only the first so far.
-    """
+    """The recommendation. `tied` holds the ids of trials that are not shown to be worse, `held` counts holdout questions."""
 
     best: str
     recommended: str

@@ -4,9 +4,8 @@ import math
 from typing import TYPE_CHECKING
 
 from rag.evaluation.statistics.effects import figure
-from rag.evaluation.statistics.paired import CLUSTERS, QUESTIONS
-from rag.execution.sweep.selection.decision import Decision
-from rag.execution.sweep.selection.records import Entrant, Mean, Unsettled
+from rag.execution.sweep.selection.decision import CLUSTERS, QUESTIONS, Decision
+from rag.execution.sweep.selection.records import Entrant, Mean
 
 if TYPE_CHECKING:
     from rag.execution.sweep.selection.choice import Race
@@ -18,7 +17,7 @@ MOST_QUESTIONS = 100_000
 
 def why(contest: "Race", decision: Decision) -> str:
     """Why a trial is recommended, and what the questions do not decide."""
-    few = "" if decision.sample.enough else f" {_too_few(contest, decision)}"
+    few = "" if decision.enough else f" {_too_few(contest, decision)}"
     if len(contest.entrants) == 1:
         return f"It is the only trial that can be chosen.{few}"
     behind = contest.behind(decision.taken.trial_id)
@@ -35,7 +34,7 @@ def why(contest: "Race", decision: Decision) -> str:
 
 def _too_few(contest: "Race", decision: Decision) -> str:
     """What so few questions leave open, and how many would settle it."""
-    asked, clusters = decision.sample.questions, decision.sample.clusters
+    asked, clusters = decision.sample
     said = f"How it does on other questions cannot be known from {asked} questions"
     said += f" in {clusters} clusters" if clusters < asked else ""
     if clusters < 2:
@@ -45,8 +44,7 @@ def _too_few(contest: "Race", decision: Decision) -> str:
     if columns and contest.differences and decision.taken is decision.best:
         (name, column), number = columns[0], float(contest.differences.needed[columns[0][1]])
         if number > max(asked, QUESTIONS):
-            many = f"more than {MOST_QUESTIONS:,}" if number > MOST_QUESTIONS else f"about {_rounded(number)}"
-            least += f", and {many} would tell it from {name} if their difference stays"
+            least += f", and {_many(number)} would tell it from {name} if their difference stays"
     return f"{said}: {least}."
 
 
@@ -98,19 +96,15 @@ def _others(decision: Decision) -> str:
     if not math.isfinite(cheaper.needed):
         nearest = f"{name} ({scales}) is nearest, at {figure(cheaper.behind)}"
         return f"No trial that is {comparative} is within {margin} of it: {nearest}."
-    open_question = _questions_needed(cheaper, margin)
+    open_question = f"{_many(cheaper.needed)} questions would say whether by more than {margin}"
     return f"{name} is {comparative} ({scales}) and may be worse by up to {figure(-cheaper.lowest)}: {open_question}."
 
 
-def _questions_needed(cheaper: Unsettled, margin: str) -> str:
-    if cheaper.needed > MOST_QUESTIONS:
-        return f"whether by more than {margin} takes more than {MOST_QUESTIONS:,} questions to say"
-    return f"about {_rounded(cheaper.needed)} questions would say whether by more than {margin}"
-
-
-def _rounded(number: float) -> str:
-    """Two digits of a number."""
-    return f"{round(number, 1 - math.floor(math.log10(number))):,.0f}"
+def _many(questions: float) -> str:
+    """A number of questions, with two digits."""
+    if questions > MOST_QUESTIONS:
+        return f"more than {MOST_QUESTIONS:,}"
+    return f"about {round(questions, 1 - math.floor(math.log10(questions))):,.0f}"
 
 
 def _cheaper(decision: Decision, behind: Mean) -> str:
