@@ -85,8 +85,8 @@ class _Cheaper:
             return replace(first, unsettled=self.unsettled(margin) if margin and len(self.rows) else None)
         row = cheapest(self.entrants, fits)
         place = self.rows.tolist().index(row)
-        far = {"lowest": float(self.lowest[place]), "allowed": 0.0 if equal[place] else margin}
-        return replace(first, taken=self.entrants[row], saving=self.savings[row], among=len(fits), **far)
+        taken = replace(first, taken=self.entrants[row], saving=self.savings[row], among=len(fits))
+        return replace(taken, lowest=float(self.lowest[place]), allowed=0.0 if equal[place] else margin)
 
     def unsettled(self, margin: float) -> Unsettled:
         """The cheapest of the trials that are behind by less than the margin, or else the one that is least behind."""
