@@ -208,7 +208,7 @@ def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch:
             assert rag(*arguments).code == 0
         screen.seek(0)
         text = screen.read()
-        assert json.loads(text) if "--json" in arguments else "Recommended: " in text
+        assert json.loads(text) if "--json" in arguments else "First so far: " in text
 
 
 # Places
