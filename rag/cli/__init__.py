@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TextIO
 
 import typer
@@ -18,7 +19,7 @@ import typer
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
 from rag.core.errors import CRASHED, BudgetError, UserError
-from rag.documents.progress import WATCH
+from rag.core.progress import WATCH
 
 VERBS = (
     "bundles data exchange gates generation ingestion judges listing questions review serving stores studies sweeps verdicts"
@@ -44,8 +45,7 @@ def main() -> None:
     if sys.stderr is None or not sys.stderr.isatty():
         # In a file, each step of a library's progress bar would be a line.
         os.environ.update(NO_BARS)
-    else:
-        WATCH.set(_files_progress)
+    WATCH.set(_work_progress)
     atexit.register(gc.freeze)  # without it, the last collections take a sixth of `rag ingest` of 1,000 stored files
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -56,11 +56,11 @@ def main() -> None:
     sys.exit(CRASHED if _output_failed() else code)
 
 
-def _files_progress(total: int) -> Any:
-    """A bar for reading files."""
-    from rag.reporting.terminal.progress import FilesProgress
+def _work_progress(*work: Any) -> Any:
+    """The display of long work."""
+    from rag.reporting.terminal.progress import WorkProgress
 
-    return FilesProgress(total)
+    return WorkProgress(*work)
 
 
 def _exit_code() -> int:
@@ -88,12 +88,17 @@ def _exit_code() -> int:
 def _show_warning(
     other: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any, **more: Any
 ) -> None:
-    """Report unread files of a corpus in one line; other warnings go to `other`, Python's own function."""
+    """Report unread files of a corpus in one line, once per state; other warnings go to `other`, Python's own function."""
     from rag.documents.file_tree import SkippedWarning
 
-    if not issubclass(category, SkippedWarning):
+    if not isinstance(message, SkippedWarning):
         return other(message, category, *place, **more)
-    _report_message(message)
+    told = Path(".rag", "told", message.state)
+    if not told.exists():
+        _report_message(message)
+        with suppress(OSError):  # in a folder that is read-only each command says it
+            told.parent.mkdir(parents=True, exist_ok=True)
+            told.touch()
 
 
 def _report_message(message: Exception | str) -> None:

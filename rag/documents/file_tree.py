@@ -20,7 +20,11 @@ KINDS = 5
 
 
 class SkippedWarning(UserWarning):
-    """Some files of a corpus were not read."""
+    """Some files of a corpus were not read. `state` is a digest of the names of all files, and of the reasons."""
+
+    def __init__(self, text: str, state: str) -> None:
+        super().__init__(text)
+        self.state = state
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from rag.core.errors import DataError
+from rag.core.progress import WATCH
 from rag.core.records import Parsed
 from rag.core.roles import Parser, Redactor
 from rag.core.source_files import suffix_of
@@ -21,7 +22,6 @@ from rag.documents.file_tree import CLOSED, NOT_TEXT
 from rag.documents.files import read_bytes
 from rag.documents.json_rows import shortened
 from rag.documents.limits import Limits
-from rag.documents.progress import WATCH
 from rag.documents.redact import redact
 
 

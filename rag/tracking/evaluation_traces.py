@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rag.config.identity import digest
+from rag.core.progress import blocks
 from rag.core.redaction import redacted_json
 from rag.tracking import mlflow_client, run_records
 from rag.tracking.connection import connected
@@ -64,8 +65,7 @@ def _send(uri: str, run: "Run", records: Sequence[QuestionRecord]) -> None:
     experiment, client = run.info.experiment_id, TracingClient(uri)
     # MLflow lists the newest first, so an earlier question has a later time, in ms.
     timed = [(run.info.start_time + len(records) - place, question) for place, question in enumerate(records)]
-    for begin in range(0, len(timed), BATCH):
-        batch = timed[begin : begin + BATCH]
+    for batch in blocks(timed, "questions sent to MLflow", BATCH):
         client.delete_traces(experiment, trace_ids=[_trace_id(run, question) for _, question in batch])
         for time, question in batch:
             client.start_trace(_info(run, question, time))

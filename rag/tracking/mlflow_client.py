@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.core.errors import ServiceError
+from rag.core.progress import blocks
 from rag.core.redaction import redacted_text
 from rag.tracking import run_records
 from rag.tracking.connection import client_of, commit_fast, connected, explain_errors, later, sqlite_file, tracking_uri
@@ -55,7 +56,7 @@ def track(record: SweepRecord, uri: str) -> str:
         parent = _parent(client, experiment, record)
         with _killed_if_interrupted(client, parent):
             there = sent_trials(client, experiment, parent)
-            for trial in record.trials:
+            for (trial,) in blocks(record.trials, "trials sent to MLflow"):
                 if run := there.get((trial.trial_id, run_records.config_digest(trial), trial.status)):
                     _update(client, run, trial)
                     _log_dataset(client, run, record)

@@ -43,10 +43,11 @@ def everything(row: Row) -> str:
 
 
 def verdict_tags(verdict: Winner) -> dict[str, str]:
-    """The tags of a sweep: the recommended trial and why, trials that are tied with the best, uses of the holdout so far."""
+    """The tags of a sweep: the recommended trial, or the first of few questions, and why; tied trials, uses of the holdout."""
     trial = verdict.of(verdict.recommended)
     tied = "; ".join(verdict.of(trial_id).name for trial_id in verdict.tied)
-    tags = {"recommended": trial.name, "recommended.trial": trial.trial_id, "recommended.why": verdict.why, "tied": tied}
+    lead = "recommended" if verdict.enough else "first"
+    tags = {lead: trial.name, f"{lead}.trial": trial.trial_id, f"{lead}.why": verdict.why, "tied": tied}
     return tags | ({"looks": str(verdict.looks)} if verdict.holdout else {})
 
 

@@ -129,12 +129,13 @@ def _with_answers(trial: TrialRecord, full: TrialRecord) -> TrialRecord:
 
 
 def _verdict(trial_id: str, verdict: Winner | None) -> dict[str, str]:
-    """The tags of a trial in the verdict: recommended, tied or behind, and P(best) if it is known."""
+    """The tags of a trial in the verdict: recommended or only the first, tied or behind, and P(best) if it is known."""
     standings = verdict.standings if verdict else ()
     standing = next((standing for standing in standings if standing.trial_id == trial_id), None)
     if verdict is None or standing is None or not standing.admitted:
         return {}
-    place = "recommended" if trial_id == verdict.recommended else "tied" if standing.tied else "behind"
+    first = "recommended" if verdict.enough else "first"
+    place = first if trial_id == verdict.recommended else "tied" if standing.tied else "behind"
     return {"verdict": place} | ({} if standing.p_best is None else {"verdict.p_best": f"{standing.p_best:.2f}"})
 
 

@@ -536,7 +536,7 @@ def test_a_stage_that_takes_more_memory_than_there_is(rag: Verb, monkeypatch: py
     assert "takes more memory than there is (Unable to allocate 74.5 GiB for an array)\n" in said.err
     assert "→ lower its parameters, or run fewer workers" in said.err
     assert "Traceback" not in said.err
-    assert "Recommended: bm25s" in said.out
+    assert "First so far: bm25s" in said.out
 
 
 def test_a_mistake_in_a_component_keeps_its_traceback_and_spares_other_trials(rag: Verb, broken: None) -> None:
@@ -545,7 +545,7 @@ def test_a_mistake_in_a_component_keeps_its_traceback_and_spares_other_trials(ra
     assert "ZeroDivisionError: a mistake of its own" in said.err
     assert "Traceback" in said.err
     assert "1 failed" in said.out
-    assert "Recommended: bm25s" in said.out
+    assert "First so far: bm25s" in said.out
 
 
 # Places
@@ -587,7 +587,7 @@ def test_a_report_that_cannot_be_written_loses_nothing(rag: Verb) -> None:
     Path("reports").write_text("a file", "utf-8")
     said = rag(*RUN)
     assert_error(said, "reports/run", "cannot be written", "the results are in the store")
-    assert "Recommended: " in said.out
+    assert "First so far: " in said.out
     Path("reports").unlink()
     assert rag(*RUN, "--json").json["stages"]["ran"] == 0
 
@@ -605,7 +605,7 @@ def test_a_tracking_server_that_does_not_answer_loses_nothing(rag: Verb, uri: st
     Path("study.yaml").write_text(HEAD, "utf-8")
     said = rag("sweep", "study.yaml", "k=3")
     assert_error(said, uri, "MLflow cannot be used", "the results are safe", "rag track study.yaml k=3")
-    assert "Recommended: " in said.out
+    assert "First so far: " in said.out
     assert rag("plan", "study.yaml", "k=3", "--json").json["stages"]["to_run"] == 0
 
 

@@ -36,7 +36,7 @@ def rag(swept: tuple[Path, str], capsys: pytest.CaptureFixture[str], monkeypatch
 @pytest.fixture
 def trial(swept: tuple[Path, str]) -> str:
     """The id of the recommended trial."""
-    return next(line for line in swept[1].splitlines() if line.startswith("Recommended: ")).rpartition("(")[2].rstrip(")")
+    return next(line for line in swept[1].splitlines() if line.startswith("First so far: ")).rpartition("(")[2].rstrip(")")
 
 
 def commands(text: str) -> list[str]:

@@ -142,3 +142,9 @@ def test_a_verb_that_loads_a_corpus_counts_the_skipped_files(rag: Verb, golden: 
     given = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "generator=none")
     said = rag("search", "ferry", *given)
     assert (said.code, said.err.count(notice)) == (0, 1), said
+    assert rag("search", "bus", *given, "chunker=whole").err == "", "the corpus is as it was"
+    write(golden / "documents", film__mp4=b"...")
+    assert "3 not" in rag("search", "bus", *given).err
+    assert rag("search", "bus", *given).err == ""
+    (golden / "documents" / "film.mp4").rename(golden / "documents" / "movie.mp4")
+    assert rag("search", "bus", *given).err != "", "another file, the same counts"

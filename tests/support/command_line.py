@@ -29,7 +29,8 @@ Verb = Callable[..., CommandResult]
 
 
 def verb(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    """A function that calls `rag` with some arguments."""
+    """A function that calls `rag` with some arguments; a slow machine adds no lines on progress to its output."""
+    monkeypatch.setattr("rag.reporting.terminal.progress.PAUSE", 1e6)
 
     def rag(*arguments: str) -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["rag", *arguments])

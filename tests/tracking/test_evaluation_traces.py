@@ -59,7 +59,7 @@ def all_runs(client: Any) -> tuple[Any, list[Any]]:
 
 
 def recommended(client: Any) -> Any:
-    (run,) = (run for run in all_runs(client)[1] if run.data.tags["verdict"] == "recommended")
+    (run,) = (run for run in all_runs(client)[1] if run.data.tags["verdict"] == "first")
     return run
 
 
@@ -116,7 +116,7 @@ def test_the_parent_run_has_the_figures_of_the_recommended_trial_and_of_the_hold
     held = {"mean": "holdout_ndcg_10", "low": "holdout_ndcg_10_low", "high": "holdout_ndcg_10_high"}
     assert {part: parent.data.metrics[name] for part, name in held.items()} == standing["holdout"]
     assert (parent.data.metrics["looks"], parent.data.metrics["tied"]) == (1, len(found["tied"]))
-    tags = {name: parent.data.tags[name] for name in ("recommended", "recommended.trial", "recommended.why", "looks")}
+    tags = {name: parent.data.tags[name] for name in ("first", "first.trial", "first.why", "looks")}
     assert list(tags.values()) == [found["recommended_name"], found["recommended"], found["why"], "1"]
     assert len(parent.data.tags["tied"].split("; ")) == len(found["tied"])
 

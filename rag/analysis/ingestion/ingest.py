@@ -13,6 +13,7 @@ from rag.components.loaders.folder import FolderLoader, Selection
 from rag.config.build import Components
 from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError
+from rag.core.progress import blocks
 from rag.core.records import Document
 from rag.documents.manifest import ManifestLine
 from rag.documents.reading import bare, unparsed
@@ -114,7 +115,7 @@ def _estimated(
     stage = Stage("", "embed", {"embedder": config["embedder"]}, {}, {})
     embedding = (store.read_meta(stage.rate_key) or {}).get("seconds")
     rates = {name: each.rate() for name, each in loader.parsers.items() if isinstance(each, StoredParser)}
-    for line in lines:
+    for (line,) in blocks(lines, "files chunked"):
         if line.decision == "unparsed":
             rate = rates.get(line.type)
             yield replace(line, seconds_to_parse=None if rate is None else round(rate / loader.processes * line.size, 3))

@@ -25,6 +25,7 @@ from rag.core.assessments import Case, Claim, Verdict
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.memo import Recent
+from rag.core.progress import blocks
 from rag.core.text.citations import without_markers
 
 Floats = NDArray[np.float64]
@@ -128,7 +129,7 @@ class LocalJudge(ClaimJudge):
     def _measured(self, cases: Sequence[Case]) -> Iterator[tuple[list[MeasuredClaim], bool]]:
         """The claims of each case, and whether it abstains; cases in a row with the same contexts share their passages."""
         passages, contexts = Passages(()), tuple[str, ...]()
-        for case in cases:
+        for (case,) in blocks(cases, "answers judged"):
             if case.contexts != contexts:
                 passages, contexts = Passages(case.contexts, self._recent), case.contexts
             spans, abstained = quoting_claims(case.text, self.patterns)

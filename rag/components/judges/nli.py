@@ -21,6 +21,7 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.models.pinned import PinnedModel, readable
 from rag.core.models.sentence_models import load_cross_encoder
+from rag.core.progress import blocks
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
 from rag.core.text.templates import check_template, fill
@@ -68,11 +69,11 @@ class NliJudge(ClaimJudge):
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case."""
-        return [self._verdict(case) for case in cases]
+        return [self._verdict(case) for (case,) in blocks(cases, "answers judged")]
 
     def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """How far each text entails that it answers the question; 0 for an empty text."""
-        return [self._related(question, text) if text.strip() else 0.0 for question, text in pairs]
+        return [self._related(question, text) if text.strip() else 0.0 for ((question, text),) in blocks(pairs, "pairs judged")]
 
     def _related(self, question: str, text: str) -> float:
         return self._entailed([(text, fill(self.relevance, {"question": question}))])[0]

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from rag.components.loaders.data_slice import DataSlice
 from rag.core.errors import ConfigError, DataError, UserError, closest, together
+from rag.core.progress import blocks
 from rag.core.record_queries import ROUTES
 from rag.core.records import INPUTS, SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
 from rag.documents.files import gathered
@@ -82,7 +83,7 @@ class NativeQuestions:
         problems: list[UserError] = []
         places: dict[str, str] = {}
         turns: dict[tuple[str, int], str] = {}
-        for row in read_rows(path, problems):
+        for (row,) in blocks([*read_rows(path, problems)], "questions read"):
             before = len(problems)
             example = _QuestionReader(row, documents, problems).example()
             query_id = example.query.query_id

@@ -8,6 +8,7 @@ from heapq import nsmallest
 from itertools import chain, islice
 from typing import Any
 
+from rag.core.progress import blocks
 from rag.core.records import Document
 from rag.datasets.candidates import Candidate, Row, row_of
 from rag.datasets.generation import corpus_rules, rules, table_rules
@@ -74,7 +75,7 @@ def generate(
     batches: Iterator[Iterable[Proposal]] = chain(
         [proposer(by_id, passages, shares)] if proposer else [],
         [corpus_rules.questions(pages, grids, passages, wording)],
-        (rules.questions(page, wording, english) for page in pages),
+        (rules.questions(page, wording, english) for (page,) in blocks(pages, "documents asked about")),
     )
     proposed, refused = Counter[str](), Counter[str]()
     found = _bounded(batches, shares, proposed, refused)

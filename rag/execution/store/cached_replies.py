@@ -13,6 +13,7 @@ from rag.config.identity import digest
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
 from rag.core.models.chat import CHARACTERS
+from rag.core.progress import blocks
 from rag.core.records import Reply, Request
 from rag.core.roles import BoundedCost, Embedder, Generator, Parser, PartialBatches, Redactor, StoredReplies, fingerprint
 from rag.execution.store.budget import Ledger, Terms
@@ -68,21 +69,20 @@ class StoredGenerator:
         first = {key: number for number, key in reversed(list(enumerate(keys))) if key not in known}
         missing = sorted(first.values())
         self._check(requests, missing)
-        while missing:
-            expected = [self._expected(requests[number]) for number in missing[:REPLIES]]
-            with self.ledger.entered(expected) as (count, settle):
-                numbers, missing = missing[:count], missing[count:]
-                replies = self._asked([requests[number] for number in numbers])
-                pairs = zip(numbers, replies, strict=True)
-                answered = [(number, reply) for number, reply in pairs if isinstance(reply, Reply)]
-                settle(sum((_took(requests[number], reply) for number, reply in answered), Spent()))
-            for number, reply in answered:
-                known[keys[number]] = reply
-                self.store.write(
-                    keys[number], Entry(meta={**asdict(reply), "cost": None if math.isnan(reply.cost) else reply.cost})
-                )
-            if errors := [reply for reply in replies if not isinstance(reply, Reply)]:
-                raise errors[0]
+        for wanted in blocks(missing, "replies", REPLIES):
+            while wanted:
+                with self.ledger.entered([self._expected(requests[number]) for number in wanted]) as (count, settle):
+                    numbers, wanted = wanted[:count], wanted[count:]
+                    replies = self._asked([requests[number] for number in numbers])
+                    pairs = zip(numbers, replies, strict=True)
+                    answered = [(number, reply) for number, reply in pairs if isinstance(reply, Reply)]
+                    settle(sum((_took(requests[number], reply) for number, reply in answered), Spent()))
+                for number, reply in answered:
+                    known[keys[number]] = reply
+                    cost = None if math.isnan(reply.cost) else reply.cost
+                    self.store.write(keys[number], Entry(meta={**asdict(reply), "cost": cost}))
+                if errors := [reply for reply in replies if not isinstance(reply, Reply)]:
+                    raise errors[0]
         return [known[key] for key in keys]
 
     def stream(self, request: Request) -> Iterator[str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError
+from rag.core.progress import blocks
 from rag.core.records import Vectors
 from rag.core.roles import Embedder, Reranker
 from rag.execution.store.store import Entry, Store
@@ -56,7 +57,7 @@ class Segments(Generic[Value]):
         """The values that `encode` was given."""
         raise NotImplementedError
 
-    def values(self, ids: Sequence[bytes], compute: Callable[[list[int]], Iterable[tuple[Value, bool]]]) -> list[Value]:
+    def values(self, ids: Sequence[bytes], compute: Callable[[Sequence[int]], Iterable[tuple[Value, bool]]]) -> list[Value]:
         """One value per id. `compute` gets, block by block, the places of ids without a stored value.
 
         It gives one value per place, and whether that is to be stored.
@@ -65,8 +66,7 @@ class Segments(Generic[Value]):
             self._refresh()
         first = {item: number for number, item in reversed(list(enumerate(ids))) if item not in self._known}
         missing, failed = sorted(first.values()), dict[bytes, Value]()
-        for start in range(0, len(missing), self.block):
-            numbers = missing[start : start + self.block]
+        for numbers in blocks(missing, self.space.partition("/")[0], self.block):
             computed = dict(zip((ids[number] for number in numbers), compute(numbers), strict=True))
             self._add({item: value for item, (value, is_good) in computed.items() if is_good})
             failed |= {item: value for item, (value, is_good) in computed.items() if not is_good}
@@ -98,7 +98,7 @@ class ItemStore(Segments[Rows]):
         """The rows of two arrays."""
         return dict(zip((row.tobytes() for row in entry.arrays["ids"]), entry.arrays["values"], strict=True))
 
-    def resolve(self, ids: Sequence[bytes], compute: Callable[[list[int]], Rows]) -> Rows:
+    def resolve(self, ids: Sequence[bytes], compute: Callable[[Sequence[int]], Rows]) -> Rows:
         """Shape (ids, width): stored rows, and those that `compute` gives for the places of the other ids."""
         rows = self.values(ids, lambda numbers: ((row, True) for row in compute(numbers)))
         return np.stack(rows) if rows else np.zeros((0, 0), np.float32)
@@ -127,7 +127,7 @@ class StoredEmbedder:
 
 
 def _vectors(items: ItemStore, embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> Vectors:
-    def compute(numbers: list[int]) -> Vectors:
+    def compute(numbers: Sequence[int]) -> Vectors:
         return whole_rows("embedder", embed([texts[number] for number in numbers]), len(numbers)).astype(np.float32)
 
     return items.resolve([item_id(text) for text in texts], compute).astype(np.float32, copy=False)

@@ -134,7 +134,8 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     shares = {row.name: unread_text.share(row.measured) for row in done.board.rows}
     cut = unread_text.remark(shares, winner.of(winner.recommended).name)
     asked_all = any(trial.trial.config["split"] == "all" for trial in candidates.trials.values())
-    notes += ["" if asked_all else golden.dealing, _rough(candidates, cluster)]
+    compared = race.differences is not None and len(race.entrants) > 1
+    notes += ["" if asked_all else golden.dealing, rough(decision.sample[1]) if compared else ""]
     return Conclusion(winner, choice_effects, tuple(filter(None, notes)), again, controlled, cut, find_wins(candidates))
 
 
@@ -152,14 +153,6 @@ def _effects(candidates: Candidates, cluster: Ints) -> Effects | None:
         return None
     trials = [(candidates.trials[trial_id].trial.choices, values) for trial_id, values in candidates.values.items()]
     return effects.choice_effects(trials, cluster, axes, candidates.objective.span)
-
-
-def _rough(candidates: Candidates, cluster: Ints) -> str:
-    """A remark on intervals from few clusters; empty where there are enough, or nothing is compared."""
-    values = candidates.entrants[0].values
-    if values is None or len(candidates.entrants) == 1:
-        return ""
-    return rough(len(np.unique(cluster[~np.isnan(values)])))
 
 
 def _no_winner(candidates: Candidates) -> str:

@@ -43,7 +43,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
         found.missing["elsewhere"] = f"{scored.elsewhere} trials were asked other questions: only the leaderboard has them."
     verdict = None
     if winner is not None:
-        parts = {name: winner[name] for name in ("best", "recommended", "why", "holdout", "looks", "family")}
+        parts = {name: winner[name] for name in ("best", "recommended", "why", "holdout", "looks", "family", "enough")}
         verdict = Verdict(tied=tuple(winner["tied"]), **parts, held=int(written.get("holdout_questions") or 0))
     return Material(
         experiment=name,
@@ -79,7 +79,7 @@ def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapp
 
 def _is_of(written: Mapping[str, Any], board: Leaderboard) -> bool:
     """True if a conclusion on file is about these trials with these scores."""
-    if not written.get("winner"):
+    if "enough" not in (written.get("winner") or {}):
         return False
     known = {standing["trial_id"]: standing["tune"] for standing in written["winner"]["standings"]}
     if known.keys() != {row.trial_id for row in board.rows}:

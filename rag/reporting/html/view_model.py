@@ -64,6 +64,7 @@ class Verdict:
     looks: int = 0
     family: int = 0
     held: int = 0
+    enough: bool = True
 
 
 @dataclass(frozen=True)

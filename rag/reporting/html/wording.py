@@ -46,8 +46,7 @@ def headline(material: Material) -> Headline:
         sure = (f"None of {amount(len(material.trials), 'trial')} has scores to choose by.",)
         return Headline("There is nothing to recommend.", "", "", "", sure, "", f"rag sweep {material.experiment}")
     verdict = material.verdict
-    # With questions of a single cluster there is no interval and no comparison.
-    lead = "Take" if verdict and (row.score.low == row.score.low or material.per_question) else "First by its mean:"
+    lead = "First by its mean:" if verdict is None else "Take" if verdict.enough else "First so far:"
     why = f"{_capital(verdict.why)}." if verdict and verdict.why else ""
     spent = costs(row, material.data.questions)
     cost = f"It takes {_listed(spent)}." if spent else "What it costs was not measured."
@@ -78,7 +77,7 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         sentences.append(f"{best.name if best else verdict.best} is shown to be better.")
     elif others:
         sentences.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
-    elif verdict.family and len(material.done) > 1:
+    elif verdict.family and verdict.enough and len(material.done) > 1:
         sentences.append("Every other trial is significantly worse.")
     if row.holdout:
         drop = f", {difference(row.optimism)} of optimism" if row.optimism else ""

@@ -37,7 +37,8 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
         if room >= 0:
             fitting.append(column)
     clocks, shown = ([column for column in part if column in fitting] for part in (clocks, others))
-    left = ("#", *(["P(best)"] if marks else []), "trial", "id", *(["gold found"] if lost else []))
+    likely = "P(best)" if any(mark[-1:].isdigit() for mark in (marks or {}).values()) else ""
+    left = ("#", *([likely] if marks else []), "trial", "id", *(["gold found"] if lost else []))
     shown_rows = table(*left, first, *shown, *(MEASURED[clock][0] for clock in clocks), words=len(left))
     for shown_column, heading in zip(shown_rows.columns, left, strict=False):
         shown_column.justify, shown_column.no_wrap = "right" if heading == "#" else "left", heading != "trial"

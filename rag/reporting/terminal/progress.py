@@ -1,43 +1,76 @@
-"""The progress of a sweep, and of reading files, as a bar on standard error."""
+"""The progress of a sweep, and of other long work: a bar on standard error or, where that is no terminal, lines."""
 
 import time
 from collections import deque
 from contextlib import suppress
+from threading import Event, Thread
+from typing import ClassVar, Self
 
 from rich.errors import LiveError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan
-from rag.reporting.terminal.output import err, escape
+from rag.reporting.terminal.output import err, escape, print_line
 
 WINDOW = 64
-"""Files whose times count for the time that is left."""
+"""Steps whose times count for the time that is left."""
+PAUSE = 10.0  # seconds between two lines
 
 
-def _bar(last: TextColumn) -> Progress:
-    left = (MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"), last)
-    return Progress(SpinnerColumn(), BarColumn(24), *left, console=err, transient=True, disable=not err.is_terminal)
+class Work:
+    """Work of `total` steps. Without a terminal a thread writes what runs on a line, because a step may take minutes."""
 
+    running: ClassVar[list["Work"]] = []
+    due: ClassVar[float] = 0.0
+    unit: ClassVar[str] = ""
 
-class SweepProgress:
-    """A bar on standard error: stages done, seconds left, stages reused and failed, the stage that runs."""
+    def __init__(self, what: str, total: int) -> None:
+        self.began, self.ended = time.monotonic(), Event()
+        left = (MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
+        columns = (SpinnerColumn(), BarColumn(24), *left, TextColumn("{task.description}", markup=False))
+        self.bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+        self.task = self.bar.add_task(what, total=total, left="")
 
-    def __init__(self, made: Plan) -> None:
-        self.plan, self.began, self.failed, self.done = made, time.monotonic(), 0, set[str]()
-        self.bar = _bar(TextColumn("{task.description}", markup=False))
-        self.task = self.bar.add_task("", total=len(made.to_run), left="")
-
-    def __enter__(self) -> "SweepProgress":
-        self.bar.start()
+    def __enter__(self) -> Self:
+        Work.running.append(self)
+        if len(Work.running) == 1 and not err.is_terminal:
+            Thread(target=self._write, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
+        self.ended.set()
+        Work.running.remove(self)
+
+    def _write(self) -> None:
+        # Short pieces of work, one after the other, are long work.
+        Work.due = Work.due if Work.due > self.began else self.began + PAUSE
+        while not self.ended.wait(max(Work.due - time.monotonic(), 0.0)) and Work.running:
+            Work.due = time.monotonic() + PAUSE
+            with suppress(OSError):
+                print_line("; ".join(map(_line, Work.running.copy())), err)
+
+
+def _line(work: Work) -> str:
+    (task,) = work.bar.tasks
+    share = f"{task.completed:,.0f} of {task.total:,.0f}{work.unit} ({task.percentage:.0f} %)"
+    return ", ".join(filter(None, [f"{task.description}: {share}", task.fields["left"]]))
+
+
+class SweepProgress(Work):
+    """The stages of a sweep: those that are done, seconds left, those reused and failed, the stage that runs."""
+
+    unit = " stages"
+
+    def __init__(self, made: Plan) -> None:
+        super().__init__("sweep", len(made.to_run))
+        self.plan, self.failed, self.done = made, 0, set[str]()
 
     def __call__(self, key: str, outcome: Outcome | None) -> None:
         """Note that a stage starts (None) or is over."""
         if outcome is None:
+            self.bar.start()
             self.bar.update(self.task, description=self.plan.stages[key].label)
             return
         self.done.add(key)
@@ -58,32 +91,26 @@ class SweepProgress:
         return left + (f", {self.failed} failed" if self.failed else "")
 
 
-class FilesProgress:
-    """A bar on standard error while files are parsed: files done, seconds left. Nothing is shown in the first second."""
+class WorkProgress(Work):
+    """Items that are done, such as files that are parsed, and seconds left. A bar is not shown in the first second."""
 
-    def __init__(self, total: int) -> None:
-        self.total, self.done, self.began = total, 0, time.monotonic()
-        self.times: deque[float] = deque([self.began], maxlen=WINDOW)
-        self.bar = _bar(TextColumn("files parsed"))
-        self.task = self.bar.add_task("", total=total, left="")
+    def __init__(self, total: int, what: str = "files parsed") -> None:
+        super().__init__(what, total)
+        self.total, self.done = total, 0
+        self.times = deque([(self.began, 0)], maxlen=WINDOW)
 
-    def __enter__(self) -> "FilesProgress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
-
-    def __call__(self, is_stored: bool) -> None:
-        """Note that a file is read."""
-        self.done += 1
+    def __call__(self, is_stored: bool, items: int = 1) -> None:
+        """Note that a step is over."""
+        self.done += items
         now = time.monotonic()
         if not is_stored:
-            self.times.append(now)
+            self.times.append((now, self.times[-1][1] + items))
         if now - self.began > 1:
             with suppress(LiveError):  # a sweep shows its own bar
                 self.bar.start()
         self.bar.update(self.task, completed=self.done, left=f"{self.seconds_left():.0f} s left")
 
     def seconds_left(self) -> float:
-        """An estimate from the last files that were parsed, as if none of the others were in the store."""
-        return (self.total - self.done) * (self.times[-1] - self.times[0]) / max(len(self.times) - 1, 1)
+        """An estimate from the last steps, as if no result of the others were in the store."""
+        (first, before), (last, after) = self.times[0], self.times[-1]
+        return (self.total - self.done) * (last - first) / max(after - before, 1)

@@ -12,7 +12,7 @@ from rag.execution.sweep.sweep import Sweep
 from rag.reporting.terminal.leaderboards import counted, leaderboard
 from rag.reporting.terminal.output import amount, ask_command, err, escape, interval, next_commands, number, out, table
 
-LEGEND = "> recommended   = not shown to be worse than the best   * on the front of quality, latency, cost and size"
+LEGEND = "   > {}   = not shown to be worse than the best   * on the front of quality, latency, cost and size"
 CONTEXTS = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": "another question's", "gold_contexts": "gold"}
 """The contexts that the generator reads in a control, by name of the control."""
 
@@ -25,7 +25,8 @@ def swept(done: Sweep, concluded: Conclusion, folder: Path, called: str = "") ->
     marks = _marks(concluded.winner) if concluded.winner and len(done.board.rows) > 1 else None
     out.print(done.board.question, markup=False)
     out.print(leaderboard(done.board, marks=marks))
-    out.print(f"[dim]Brackets: 95 % intervals of each mean by itself.{'   ' + LEGEND if marks else ''}[/dim]\n")
+    legend = LEGEND.format(concluded.winner.lead.lower()) if concluded.winner and marks else ""
+    out.print(f"[dim]Brackets: 95 % intervals of each mean by itself.{legend}[/dim]\n")
     if concluded.winner:
         _recommended(done, concluded, concluded.winner)
     for note in concluded.notes:
@@ -61,8 +62,7 @@ def _marks(winner: Winner) -> dict[str, str]:
 def _recommended(done: Sweep, concluded: Conclusion, winner: Winner) -> None:
     taken = winner.of(winner.recommended)
     objective = done.board.objective
-    lead = "First by its mean" if winner.untested and not objective.measured else "Recommended"
-    out.print(f"[bold]{lead}: {escape(taken.name)}[/bold] ({taken.trial_id})")
+    out.print(f"[bold]{winner.lead}: {escape(taken.name)}[/bold] ({taken.trial_id})")
     out.print(f"{escape(winner.why)}")
     again = concluded.again
     if again and taken.holdout and taken.optimism:

@@ -1,6 +1,7 @@
 """Sets that carry no verdict: one question, one cluster, ties, no gold. Every verb says so in a sentence and ends well."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 import pytest
 from support.command_line import Verb, verb
 from support.gate_experiment import write_gated, write_many
+
+from rag.api.sweeps import recall
+from rag.tracking import sweep_runs
 
 Lines = list[dict[str, Any]]
 ALIKE = '  bm25: ["index.bm25s.k1=1.2", "index.bm25s.k1=1.21"]'
@@ -47,8 +51,9 @@ def output(rag: Verb, code: int, *arguments: str) -> str:
 def test_one_cluster_is_given_no_verdict(rag: Verb, documents: int, change: Callable[[Lines], Lines], counted: str) -> None:
     study(documents, change)
     swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
-    assert "First by its mean: wide" in swept
-    assert "its questions are one cluster, so that nothing can be told apart." in swept
+    assert "First so far: wide" in swept
+    least = "30 questions in 20 clusters are the least."
+    assert f"Its questions are one cluster, so that nothing can be told apart: {least}" in swept
     assert "Effects: one cluster of questions cannot show what choices do." in swept
     assert "Recommended:" not in swept
     assert "1 clusters" not in swept
@@ -59,18 +64,55 @@ def test_one_cluster_is_given_no_verdict(rag: Verb, documents: int, change: Call
     assert "INCONCLUSIVE These questions cannot settle it: ndcg@10." in result
     assert f"too few questions: {counted}, and 10 clusters are the least." in result
     assert "would settle" not in result
-    assert "First by its mean: wide" in output(rag, 0, "report", "study.yaml")
+    assert "First so far: wide" in output(rag, 0, "report", "study.yaml")
     trials = [row["trial"] for row in json.loads(Path("reports/study/leaderboard.json").read_text("utf-8"))["trials"]]
     compared = output(rag, 0, "compare", *trials)
     assert "Nothing can be told from a single cluster of questions." in compared
     assert "looked at together" not in compared
 
 
+@pytest.mark.parametrize(
+    ("documents", "change", "counted"),
+    [
+        (6, lambda lines: lines, "12 questions in 6 clusters"),
+        (14, lambda lines: [line | {"cluster": line["id"]} for line in lines], "28 questions"),
+        (19, lambda lines: lines, "38 questions in 19 clusters"),
+        (20, lambda lines: lines, ""),
+    ],
+)
+def test_few_questions_are_given_no_recommendation(
+    rag: Verb, documents: int, change: Callable[[Lines], Lines], counted: str
+) -> None:
+    """Terminal, JSON, report and MLflow read one decision: 30 questions in 20 clusters are enough."""
+    study(documents, change)
+    swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
+    winner = rag("sweep", "study.yaml", "--no-track", "--json").json["winner"]
+    reported = output(rag, 0, "report", "study.yaml")
+    page = " ".join(Path("reports/study/index.html").read_text("utf-8").split())
+    text = Path("reports/study/report.md").read_text("utf-8")
+    done = recall("study.yaml")
+    sent = sweep_runs.record(done.sweep, done.store, verdict=done.conclusion.winner)
+    tags = [sent.tags, *(trial.tags for trial in sent.trials)]
+    assert winner["enough"] == (not counted)
+    likely = [part["p_best"] is not None for part in winner["standings"]]
+    certain = ["P(best)" in swept, "Recommended: wide" in swept, "> recommended" in swept, all(likely), any(likely)]
+    certain += ["P(best)" in page, '<p class="take">Take' in page, '"note">recommended' in page, "P(best)" in text]
+    certain += [re.search(r"\bTake\b", text) is not None, reported.startswith("Take"), "recommended" in sent.tags]
+    certain += [any("verdict.p_best" in each for each in tags), any(each.get("verdict") == "recommended" for each in tags)]
+    assert certain == [not counted] * len(certain)
+    if counted:
+        left_open = f"How it does on other questions cannot be known from {counted}: 30 questions in 20 clusters are the least"
+        for said in (swept, page, text, reported, sent.tags["first.why"], winner["why"]):
+            assert left_open in said
+        assert "First so far: wide" in swept
+        assert "First so far: wide" in reported
+
+
 def test_a_set_without_a_holdout_is_gated_as_a_whole(rag: Verb) -> None:
-    study(15)
+    study(20)
     assert "Recommended: wide" in output(rag, 0, "sweep", "study.yaml", "--no-track")
-    assert "30 questions of all. The golden set has no holdout" in output(rag, 0, "baseline", "study.yaml")
-    assert "30 questions of all." in output(rag, 0, "gate", "study.yaml")
+    assert "40 questions of all. The golden set has no holdout" in output(rag, 0, "baseline", "study.yaml")
+    assert "40 questions of all." in output(rag, 0, "gate", "study.yaml")
     result = output(rag, 1, "gate", "study.yaml", "chunker.size=40")
     assert "FAIL ndcg@10: worse." in result
     # What has a holdout later is asked there: this baseline does not fit any more.
@@ -82,7 +124,7 @@ def test_a_set_without_a_holdout_is_gated_as_a_whole(rag: Verb) -> None:
 
 
 def test_trials_that_answer_alike_are_tied(rag: Verb) -> None:
-    study(10, axes=ALIKE)
+    study(20, axes=ALIKE)
     swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
     assert "its mean is that of the best" in swept or "the other is not shown to be worse" in swept
     assert "Effects: bm25 within noise." in swept
@@ -102,7 +144,7 @@ def test_questions_without_gold_have_no_score(rag: Verb) -> None:
 def test_one_question_with_gold_among_others(rag: Verb) -> None:
     study(5, lambda lines: [line if not row else line | {"evidence": []} for row, line in enumerate(lines)])
     swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
-    assert "nothing can be told apart. It takes" in swept
+    assert "nothing can be told apart: 30 questions in 20 clusters are the least. It takes" in swept
     assert "Effects: one cluster of questions cannot show what choices do." in swept
     assert "are rough" not in swept
     output(rag, 0, "baseline", "study.yaml")

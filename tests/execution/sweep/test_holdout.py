@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.command_line import Verb, verb
+from support.gate_experiment import write_many
 from support.small_set import AXES, QUESTIONS, write_experiment, write_golden
 
 from rag.config.experiment import load
@@ -333,7 +334,7 @@ def test_the_verdict_is_written_and_read_and_the_output_begins_with_what_to_do(r
     assert written["objective"]["text"] == "maximize ndcg@10"
     printed = rag("sweep", str(path), "--no-track").out
     text = " ".join(printed.split())
-    recommended = re.search(r"Recommended: (\S+)", text)
+    recommended = re.search(r"First so far: (\S+)", text)
     assert recommended
     parts = "on the holdout (3 questions)", "on tune (3 questions): optimism", "Looks at this holdout so far: 1.", "Effects: "
     for part in (*parts, "3 trials, "):
@@ -351,6 +352,7 @@ def test_the_verdict_is_written_and_read_and_the_output_begins_with_what_to_do(r
 
 def test_standings_is_reported_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """P(best) and the recommendation: in the terminal, as JSON, in the report, and as tags in MLflow."""
+    write_many(tmp_path / "golden", 20)
     path = study(tmp_path, SEARCHES)
     done, concluded = run(path, "split=all")
     found = concluded.winner
@@ -382,7 +384,8 @@ def test_one_question_tells_nothing_apart(tmp_path: Path) -> None:
     assert concluded.winner is not None
     taken = concluded.winner.of(concluded.winner.recommended)
     assert taken.tune.mean == concluded.winner.of(concluded.winner.best).tune.mean
-    assert concluded.winner.why.endswith("its questions are one cluster, so that nothing can be told apart.")
+    least = "30 questions in 20 clusters are the least."
+    assert concluded.winner.why.endswith(f"Its questions are one cluster, so that nothing can be told apart: {least}")
     assert len(concluded.winner.tied) == 3
     assert {one.p_best for one in concluded.winner.standings} == {None}
 
@@ -392,4 +395,7 @@ def test_an_exchange_rate_of_an_experiment_decides(tmp_path: Path) -> None:
     _, concluded = run(study(tmp_path, SEARCHES, 'recommend: {exchange: "0.9 ndcg@10 = 0.0001 MB"}\n'), "split=all")
     assert concluded.winner is not None
     assert concluded.winner.to_json()["rule"] == {"margin": None, "exchange": ["0.9 ndcg@10 = 0.0001 MB"]}
-    assert concluded.winner.why.startswith("It is worth most at 0.9 ndcg@10 = 0.0001 MB, ")
+    assert concluded.winner.why.startswith(
+        "It is worth most at the given prices. How it does on other questions cannot be known"
+    )
+    assert concluded.winner.recommended != concluded.winner.best

@@ -205,7 +205,7 @@ def test_the_verb_writes_both_files_and_says_what_to_do(
     assert said.json["sure"]
     monkeypatch.setattr(page, "CHARTS", dict.fromkeys(page.CHARTS, lambda material: None))
     spoken = rag("report", "toy.yaml", override)
-    assert spoken.out.startswith(f"Take {said.json['name']} ({said.json['recommended']}).")
+    assert spoken.out.startswith(f"First so far: {said.json['name']} ({said.json['recommended']}).")
     assert spoken.out.splitlines()[-2:] == [said.json["page"], said.json["text"]]
 
 

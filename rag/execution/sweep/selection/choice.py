@@ -125,6 +125,7 @@ def choose(
         difference=None if recommended is best else difference,
         rule=decision.rule,
         unsettled=decision.unsettled,
+        enough=decision.enough,
     )
 
 

@@ -13,6 +13,8 @@ from rag.execution.sweep.selection.rule import Rule
 
 THOUSAND = 1000.0
 """A price in US dollars is the price of so many questions."""
+QUESTIONS, CLUSTERS = 30, 20
+"""Questions with a value of every trial, and clusters of them, below which no trial is recommended."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +22,14 @@ class Decision:
     """The trial to take. `saving` is what it saves against the best by mean: cost, latency, size; empty for the best itself.
 
     `among` counts the cheaper trials that may be taken, `lowest` is how far behind the best the taken one may be, `allowed`
-    how far behind it may be found on a holdout. `shares` is P(best) by trial id, empty where it cannot be known; `worth` are
-    means less prices by trial id, empty without prices.
+    how far behind it may be found on a holdout. `shares` is P(best) by trial id, empty where it cannot be known. `worth` are
+    means less prices by trial id, empty without prices. `sample` are the numbers of questions and clusters.
     """
 
     best: Entrant
     taken: Entrant
     rule: Rule
+    sample: tuple[int, int]
     saving: str = ""
     among: int = 0
     lowest: float = 0.0
@@ -34,6 +37,11 @@ class Decision:
     unsettled: Unsettled | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     worth: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def enough(self) -> bool:
+        """Whether the questions are enough for a recommendation."""
+        return self.sample[0] >= QUESTIONS and self.sample[1] >= CLUSTERS
 
 
 def decide(entrants: Sequence[Entrant], cluster: Ints, rule: Rule) -> Decision:
@@ -44,21 +52,20 @@ def decide(entrants: Sequence[Entrant], cluster: Ints, rule: Rule) -> Decision:
     very mean of the best the cheapest is taken. A trial saves cost; or time, at the same cost, where its latency is shown to
     be lower; or space, at the same cost where no time was measured.
     """
-    best = entrants[0]
-    columns = [one.values for one in entrants if one.values is not None]
-    if len(columns) < len(entrants):
-        return Decision(best, best, rule)
-    values = np.stack(columns, axis=1)
-    drawn = draw(values, cluster)
-    shares = dict(zip((one.trial_id for one in entrants), drawn.best().tolist(), strict=True)) if drawn else {}
-    means = np.nanmean(values, axis=0)
+    values = np.stack([np.zeros(len(cluster)) if one.values is None else one.values for one in entrants], axis=1)
+    asked = cluster[~np.isnan(values).any(axis=1)]
+    first = Decision(entrants[0], entrants[0], rule, (len(asked), len(np.unique(asked))))
+    if any(one.values is None for one in entrants):
+        return first
+    drawn, means = draw(values, cluster), np.nanmean(values, axis=0)
+    if drawn and first.enough:
+        first = replace(first, shares=dict(zip((one.trial_id for one in entrants), drawn.best().tolist(), strict=True)))
     if rule.prices:
-        return _worth_most(entrants, means, rule, shares)
+        return _worth_most(entrants, means, first)
     savings = _savings(entrants)
     rows = np.flatnonzero([bool(saving) for saving in savings])
     lowest = drawn.at_worst(rows, rule.span) if drawn and len(rows) else np.full(len(rows), -rule.span)
-    cheaper = _Cheaper(entrants, rows, savings, means[rows] - means[0], lowest)
-    return replace(cheaper.chosen(rule), shares=shares)
+    return _Cheaper(entrants, rows, savings, means[rows] - means[0], lowest).chosen(first)
 
 
 @dataclass(frozen=True)
@@ -71,17 +78,15 @@ class _Cheaper:
     behind: Floats
     lowest: Floats
 
-    def chosen(self, rule: Rule) -> Decision:
-        best, equal = self.entrants[0], self.behind >= -SAME
-        fits = self.rows[equal | (self.lowest > -rule.margin)]
+    def chosen(self, first: Decision) -> Decision:
+        equal, margin = self.behind >= -SAME, first.rule.margin
+        fits = self.rows[equal | (self.lowest > -margin)]
         if not len(fits):
-            open_ = self.unsettled(rule.margin) if rule.margin and len(self.rows) else None
-            return Decision(best, best, rule, unsettled=open_)
+            return replace(first, unsettled=self.unsettled(margin) if margin and len(self.rows) else None)
         row = cheapest(self.entrants, fits)
         place = self.rows.tolist().index(row)
-        allowed = 0.0 if equal[place] else rule.margin
-        lowest = float(self.lowest[place])
-        return Decision(best, self.entrants[row], rule, self.savings[row], len(fits), lowest, allowed)
+        taken = replace(first, taken=self.entrants[row], saving=self.savings[row], among=len(fits))
+        return replace(taken, lowest=float(self.lowest[place]), allowed=0.0 if equal[place] else margin)
 
     def unsettled(self, margin: float) -> Unsettled:
         """The cheapest of the trials that are behind by less than the margin, or else the one that is least behind."""
@@ -95,15 +100,15 @@ class _Cheaper:
         return Unsettled(self.entrants[row], self.savings[row], gap, low, needed)
 
 
-def _worth_most(entrants: Sequence[Entrant], means: Floats, rule: Rule, shares: Mapping[str, float]) -> Decision:
-    prices = np.array([_price(one, rule) for one in entrants])
-    best, worth = entrants[0], means - prices
+def _worth_most(entrants: Sequence[Entrant], means: Floats, first: Decision) -> Decision:
+    prices = np.array([_price(one, first.rule) for one in entrants])
+    worth = means - prices
     if np.isnan(worth).all():
-        return Decision(best, best, rule, shares=shares)
+        return first
     row = int(np.nanargmax(worth))
     allowed = float(prices[0] - prices[row])
     by_trial = dict(zip((each.trial_id for each in entrants), worth.tolist(), strict=True))
-    return Decision(best, entrants[row], rule, "worth" if row else "", allowed=max(allowed, 0.0), shares=shares, worth=by_trial)
+    return replace(first, taken=entrants[row], saving="worth" if row else "", allowed=max(allowed, 0.0), worth=by_trial)
 
 
 def _price(one: Entrant, rule: Rule) -> float:

@@ -4,8 +4,8 @@ import math
 from typing import TYPE_CHECKING
 
 from rag.evaluation.statistics.effects import figure
-from rag.execution.sweep.selection.decision import Decision
-from rag.execution.sweep.selection.records import Entrant, Mean, Unsettled
+from rag.execution.sweep.selection.decision import CLUSTERS, QUESTIONS, Decision
+from rag.execution.sweep.selection.records import Entrant, Mean
 
 if TYPE_CHECKING:
     from rag.execution.sweep.selection.choice import Race
@@ -17,18 +17,35 @@ MOST_QUESTIONS = 100_000
 
 def why(contest: "Race", decision: Decision) -> str:
     """Why a trial is recommended, and what the questions do not decide."""
+    few = "" if decision.enough else f" {_too_few(contest, decision)}"
     if len(contest.entrants) == 1:
-        return "It is the only trial that can be chosen."
+        return f"It is the only trial that can be chosen.{few}"
     behind = contest.behind(decision.taken.trial_id)
     if behind is None:
-        return "It is first by what was measured; how sure that is cannot be tested, for it is not a score of questions."
+        return f"It is first by what was measured; how sure that is cannot be tested, for it is not a score of questions.{few}"
     if not decision.shares:
-        return f"{_untested(decision)}; its questions are one cluster, so that nothing can be told apart."
+        return f"{_untested(decision)}.{few}"
     if decision.rule.prices:
         return _priced(decision, behind)
     if decision.taken is not decision.best:
         return _cheaper(decision, behind)
     return f"{_best(contest, decision)} {_others(decision)}".strip()
+
+
+def _too_few(contest: "Race", decision: Decision) -> str:
+    """What so few questions leave open, and how many would settle it."""
+    asked, clusters = decision.sample
+    said = f"How it does on other questions cannot be known from {asked} questions"
+    said += f" in {clusters} clusters" if clusters < asked else ""
+    if clusters < 2:
+        said = "Its questions are one cluster, so that nothing can be told apart"
+    columns = [(each.name, column) for each in contest.entrants if (column := contest.column.get(each.trial_id)) is not None]
+    least = f"{QUESTIONS} questions in {CLUSTERS} clusters are the least"
+    if columns and contest.differences and decision.taken is decision.best:
+        (name, column), number = columns[0], float(contest.differences.needed[columns[0][1]])
+        if number > max(asked, QUESTIONS):
+            least += f", and {_many(number)} would tell it from {name} if their difference stays"
+    return f"{said}: {least}."
 
 
 def refuted(decision: Decision, difference: Mean) -> str:
@@ -49,7 +66,8 @@ def _untested(decision: Decision) -> str:
     if decision.taken is decision.best:
         return "It is the best by mean"
     if decision.saving in KINDS:
-        return f"It is the {KINDS[decision.saving][0]} of those with the best mean"
+        those = "within the margin" if decision.allowed else "with the best mean"
+        return f"It is the {KINDS[decision.saving][0]} of those {those}"
     return "It is worth most at the given prices"
 
 
@@ -78,15 +96,15 @@ def _others(decision: Decision) -> str:
     if not math.isfinite(cheaper.needed):
         nearest = f"{name} ({scales}) is nearest, at {figure(cheaper.behind)}"
         return f"No trial that is {comparative} is within {margin} of it: {nearest}."
-    open_question = _questions_needed(cheaper, margin)
+    open_question = f"{_many(cheaper.needed)} questions would say whether by more than {margin}"
     return f"{name} is {comparative} ({scales}) and may be worse by up to {figure(-cheaper.lowest)}: {open_question}."
 
 
-def _questions_needed(cheaper: Unsettled, margin: str) -> str:
-    if cheaper.needed > MOST_QUESTIONS:
-        return f"whether by more than {margin} takes more than {MOST_QUESTIONS:,} questions to say"
-    digits = 1 - math.floor(math.log10(cheaper.needed))
-    return f"about {round(cheaper.needed, digits):,.0f} questions would say whether by more than {margin}"
+def _many(questions: float) -> str:
+    """A number of questions, with two digits."""
+    if questions > MOST_QUESTIONS:
+        return f"more than {MOST_QUESTIONS:,}"
+    return f"about {round(questions, 1 - math.floor(math.log10(questions))):,.0f}"
 
 
 def _cheaper(decision: Decision, behind: Mean) -> str:

@@ -117,7 +117,7 @@ class Winner:
     with the best; 0 where a measured time decides, which cannot be compared question by question. `holdout` says that trials
     were measured again, `looks` is the number of looks at the holdout, `difference` is recommended - best there; None where
     they are the same or were not measured. `rule` is the rule of the choice, `unsettled` a cheaper trial that the questions do
-    not decide on.
+    not decide on. Without `enough` questions `recommended` is only the first so far.
     """
 
     best: str
@@ -131,6 +131,7 @@ class Winner:
     difference: Mean | None = None
     rule: Rule = field(default_factory=Rule)
     unsettled: Unsettled | None = None
+    enough: bool = True
 
     @property
     def front(self) -> tuple[str, ...]:
@@ -138,9 +139,9 @@ class Winner:
         return tuple(each.trial_id for each in self.standings if each.admitted and not each.dominated_by)
 
     @property
-    def untested(self) -> bool:
-        """Whether no test is possible: the questions are one cluster, or a measured time decides."""
-        return self.of(self.recommended).p_best is None
+    def lead(self) -> str:
+        """What comes before the name of the recommended trial."""
+        return "Recommended" if self.enough else "First so far"
 
     def of(self, trial_id: str) -> Standing:
         """The standing of a trial."""
