@@ -93,12 +93,12 @@ def _show_warning(
 
     if not isinstance(message, SkippedWarning):
         return other(message, category, *place, **more)
-    told = Path(".rag", "told", message.state)
-    if not told.exists():
+    shown = Path(".rag", "shown", message.state)
+    if not shown.exists():
         _report_message(message)
         with suppress(OSError):  # in a folder that is read-only each command says it
-            told.parent.mkdir(parents=True, exist_ok=True)
-            told.touch()
+            shown.parent.mkdir(parents=True, exist_ok=True)
+            shown.touch()
 
 
 def _report_message(message: Exception | str) -> None:
