@@ -11,12 +11,12 @@ import yaml
 from support.command_line import Verb, verb
 from support.small_set import write_golden
 
-from rag.config.servers import components_in
 from rag.config.build import RUNTIME, TARGET, Components
 from rag.config.compose import shipped
 from rag.config.experiment import Experiment
 from rag.config.identity import without_runtime
 from rag.config.search_space import Trial
+from rag.config.servers import components_in
 from rag.core.roles import runtime_names
 from rag.execution.graph import plan
 from rag.execution.store.store import Store

@@ -17,12 +17,12 @@ import pytest
 from support.small_set import write_experiment, write_golden
 
 import rag
-from rag.config.servers import components_in
 from rag.config import identity
 from rag.config.build import Components
 from rag.config.experiment import Experiment, load
 from rag.config.identity import closure, code_identity
 from rag.config.search_space import Trial
+from rag.config.servers import components_in
 from rag.core.errors import ConfigError
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
