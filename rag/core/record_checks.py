@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from sys import float_info
 from typing import get_args
 
 from rag.core.errors import DataError, UserError, closest
@@ -18,6 +19,8 @@ OPERATORS: Mapping[FieldType, tuple[Operator, ...]] = {
 ISO = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 MOST_CONDITIONS, MOST_VALUES, DEPTH = 20, 1000, 4
 """The most conditions of a query, values of `in`, and queries within each other."""
+LIMIT = 1_000_000_000
+"""More than any number of records."""
 MEASURED = ("sum", "average", "difference", "change")
 """Intents that reckon with the numbers of `fields`."""
 
@@ -70,7 +73,8 @@ def _shape(query: RecordQuery, where: str, fields: Mapping[str, Field]) -> Itera
         f"{query.intent} needs a second query with fields; give `other`, and no set operation": needs
         and (query.joint is not None or query.other is None or not query.other.fields),
         f"top_n needs a number; give `n` of 1 or more, not {query.n}": query.intent == "top_n" and query.n < 1,
-        f"n is {query.n}; give 0 or more": query.n < 0,
+        f"n is {query.n} and shift {query.shift}; give n of 0 or more, and both less than {LIMIT:,}": not 0 <= query.n < LIMIT
+        or abs(query.shift) >= LIMIT,
         f"{query.intent} needs a field with numbers; give `fields`": query.intent in MEASURED and not query.fields,
     }
     for problem, found in problems.items():
@@ -110,7 +114,7 @@ def _fits(value: object, field: Field) -> bool:
     if value is None:
         return True
     if field.type == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
     if field.type == "boolean":
         return isinstance(value, bool)
     return isinstance(value, str) and (field.type != "date" or ISO.fullmatch(value) is not None)

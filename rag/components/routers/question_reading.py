@@ -36,7 +36,7 @@ class Reading(Conditions):
             raise Misfit("a value for each record")
         claims = {"only": 1.0, "both": 2.0}
         self.claims = tuple(
-            part.number or claims[part.meaning] for part in (*self.take("number"), *self.all("operation", *claims))
+            claims.get(part.meaning, part.number) for part in (*self.take("number"), *self.all("operation", *claims))
         )
         self.take("operation", "only")
         if self.left:

@@ -1,6 +1,7 @@
 """Routes a question to records if the words of a table explain all of it, without a model."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from rag.components.routers.question_doubts import Doubt, clear_result
@@ -20,6 +21,8 @@ MOST_WORDS = 60
 """The most words of a question."""
 KEPT = 4
 """Sets of records that stay open."""
+NAMING = {"stop", "title", "rows", "value", "field"}
+"""Kinds of parts that name documents."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class RulesRouter:
         object.__setattr__(self, "_recent", [])
 
     def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
-        """The routes; semantic for a language without phrases."""
+        """The routes; semantic for a language without phrases, and with the `failure` for a question that ends in an error."""
         if not records.tables or self.language not in self.languages:
             return [Routed() for _ in queries]
         tokens = Tokenizer(self.language)
@@ -91,6 +94,12 @@ class RulesRouter:
         return opened
 
     def _routed(self, text: str, opened: _Opened, labeller: Labeller) -> Routed:
+        try:
+            return self._read(text, opened, labeller)
+        except Exception as error:  # noqa: BLE001  # No question may end a batch.
+            return Routed(failure=repr(error)[:200])
+
+    def _read(self, text: str, opened: _Opened, labeller: Labeller) -> Routed:
         tokens = labeller.tokens(text)
         if not tokens or len(tokens) > MOST_WORDS:
             return Routed()
@@ -130,15 +139,10 @@ class RulesRouter:
             if phrase and phrase[1] == ("operation", "says"):
                 for parts in labeller.readings(tokens[:start], lexicon):
                     values = [part for part in parts if part.kind == "value"]
-                    others = {part.kind for part in parts if part.meaning not in ASKS} - {
-                        "stop",
-                        "title",
-                        "rows",
-                        "value",
-                        "field",
-                    }
+                    others = {part.kind for part in parts if part.meaning not in ASKS} - NAMING
                     if values and not others:
-                        yield RecordQuery("list", lexicon.table.name, where=Reading(parts, lexicon, {}).where(values))
+                        with suppress(Misfit):
+                            yield RecordQuery("list", lexicon.table.name, where=Reading(parts, lexicon, {}).where(values))
                 return
 
 

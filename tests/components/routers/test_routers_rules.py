@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from itertools import islice
+from random import Random
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis.strategies import lists, randoms, text
 from support.record_questions import corpus
 
 from rag.components.enrichers.tables import TableRows
+from rag.components.routers.question_reading import Reading
 from rag.components.routers.rules import RulesRouter
 from rag.core.files import shipped
 from rag.core.record_database import RecordDatabase
@@ -182,6 +186,68 @@ SEATS = """| Party | Seats | Rank | Members |
 | Green | 2 | 3 | 11 |
 | All parties | 9 | 4 | 28 |
 """
+
+
+MEDALS = "| Nation | Gold | Bronze |\n|---|---|---|\n| Norway | 2 | 0 |\n| Chile | 1 | 3 |\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "question"),
+    [(MEDALS, "Which nation has a total of 0 bronze?"), (GAMES, "What do Norway Chile say about trains?")],
+)
+def test_no_question_ends_a_batch(table: str, question: str) -> None:
+    assert route(question, records(table)).failure == ""
+
+
+ASKED = {
+    (VANS, BOATS): [
+        "How many vans have the base Southmoor?",
+        "Combined payload of both Otters?",
+        "Which vans were bought before 2022?",
+    ],
+    (VANS,): [
+        "Which van has the highest payload?",
+        "What do Otter 1 and Mink say about trains?",
+        "Which van comes after Mink?",
+    ],
+    (GAMES,): ["How many games had at least 2 goals?", "What is the difference in goals between Chile and Ghana?"],
+    (SEATS,): ["What is the average seats of Red, Blue and Green?", "Is there any party with 0 members?"],
+}
+
+
+@pytest.fixture(scope="module")
+def changed() -> list[tuple[RulesRouter, RecordSet, list[str], list[str]]]:
+    """A router, records, questions about them, and words that mean something for them."""
+    router, made = built("route", "rules", RulesRouter, language="english"), []
+    phrases = [str(each[0]) for group in (router.operations, router.orders, router.comparisons) for each in group.values()]
+    for documents, questions in ASKED.items():
+        known = records(*documents)
+        names = [field.name for table in known.tables for field in table.fields]
+        cells = [cell for table in known.tables for one in table.records for cell in one.shown]
+        made.append((router, known, questions, [*phrases, *names, *cells, *"0 1 2 1999 , and in".split() * 3]))
+    return made
+
+
+@settings(max_examples=40)
+@given(chance=randoms(use_true_random=False), texts=lists(text(), max_size=2))
+def test_questions_with_other_words_end_no_batch(chance: Random, texts: list[str], changed: list[Any]) -> None:
+    router, known, questions, some = chance.choice(changed)
+    for _ in range(20):
+        words = chance.choice(questions).split()
+        for _ in range(chance.randint(1, 3)):
+            place = chance.randrange(len(words))
+            words[place : place + chance.randint(0, 1)] = [chance.choice(some)]
+        texts.append(" ".join(words))
+    assert {each.failure for each in router.route([Query("q", each) for each in texts], known)} == {""}
+
+
+def test_an_error_in_a_rule_is_that_of_its_question_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    router = built("route", "rules", RulesRouter, language="english")
+    monkeypatch.setattr(Reading, "_others", lambda *_: 1 / 0)
+    texts = ["How many vans have the base Southmoor?", "Which van has the highest payload?"]
+    first, second = router.route([Query("q", each) for each in texts], records(VANS))
+    assert (first.mechanism, first.failure) == ("semantic", "ZeroDivisionError('division by zero')")
+    assert second.mechanism == "records"
 
 
 @pytest.mark.parametrize(
