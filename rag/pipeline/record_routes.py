@@ -17,9 +17,9 @@ from rag.core.roles import Router, is_costly
 
 
 def looks_of_routes(router: Router | None, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
-    """The routes of questions that can be understood alone, with results; a route or query that fails gives a note and no result.
+    """The routes of questions that can be understood alone, with results; a failed route or query gives a note and no result.
 
-    UserError as the router raises it; an error of a router that asks a model is raised too, or all calls would be paid twice.
+    UserError as the router raises it. All errors of a router that asks a model are raised: its calls would be paid twice.
     """
     try:
         routes = router.route(queries, database.records) if router else [Routed() for _ in queries]
@@ -39,7 +39,7 @@ def _look(routed: Routed, database: RecordDatabase) -> Look:
         )
     try:
         return Look(routed, database.run(routed.query))
-    except Exception as error:  # noqa: BLE001  # As above, of a query.
+    except Exception as error:  # As above, of a query.
         return Look(routed, note=f"passages were searched, because the query of records failed: {error}")
 
 

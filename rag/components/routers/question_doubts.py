@@ -81,7 +81,7 @@ def _misfits(taken: _Taken, result: Result, is_single: bool) -> Mapping[str, obj
         else query.intent in LISTED and any(record.values[place] is None for record, place in taken.cells),
         "one record, as in a passage": is_one and not is_single,
         "another number of records": any(claim not in (count, len(taken.places)) for claim in taken.reading.claims),
-        "one number": taken.is_sum and count * len(taken.places) < FEWEST,
+        "one number": taken.is_sum and not taken.reading.is_counted and count * len(taken.places) < FEWEST,
         "not two numbers": query.intent in ("difference", "change") and any(len(records) != 1 for records in taken.operands),
     }
 
@@ -94,7 +94,9 @@ def _doubts(taken: _Taken, result: Result) -> Mapping[str, object]:
     return {
         "a cell that may say more": query.intent in LISTED
         and any(
-            "(" in value or (PLURAL.search(name) and len(value.split()) > NAME) for name in texts for value in result.values
+            "(" in value or value.casefold().startswith(lexicon.sides) or (PLURAL.search(name) and len(value.split()) > NAME)
+            for name in texts
+            for value in result.values
         ),
         "a number that is not read": any(
             record.values[place] is None and any(map(str.isdigit, record.shown[place] if record.shown else ""))
@@ -107,6 +109,7 @@ def _doubts(taken: _Taken, result: Result) -> Mapping[str, object]:
             _has_total([*_numbers(records, place)]) for records, places in sums for place in places
         )
         or (is_most and _is_most([*_numbers(taken.records, taken.order)])),
+        "another total": query.intent == "sum" and _is_other(taken, float(result.rows[0][0])),  # type: ignore[arg-type]
         "numbers of one thing": taken.is_sum and _repeats(query, taken.records, table),
         "a value of some records and not of others": query.intent == "list"
         and any(test.operator == "!=" for test in query.where)
@@ -133,6 +136,14 @@ def _has_total(numbers: Sequence[float]) -> bool:
         for way in (numbers, numbers[::-1])
         for total, number in islice(zip(accumulate(way), way[1:], strict=False), FEW - 1, None)
     )
+
+
+def _is_other(taken: _Taken, added: float) -> bool:
+    """True if all numbers of a field are added, and no total line has this sum."""
+    lines = [record for record in taken.table.records if record.total]
+    totals = [number for line in lines for place in taken.places if isinstance(number := line.values[place], int | float)]
+    is_all = len(taken.records) + len(lines) == len(taken.table.records)
+    return is_all and bool(totals) and not any(abs(total - added) <= ROUNDED * abs(total) for total in totals)
 
 
 def _is_most(numbers: Sequence[float]) -> bool:

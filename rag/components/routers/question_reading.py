@@ -14,22 +14,26 @@ class Reading(Conditions):
     """Makes the query of one reading of a question; every part must have its place in it.
 
     `claims` are numbers such as `three` in "all three": that many records must be taken. `is_absolute` is True for a difference
-    without a direction.
+    without a direction, `is_counted` for a number in a field that a question counts.
     """
 
     def __init__(self, parts: Sequence[Part], lexicon: Lexicon, times: Mapping[str, str]) -> None:
         super().__init__(parts, lexicon)
         self.times, self.table = times, lexicon.table.name
         self.claims: tuple[float, ...] = ()
-        self.is_absolute = False
+        self.is_absolute = self.is_counted = False
         self._is_all = bool(self.all("operation", "all", "both", "each"))
 
     def query(self) -> RecordQuery:
         """The query; Misfit if the parts make none, or if one is left over."""
         where = self.compared()
         made = self._difference() or self._moved() or self._ordered(where) or self._grouped(where) or self._others(where)
-        if made.intent in ("count", "top_n", "group_by") and any(part.is_part for part in self.all("value")):
+        named = bool(self.all("operation", "named"))
+        if made.intent in ("count", "top_n", "group_by") and any(part.is_part and not named for part in self.all("value")):
             raise Misfit("parts of values, which may be other things")
+        named |= any(part.place == self.lexicon.key for part in self.all("field"))
+        if made.intent == "count" and not named and any(self._is_name(part) for part in self.all("value")):
+            raise Misfit("a count of one name")
         if made.intent == "count" and self.alone:
             raise Misfit("a value that may be what acts")
         if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
@@ -45,6 +49,10 @@ class Reading(Conditions):
         if any(self._is_vague(part) and self.name(part.place) in asked for part in self.all("field")):
             raise Misfit("another form of the name of a field, or a part of it")
         return self._current(made)
+
+    def _is_name(self, part: Part) -> bool:
+        """True for the name of a record."""
+        return part.place == self.lexicon.key and self.lexicon.is_key(part.place)
 
     def _is_vague(self, part: Part) -> bool:
         """True for a field by another form of its name, or for numbers by a part of it; a year is enough."""
@@ -62,7 +70,7 @@ class Reading(Conditions):
     def _others(self, where: Where) -> RecordQuery:
         """A count, a sum, an average, the existence or a list."""
         where += self.values()
-        counted = self.take("operation", "count", "times")
+        counted = self.take("operation", "count", "total", "times")
         self.alone = [part for part in self.alone if not counted or part != self.behind(counted[0])]
         if counted and counted[0].meaning == "times":
             self.take("operation", "exists")
@@ -89,7 +97,7 @@ class Reading(Conditions):
         where += self.values()
         by = self.use(self.behind(group, "field"))
         self.use(group)
-        counted = self.take("operation", "count")
+        counted = self.take("operation", "count", "total")
         self.take("operation", "exists", *ASKS)
         sums = () if counted and not self.take("operation", "sum") else self._numbers()
         self._nouns()
@@ -99,14 +107,15 @@ class Reading(Conditions):
         """How many: records, different values of a field, or a number in a field."""
         head = self.behind(counted)
         self.take("operation", "exists", *ASKS)
-        summed, different = self.take("operation", "sum"), self.take("operation", "different")
+        summed, different = self.take("operation", "sum") or counted.meaning == "total", self.take("operation", "different")
         if head and (head.kind in ("rows", "title") or (head.kind == "value" and not head.is_part)):
             return RecordQuery("count", self.table, where=where if head.kind != "title" else self.needed(where))
         if not head or head.kind != "field":
             raise Misfit("it is not clear what is counted")
         self.use(head)
         name = self.name(head.place)
-        if self.type(head.place) == "number" and head.place not in self.lexicon.years:
+        if self.type(head.place) == "number" and head.place not in self.lexicon.labels:
+            self.is_counted = True
             return RecordQuery("sum" if summed else "lookup", self.table, (name,), where if summed else self.needed(where))
         if any(test.field == name for test in where) or not (different or self.lexicon.is_key(head.place)):
             raise Misfit("a field with equal values")
@@ -173,7 +182,7 @@ class Reading(Conditions):
         years = [part.year for part in fields if part.year]
         if len(years) == 2 and years[0] < years[1]:
             operands.reverse()  # The change from the earlier to the later.
-        elif self.all("operation", "from") if len(years) == 2 else found[0].meaning != "difference":
+        elif len(years) != 2 and found[0].meaning != "difference":
             raise Misfit("the direction is not clear")
         self.is_absolute = found[0].meaning == "difference"
         return replace(operands[0], intent="change" if found[0].meaning == "change" else "difference", other=operands[1])
@@ -231,7 +240,7 @@ class Reading(Conditions):
         self._nouns()
         parts, begins = self.take("field"), self.all("operation", "between", "from")
         places, years = [part.place for part in parts], [part.year for part in parts if part.year]
-        if len(parts) == len(years) == 2 and (begins or parts[0].end == parts[1].start):
+        if len(parts) == len(years) == 2 and (begins or self.are_ends(parts)):
             places = [place for place, year in self.lexicon.headed.items() if min(years) <= year <= max(years)]
             if len(places) != max(years) - min(years) + 1:
                 raise Misfit("not one field per year")
@@ -240,7 +249,7 @@ class Reading(Conditions):
         units = [part.fields for part in self.all("unit")]
         if not places and len(units) == 1 and len(units[0]) == 1:
             places = [*units[0]]
-        if not places:
+        if not places or self.lexicon.labels & {*places}:
             raise Misfit("no field to sum")
         return tuple(dict.fromkeys(map(self.name, places)))
 

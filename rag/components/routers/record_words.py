@@ -71,7 +71,7 @@ class Link:
 class Lexicon:
     """The words of one table: of its fields, cells and titles."""
 
-    def __init__(self, table: RecordTable, tokens: Tokenizer, stop: frozenset[str], ranks: Sequence[str] = ()) -> None:
+    def __init__(self, table: RecordTable, tokens: Tokenizer, stop: frozenset[str], words: Mapping[str, Sequence[str]]) -> None:
         self.table = table
         self.title = frozenset(tokens.stems(f"{table.name} {table.title}"))
         self.fields: dict[Stems, list[int]] = {}
@@ -87,7 +87,7 @@ class Lexicon:
             years = {int(stem) for stem in stems if YEAR.fullmatch(stem)}
             if len(years) == 1:
                 self.headed[place] = years.pop()
-        ranked = {*tokens.stems(" ".join(ranks))}
+        ranked = {*tokens.stems(" ".join(words["ranks"]))}
         self.ranks = [place for place, each in enumerate(table.fields) if ranked & {*tokens.stems(each.name)}]
         for row, record in enumerate(table.records):
             for place, each in enumerate(table.fields):
@@ -100,6 +100,11 @@ class Lexicon:
         alone = [place for place in keys if self.is_key(place)]
         self.key = (alone or keys or [0])[0]
         self.years = [place for place, each in enumerate(table.fields) if each.type == "date" or self._has_years(place)]
+        ids = [
+            place for place, each in enumerate(table.fields) if {token.word for token in tokens(each.name)} <= {*words["ids"]}
+        ]
+        self.labels = {*self.ranks, *self.years, *ids, *filter(self._is_serial, range(len(table.fields)))}
+        self.sides = tuple(f"{word} " for each in words["sides"] for word in (each, f"{each}."))
 
     def _add(self, stems: Stems, place: int, row: int, by_part: bool, stop: frozenset[str]) -> None:
         self.values.setdefault(stems, {}).setdefault(place, Link()).whole.add(row)
@@ -143,6 +148,11 @@ class Lexicon:
         """True if no two records have the same value."""
         values = [record.values[place] for record in self.table.records if not record.total]
         return len(set(values)) == len(values)
+
+    def _is_serial(self, place: int) -> bool:
+        """True for the numbers of the records, from 1."""
+        values = [record.values[place] for record in self.table.records if not record.total]
+        return len(values) > SHARE and not self.table.fields[place].unit and values == [*range(1, len(values) + 1)]
 
     def _has_years(self, place: int) -> bool:
         values = [record.values[place] for record in self.table.records if record.values[place] is not None]

@@ -88,7 +88,7 @@ class RulesRouter:
         recent: list[tuple[RecordSet, _Opened]] = self._recent  # type: ignore[attr-defined]
         if found := next((opened for known, opened in tuple(recent) if known is records), None):
             return found
-        lexicons = tuple(Lexicon(table, tokens, stop, self.words["ranks"]) for table in records.tables if table.records)
+        lexicons = tuple(Lexicon(table, tokens, stop, self.words) for table in records.tables if table.records)
         opened = _Opened(lexicons, RecordDatabase(records), len(lexicons) == 1)
         recent[:] = [*recent[1 - KEPT :], (records, opened)]
         return opened
@@ -96,7 +96,7 @@ class RulesRouter:
     def _routed(self, text: str, opened: _Opened, labeller: Labeller) -> Routed:
         try:
             return self._read(text, opened, labeller)
-        except Exception as error:  # noqa: BLE001  # No question may end a batch.
+        except Exception as error:  # No question may end a batch.
             return Routed(failure=repr(error)[:200])
 
     def _read(self, text: str, opened: _Opened, labeller: Labeller) -> Routed:
