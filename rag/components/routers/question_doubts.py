@@ -98,6 +98,8 @@ def _doubts(taken: _Taken, result: Result) -> Mapping[str, object]:
             for name in texts
             for value in result.values
         ),
+        "no person": taken.reading.all("operation", "who")
+        and any(any(map(str.isdigit, value)) for value in (*result.values, result.value)),
         "a number that is not read": any(
             record.values[place] is None and any(map(str.isdigit, record.shown[place] if record.shown else ""))
             for record in table.records

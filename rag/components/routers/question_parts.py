@@ -6,7 +6,7 @@ from itertools import pairwise, takewhile
 
 from rag.components.routers.record_words import Lexicon
 
-ASKS = ("ask", "what", "who")
+ASKS = ("ask", "what", "who", "when")
 """Operations of words that ask for something."""
 FREE = ("stop", "title", "rows", "unit")
 """Kinds of parts that need no place in a query."""

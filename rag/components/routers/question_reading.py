@@ -218,7 +218,7 @@ class Reading(Conditions):
         asks = self.take("operation", *ASKS)
         if not asks:
             raise Misfit("nothing is asked")
-        meant = [part for part in asks if part.meaning == "who"]
+        meant = [part for part in asks if part.meaning in ("who", "when")]
         named = {part.place for part in self.all("field") if part in self.left}
         head = self.behind(meant[0]) if meant else None
         if (
