@@ -9,8 +9,6 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.serialisation import AnswerParts, answer_parts
 from rag.execution.store.store import Store
 
-FAILED = "failed_route"
-"""The name of the count of questions that were left to passages because their route or query of records failed."""
 DONE = {"quarantine": "taken out", "abstain": "not asked", "remove": "cut", "refuse": "refused", "regenerate": "asked again"}
 """The consequences of a finding, except for a note to the reader."""
 
@@ -29,7 +27,8 @@ class Tally:
     """Counts of the answers of one trial: all, declined and failed, and the findings by the name of the check or guard.
 
     `unasked` counts questions for which a check or guard abstained before the model was asked; they count as declined too.
-    `fired` includes checks and guards of the config that never fired, and the routes that failed, if any.
+    `fired` includes checks and guards of the config that never fired, and `failed_route`, if any
+    question was left to passages because its route or query of records failed.
     """
 
     trial_id: str
@@ -75,7 +74,7 @@ def one_of(trial: PlannedTrial, made: Plan, store: Store) -> Tally | None:
         sum(answer.abstained for answer in given),
         sum(any(finding.action == "abstain" for finding in answer.findings) for answer in given),
         len(answers) - len(given),
-        {source: _fired(source, given) for source in sources} | ({FAILED: Fired(routes, routes, {})} if routes else {}),
+        {source: _fired(source, given) for source in sources} | ({"failed_route": Fired(routes, routes, {})} if routes else {}),
     )
 
 

@@ -19,8 +19,6 @@ OPERATORS: Mapping[FieldType, tuple[Operator, ...]] = {
 ISO = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 MOST_CONDITIONS, MOST_VALUES, DEPTH = 20, 1000, 4
 """The most conditions of a query, values of `in`, and queries within each other."""
-LIMIT = 1_000_000_000
-"""More than any number of records."""
 MEASURED = ("sum", "average", "difference", "change")
 """Intents that reckon with the numbers of `fields`."""
 
@@ -73,8 +71,10 @@ def _shape(query: RecordQuery, where: str, fields: Mapping[str, Field]) -> Itera
         f"{query.intent} needs a second query with fields; give `other`, and no set operation": needs
         and (query.joint is not None or query.other is None or not query.other.fields),
         f"top_n needs a number; give `n` of 1 or more, not {query.n}": query.intent == "top_n" and query.n < 1,
-        f"n is {query.n} and shift {query.shift}; give n of 0 or more, and both less than {LIMIT:,}": not 0 <= query.n < LIMIT
-        or abs(query.shift) >= LIMIT,
+        f"n is {query.n}, shift {query.shift}; give n from 0, and both below a billion": not abs(query.shift)
+        < 10**9
+        > query.n
+        >= 0,
         f"{query.intent} needs a field with numbers; give `fields`": query.intent in MEASURED and not query.fields,
     }
     for problem, found in problems.items():

@@ -17,9 +17,9 @@ from rag.core.roles import Router, is_costly
 
 
 def looks_of_routes(router: Router | None, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
-    """The routes of questions that can be understood alone, with results; a failed route or query gives a note and no result.
+    """The routes of questions that can be understood alone, with results; a failed one has a note and no result.
 
-    UserError as the router raises it. All errors of a router that asks a model are raised: its calls would be paid twice.
+    UserError as the router raises it, and all errors of a router that asks a model: its calls would be paid twice.
     """
     try:
         routes = router.route(queries, database.records) if router else [Routed() for _ in queries]

@@ -84,11 +84,11 @@ class Conditions(PartList):
 
     def _span(self, ends: Sequence[Part]) -> Where:
         """The numbers or years from one to another."""
-        first, last, place = min(part.number for part in ends), max(part.number for part in ends), ends[0].place
+        place = ends[0].place
         is_date = self.type(place) == "date" and all(part.year for part in ends)
         if len(ends) > 2 or not (is_date or self.type(place) == "number"):
             raise Misfit("what is between two values")
-        low, high = (f"{int(end)}" if is_date else end for end in (first, last))
+        low, high = (f"{int(end)}" if is_date else end for end in sorted(part.number for part in ends))
         return Condition(self.name(place), ">=", low), Condition(self.name(place), "<=", high)
 
     def needed(self, where: Where) -> Where:

@@ -87,11 +87,9 @@ class PartList:
 
     def is_linked(self, part: Part) -> bool:
         """True if a word such as `in` stands before a part, or before those that it is joined with."""
-        before = takewhile(
-            lambda each: each.kind in ("stop", part.kind) or each.meaning in LINKS,
-            reversed(self.parts[: self.parts.index(part)]),
-        )
-        return any(each.meaning in LINKS for each in before)
+        before = reversed(self.parts[: self.parts.index(part)])
+        near = takewhile(lambda each: each.kind in ("stop", part.kind) or each.meaning in LINKS, before)
+        return any(each.meaning in LINKS for each in near)
 
     def are_joined(self, parts: Sequence[Part]) -> bool:
         """True if a comma, `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""

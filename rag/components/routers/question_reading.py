@@ -28,20 +28,19 @@ class Reading(Conditions):
         """The query; Misfit if the parts make none, or if one is left over."""
         where = self.compared()
         made = self._difference() or self._moved() or self._ordered(where) or self._grouped(where) or self._others(where)
-        named = bool(self.all("operation", "named"))
+        named, key = bool(self.all("operation", "named")), self.lexicon.key
         if made.intent in ("count", "top_n", "group_by") and any(part.is_part and not named for part in self.all("value")):
             raise Misfit("parts of values, which may be other things")
-        named |= any(part.place == self.lexicon.key for part in self.all("field"))
-        if made.intent == "count" and not named and any(self._is_name(part) for part in self.all("value")):
+        named |= any(part.place == key for part in self.all("field")) or not self.lexicon.is_key(key)
+        if made.intent == "count" and not named and any(part.place == key for part in self.all("value")):
             raise Misfit("a count of one name")
         if made.intent == "count" and self.alone:
             raise Misfit("a value that may be what acts")
         if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
             raise Misfit("a value for each record")
         claims = {"only": 1.0, "both": 2.0}
-        self.claims = tuple(
-            claims.get(part.meaning, part.number) for part in (*self.take("number"), *self.all("operation", *claims))
-        )
+        claiming = (*self.take("number"), *self.all("operation", *claims))
+        self.claims = tuple(claims.get(part.meaning, part.number) for part in claiming)
         self.take("operation", "only")
         if self.left:
             raise Misfit("words are left over")
@@ -49,10 +48,6 @@ class Reading(Conditions):
         if any(self._is_vague(part) and self.name(part.place) in asked for part in self.all("field")):
             raise Misfit("another form of the name of a field, or a part of it")
         return self._current(made)
-
-    def _is_name(self, part: Part) -> bool:
-        """True for the name of a record."""
-        return part.place == self.lexicon.key and self.lexicon.is_key(part.place)
 
     def _is_vague(self, part: Part) -> bool:
         """True for a field by another form of its name, or for numbers by a part of it; a year is enough."""
@@ -117,7 +112,8 @@ class Reading(Conditions):
         if self.type(head.place) == "number" and head.place not in self.lexicon.labels:
             self.is_counted = True
             return RecordQuery("sum" if summed else "lookup", self.table, (name,), where if summed else self.needed(where))
-        if any(test.field == name for test in where) or not (different or self.lexicon.is_key(head.place)):
+        known = any(test.field == name for test in where) and not self.all("operation", "named")
+        if known or not (different or self.lexicon.is_key(head.place)):
             raise Misfit("a field with equal values")
         return RecordQuery("count", self.table, (name,) if different else (), where)
 
@@ -221,11 +217,8 @@ class Reading(Conditions):
         meant = [part for part in asks if part.meaning in ("who", "when")]
         named = {part.place for part in self.all("field") if part in self.left}
         head = self.behind(meant[0]) if meant else None
-        if (
-            meant
-            and named
-            and not named <= {*meant[0].fields, *([head.place] if head and self.type(head.place) == "text" else [])}
-        ):
+        texts = {head.place} if head and self.type(head.place) == "text" else set[int]()
+        if meant and not named <= {*meant[0].fields, *texts}:
             raise Misfit("another field than what is asked for")
         if meant and not named:
             return meant[0].fields[0] if len(meant[0].fields) == 1 else -1

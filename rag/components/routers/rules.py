@@ -21,8 +21,6 @@ MOST_WORDS = 60
 """The most words of a question."""
 KEPT = 4
 """Sets of records that stay open."""
-NAMING = {"stop", "title", "rows", "value", "field"}
-"""Kinds of parts that name documents."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,6 @@ class _Opened:
 
     lexicons: tuple[Lexicon, ...]
     database: RecordDatabase
-    single: bool
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ class RulesRouter:
         if found := next((opened for known, opened in tuple(recent) if known is records), None):
             return found
         lexicons = tuple(Lexicon(table, tokens, stop, self.words) for table in records.tables if table.records)
-        opened = _Opened(lexicons, RecordDatabase(records), len(lexicons) == 1)
+        opened = _Opened(lexicons, RecordDatabase(records))
         recent[:] = [*recent[1 - KEPT :], (records, opened)]
         return opened
 
@@ -121,9 +118,9 @@ class RulesRouter:
             reading = Reading(parts, lexicon, self.times)
             try:
                 query = reading.query()
-                if reading.is_absolute and _value(opened, query) < 0 and query.other:
+                if reading.is_absolute and float(opened.database.run(query).rows[0][0]) < 0 and query.other:
                     query = replace(query.other, intent=query.intent, other=replace(query, intent="lookup", other=None))
-                result = clear_result(query, reading, opened.database, opened.single)
+                result = clear_result(query, reading, opened.database, len(opened.lexicons) == 1)
             except Doubt:
                 return []
             except (Misfit, UserError):
@@ -139,12 +136,9 @@ class RulesRouter:
             if phrase and phrase[1] == ("operation", "says"):
                 for parts in labeller.readings(tokens[:start], lexicon):
                     values = [part for part in parts if part.kind == "value"]
-                    others = {part.kind for part in parts if part.meaning not in ASKS} - NAMING
+                    others = {part.kind for part in parts if part.meaning not in ASKS}
+                    others -= {"stop", "title", "rows", "value", "field"}
                     if values and not others:
                         with suppress(Misfit):
                             yield RecordQuery("list", lexicon.table.name, where=Reading(parts, lexicon, {}).where(values))
                 return
-
-
-def _value(opened: _Opened, query: RecordQuery) -> float:
-    return float(opened.database.run(query).rows[0][0])  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def run_roster(job: Job) -> Entry:
 
 
 def run_look(job: Job) -> Entry:
-    """Questions → rankings by a router and a policy, with search texts, routes, results, steps, and a count of failed routes."""
+    """Questions → rankings by a router and a policy, with search texts, routes, results, steps, and how many failed."""
     pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
     pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
     traces = pipeline.traces(job.queries)

@@ -108,6 +108,8 @@ def test_with_one_table_single_values_are_looked_up(question: str, expected: lis
         ("What is the change in profit from 2023 to 2024?", "-£40"),
         ("What is the percentage change in profit between 2023 and 2024?", "-40%"),
         ("What was the average profit from 2022 to 2024?", "£70"),
+        ("What was the average profit for 2022 to 2024?", "£70"),
+        ("What was the average profit in 2022, 2024?", "£55"),
         ("What was the total profit in 2022 and 2024?", "£110"),
         ("What was the difference in profit between 2023 and 2024?", "£40"),
         ("What is the percentage change in losses between 2023 and 2024?", None),
@@ -186,6 +188,45 @@ SEATS = """| Party | Seats | Rank | Members |
 | Green | 2 | 3 | 11 |
 | All parties | 9 | 4 | 28 |
 """
+
+
+CLUBS = """| No. | Club | Year | Rank | Points | Opponent | President | Took office |
+|---|---|---|---|---|---|---|---|
+| 1 | Ash | 2010 | 1 | 4 | at Elm | Ann Bo | May 3, 2001 |
+| 2 | Elm | 2011 | 3 | - | Ash | Cy Do | June 9, 2004 |
+| 3 | Fir | 2012 | 2 | 8 | at Ash | Ed Fo | unknown |
+| 4 | Oak | 2013 | 4 | 6 | Fir | Gil Ho | July 1, 2009 |
+"""
+COUNCIL = (
+    "| Party | Seats | Votes |\n|---|---|---|\n| Red | 4 | 90 |\n| Blue | 3 | 70 |\n| Pink | 1 | 20 |\n| Total | 9 | 180 |\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "expected"),
+    [
+        (CLUBS, "What is the total of all ranks?", None),
+        (CLUBS, "What is the average year?", None),
+        (CLUBS, "What is the total no. of all clubs?", None),
+        (CLUBS, "What is the average points from 2010 to 2013?", "6"),  # Of three: a dash is not 0.
+        (CLUBS, "What are the total points between 2011 and 2013?", "14"),
+        (CLUBS, "How many points in total?", "18"),
+        (CLUBS, "What is the total number of points?", "18"),
+        (CLUBS, "What is the total number of points of Oak?", "6"),
+        (CLUBS, "How many clubs in total?", "4"),
+        (CLUBS, "How many total clubs are there?", "4"),
+        (CLUBS, "How many Oak are there?", None),
+        (CLUBS, "How many clubs are named Oak?", "1"),
+        (CLUBS, "What is the opponent of Ash?", None),
+        (CLUBS, "Who took office after Ann Bo?", None),
+        (CLUBS, "When was Cy Do in office?", None),
+        (COUNCIL, "What is the total of seats?", None),  # The line of totals says 9.
+        (COUNCIL, "What is the total of votes?", "180"),
+    ],
+)
+def test_what_is_added_and_counted(table: str, question: str, expected: str | None) -> None:
+    found = answer(question, records(table))
+    assert (found and found[0]) == expected
 
 
 MEDALS = "| Nation | Gold | Bronze |\n|---|---|---|\n| Norway | 2 | 0 |\n| Chile | 1 | 3 |\n"
