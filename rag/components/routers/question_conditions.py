@@ -65,7 +65,7 @@ class Conditions(PartList):
 
     def where(self, parts: Sequence[Part]) -> Where:
         """One condition per field: its values hold together if records have all of them, else each of them does."""
-        made = []
+        made = list[Condition]()
         for place in dict.fromkeys(part.place for part in parts):
             own = [part for part in parts if part.place == place]
             if len(own) > 1 and all(part.number for part in own) and self.are_ends(own):

@@ -118,7 +118,7 @@ class RulesRouter:
             reading = Reading(parts, lexicon, self.times)
             try:
                 query = reading.query()
-                if reading.is_absolute and float(opened.database.run(query).rows[0][0]) < 0 and query.other:
+                if reading.is_absolute and query.other and opened.database.run(query).value.startswith("-"):
                     query = replace(query.other, intent=query.intent, other=replace(query, intent="lookup", other=None))
                 result = clear_result(query, reading, opened.database, len(opened.lexicons) == 1)
             except Doubt:
