@@ -139,8 +139,7 @@ class Reading(Conditions):
         else:
             fields = self._targets(where, place if before and before.meaning == "what" else -1)
         order, is_high = self.name(place) if place >= 0 else "", orders[0].meaning.startswith("+")
-        number = int(n.number) if n else 1
-        return RecordQuery("top_n", self.table, fields, where, order=order, descending=is_high, n=number)
+        return RecordQuery("top_n", self.table, fields, where, order=order, descending=is_high, n=int(n.number) if n else 1)
 
     def _order_field(self, order: Part) -> int:
         """The field of an order, -1 for the order of the table."""
