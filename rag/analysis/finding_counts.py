@@ -27,7 +27,8 @@ class Tally:
     """Counts of the answers of one trial: all, declined and failed, and the findings by the name of the check or guard.
 
     `unasked` counts questions for which a check or guard abstained before the model was asked; they count as declined too.
-    `fired` includes checks and guards of the config that never fired.
+    `fired` includes checks and guards of the config that never fired, and `failed_route`, if any
+    question was left to passages because its route or query of records failed.
     """
 
     trial_id: str
@@ -65,6 +66,7 @@ def one_of(trial: PlannedTrial, made: Plan, store: Store) -> Tally | None:
     given = [answer for answer in answers if answer]
     chosen = [name for group in ("check", "guard") for name in trial.trial.config.get(group) or {}]
     sources = dict.fromkeys([*chosen, *(finding.source for answer in given for finding in answer.findings)])
+    routes = sum(bool(answer.look and answer.look.note) for answer in given)
     return Tally(
         trial.trial_id,
         trial.trial.name,
@@ -72,7 +74,7 @@ def one_of(trial: PlannedTrial, made: Plan, store: Store) -> Tally | None:
         sum(answer.abstained for answer in given),
         sum(any(finding.action == "abstain" for finding in answer.findings) for answer in given),
         len(answers) - len(given),
-        {source: _fired(source, given) for source in sources},
+        {source: _fired(source, given) for source in sources} | ({"failed_route": Fired(routes, routes, {})} if routes else {}),
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from sys import float_info
 from typing import get_args
 
 from rag.core.errors import DataError, UserError, closest
@@ -70,7 +71,10 @@ def _shape(query: RecordQuery, where: str, fields: Mapping[str, Field]) -> Itera
         f"{query.intent} needs a second query with fields; give `other`, and no set operation": needs
         and (query.joint is not None or query.other is None or not query.other.fields),
         f"top_n needs a number; give `n` of 1 or more, not {query.n}": query.intent == "top_n" and query.n < 1,
-        f"n is {query.n}; give 0 or more": query.n < 0,
+        f"n is {query.n}, shift {query.shift}; give n from 0, and both below a billion": not abs(query.shift)
+        < 10**9
+        > query.n
+        >= 0,
         f"{query.intent} needs a field with numbers; give `fields`": query.intent in MEASURED and not query.fields,
     }
     for problem, found in problems.items():
@@ -110,7 +114,7 @@ def _fits(value: object, field: Field) -> bool:
     if value is None:
         return True
     if field.type == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
     if field.type == "boolean":
         return isinstance(value, bool)
     return isinstance(value, str) and (field.type != "date" or ISO.fullmatch(value) is not None)

@@ -129,7 +129,8 @@ class RecordDatabase:
         key, origin = (f"c{place}", opened.name) if field.type != "list" else ("value", f"{opened.name}, json_each(c{place})")
         sums = (f"coalesce(sum({opened.column(name)}), 0)" for name in query.fields)
         size = f"round({' + '.join(sums)}, {_digits(query, opened)})" if query.fields else "count(*)"
-        where = f"WHERE {key} IS NOT NULL AND row IN ({sql}) GROUP BY 1"
+        known = f"coalesce({', '.join(map(opened.column, query.fields))}, NULL)" if query.fields else key
+        where = f"WHERE {key} IS NOT NULL AND {known} IS NOT NULL AND row IN ({sql}) GROUP BY 1"
         grouped = f"WITH grouped AS (SELECT {key} AS held, min(row) AS first, {size} AS size FROM {origin} {where})"  # noqa: S608
         chosen = "SELECT * FROM grouped ORDER BY first"
         if query.n:

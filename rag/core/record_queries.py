@@ -96,7 +96,8 @@ Mechanism = Literal["semantic", "records", "both"]
 class Routed:
     """The mechanism that answers a question: passages, records, or passages of the documents that a query of records finds.
 
-    `why` is the reason in a few words; `tokens` and `cost` (US dollars) are those of a model.
+    `why` is the reason in a few words; `tokens` and `cost` (US dollars) are those of a model. `failure` is the error that left
+    a question to passages, if any.
     """
 
     mechanism: Mechanism = "semantic"
@@ -104,3 +105,4 @@ class Routed:
     why: str = ""
     tokens: int = 0
     cost: float = 0.0
+    failure: str = ""

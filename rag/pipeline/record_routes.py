@@ -13,21 +13,33 @@ from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import Result, Routed
 from rag.core.record_sets import RecordSet
 from rag.core.records import Allowed, Chunk, Query
-from rag.core.roles import Router
+from rag.core.roles import Router, is_costly
 
 
 def looks_of_routes(router: Router | None, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
-    """The routes of questions that can be understood alone, with results; a query that fails has a note and no result."""
-    routes = router.route(queries, database.records) if router else [Routed() for _ in queries]
-    return [_look(routed, database) for routed in routes]
+    """The routes of questions that can be understood alone, with results; a failed one has a note and no result.
+
+    UserError as the router raises it, and all errors of a router that asks a model: its calls would be paid twice.
+    """
+    try:
+        routes = router.route(queries, database.records) if router else [Routed() for _ in queries]
+        return [_look(routed, database) for _, routed in zip(queries, routes, strict=True)]
+    except Exception as error:  # A router may raise anything: the other questions keep their routes.
+        if isinstance(error, UserError) or is_costly(router):
+            raise
+        if len(queries) == 1:
+            return [_look(Routed(failure=repr(error)[:200]), database)]
+        return [look for query in queries for look in looks_of_routes(router, database, [query])]
 
 
 def _look(routed: Routed, database: RecordDatabase) -> Look:
     if routed.query is None:
-        return Look(routed)
+        return Look(
+            routed, note=f"passages were searched, because the route failed: {routed.failure}" if routed.failure else ""
+        )
     try:
         return Look(routed, database.run(routed.query))
-    except UserError as error:
+    except Exception as error:  # As above, of a query.
         return Look(routed, note=f"passages were searched, because the query of records failed: {error}")
 
 

@@ -77,6 +77,8 @@ def test_values(intent: Any, where: list[Condition], parts: dict[str, Any], valu
 
 def test_groups_lists_and_differences() -> None:
     assert ask("group_by", group="open", fields=("price",)).rows == ((True, 1021.8), (False, 0.2))
+    assert ask("group_by", is_("on", "=", "2024"), group="name", fields=("price",)).rows == (("Heron 4", 0.1),)
+    assert ask("group_by", is_("on", "=", "2024"), group="tags", fields=("price",)).rows == (("Blue", 0.1), ("red", 0.1))
     assert ask("list", fields=("name",)).values == ("Heron 4", "Heron 4S", "Tern 2")
     tern = RecordQuery("lookup", "stock", ("price",), (is_("name", "=", "Tern 2"),))
     assert ask("difference", is_("name", "=", "Heron 4S"), fields=("price",), other=tern).value == "-£1,021.5"
@@ -110,6 +112,9 @@ def test_sets_of_two_tables() -> None:
         (RecordQuery("sum", "stock"), "needs a field"),
         (RecordQuery("group_by", "stock"), "give `group`"),
         (RecordQuery("top_n", "stock"), "give `n`"),
+        (RecordQuery("list", "stock", n=10**30), "below a billion"),
+        (RecordQuery("lookup", "stock", shift=-(10**30)), "below a billion"),
+        (RecordQuery("count", "stock", where=(is_("price", "<", 10**400),)), "is not a number"),
         (RecordQuery("drop", "stock"), "no intent 'drop'"),  # type: ignore[arg-type]
         (RecordQuery("count", "stock", where=(is_("price", "like", 1),)), "no operator 'like'"),
         (RecordQuery("count", "stock", where=(is_("price", "<", "1"),)), "'1' is not a number"),

@@ -26,6 +26,7 @@ from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.record_answers import SHOWN, answer_of
 from rag.pipeline.search_filter import Scope, narrowed
 from rag.pipeline.session import Session
+from rag.reporting.html.gather import gather
 
 GIVEN = ("dataset=native", "dataset.path=golden", "embedder=hashing", "latency=0", "enrich=tables", "route=scripted")
 GIVEN += ("chunker=table_rows", "k=2", "check=[retrieval_floor]", "check.retrieval_floor.floor=.99")
@@ -53,6 +54,8 @@ class ScriptedRouter:
             "within": query(table, "list", where=[("Asset", "=", "Otter")], mechanism="both"),
             "nowhere": query(table, "list", where=[("Asset", "=", "Yak")], mechanism="both"),
         }
+        if any("explode" in each.text for each in queries):
+            raise KeyError("explode")
         return [known.get(each.text.split()[0].strip("?:").lower(), Routed()) if table else Routed() for each in queries]
 '''
 TEXTS = {
@@ -64,6 +67,7 @@ QUESTIONS = [
     ("count", "Count the assets below 500", {"value": "two"}, "records"),
     ("list", "List all assets", {"values": ["Otter", "Mink", "Vole"]}, "records"),
     ("fee", "What is the fee for a late otter?", {"value": "nine crowns"}, "semantic"),
+    ("error", "Does a late otter explode, and at what fee?", {"value": "nine crowns"}, "semantic"),
 ]
 
 
@@ -178,10 +182,23 @@ def test_a_sweep_measures_what_one_question_gets(pipeline: Pipeline) -> None:
     assert stored == [replace(pipeline.answer(query), sought=None) for query in asked]
     scores = Scores.from_arrays(entry(trial.ends.score).arrays)
     recall, value, several, route = ([None if x != x else x for x in scores.column(name)] for name in scores.columns)
-    assert recall == [None, None, 1.0]
-    assert value == [1.0, None, 0.0]
-    assert several == [None, 1.0, None]
-    assert route == [1.0, 1.0, 1.0]
+    assert recall == [None, None, 1.0, 1.0]
+    assert value == [1.0, None, 0.0, 0.0]
+    assert several == [None, 1.0, None, None]
+    assert route == [1.0, 1.0, 1.0, 1.0]
+
+
+def test_a_route_that_fails_leaves_its_question_to_passages_and_is_counted(folder: Path) -> None:
+    ready = sweep.prepare(ad_hoc([*GIVEN, "metrics=[recall@k,route_accuracy]"]))
+    done = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
+    assert [row.error for row in done.board.rows] == [""]
+    (look,) = (ready.store.read_meta(stage.entry) for stage in ready.plan.stages.values() if stage.name == "look")
+    assert look["failed"] == 1
+    assert [each["routed"]["mechanism"] for each in look["looks"]] == ["records", "records", "semantic", "semantic"]
+    assert "KeyError('explode')" in look["looks"][3]["note"]
+    found = gather(ready.plan, ready.store).found
+    assert found.columns[-1] == "failed_route"
+    assert [line[-1] for line in found.lines] == ["1 in 1"]
 
 
 def test_a_long_list_is_cut_in_the_answer_and_not_in_the_result() -> None:

@@ -65,9 +65,12 @@ class Conditions(PartList):
 
     def where(self, parts: Sequence[Part]) -> Where:
         """One condition per field: its values hold together if records have all of them, else each of them does."""
-        made = []
+        made = list[Condition]()
         for place in dict.fromkeys(part.place for part in parts):
             own = [part for part in parts if part.place == place]
+            if len(own) > 1 and all(part.number for part in own) and self.are_ends(own):
+                made += self._span(own)
+                continue
             common = frozenset.intersection(*(part.rows for part in own))
             if not common and not self.are_joined(own):
                 raise Misfit("values that are not joined")
@@ -78,6 +81,15 @@ class Conditions(PartList):
                 raise Misfit("the value cannot be compared")
             made.append(Condition(self.name(place), "in", tuple(values)))  # type: ignore[arg-type]
         return tuple(made)
+
+    def _span(self, ends: Sequence[Part]) -> Where:
+        """The numbers or years from one to another."""
+        place = ends[0].place
+        is_date = self.type(place) == "date" and all(part.year for part in ends)
+        if len(ends) > 2 or not (is_date or self.type(place) == "number"):
+            raise Misfit("what is between two values")
+        low, high = (f"{int(end)}" if is_date else end for end in sorted(part.number for part in ends))
+        return Condition(self.name(place), ">=", low), Condition(self.name(place), "<=", high)
 
     def needed(self, where: Where) -> Where:
         """Conditions; Misfit without any."""

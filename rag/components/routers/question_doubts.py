@@ -53,12 +53,8 @@ class _Taken:
         self.order = self.table.column(query.order) if query.order else -1
         compared = [self.table.column(test.field) for test in query.where if test.operator in ("<", "<=", ">", ">=")]
         self.tested = {self.order, *compared} - {-1}
-        self.cells = [
-            (record, self.table.column(name))
-            for each, records in zip(operands, self.operands, strict=True)
-            for record in records
-            for name in each.fields
-        ]
+        pairs = zip(operands, self.operands, strict=True)
+        self.cells = [(record, self.table.column(name)) for each, own in pairs for record in own for name in each.fields]
 
     @property
     def is_sum(self) -> bool:
@@ -81,7 +77,7 @@ def _misfits(taken: _Taken, result: Result, is_single: bool) -> Mapping[str, obj
         else query.intent in LISTED and any(record.values[place] is None for record, place in taken.cells),
         "one record, as in a passage": is_one and not is_single,
         "another number of records": any(claim not in (count, len(taken.places)) for claim in taken.reading.claims),
-        "one number": taken.is_sum and count * len(taken.places) < FEWEST,
+        "one number": taken.is_sum and not taken.reading.is_counted and count * len(taken.places) < FEWEST,
         "not two numbers": query.intent in ("difference", "change") and any(len(records) != 1 for records in taken.operands),
     }
 
@@ -90,34 +86,33 @@ def _doubts(taken: _Taken, result: Result) -> Mapping[str, object]:
     query, table, lexicon = taken.query, taken.table, taken.reading.lexicon
     texts = [name for name, place in zip(query.fields, taken.places, strict=True) if taken.reading.type(place) == "text"]
     sums = [(table.records, taken.tested), (taken.records, {*taken.places} if taken.is_sum else set[int]())]
+    tested = ((each.values[place], each.shown[place]) for each in table.records if each.shown for place in taken.tested)
+    repeated = (place for place in taken.places if len({each.values[place] for each in taken.records}) < len(taken.records))
     is_most = query.intent == "top_n" and query.descending and taken.order >= 0
     return {
         "a cell that may say more": query.intent in LISTED
         and any(
-            "(" in value or (PLURAL.search(name) and len(value.split()) > NAME) for name in texts for value in result.values
+            "(" in value or value.casefold().startswith(lexicon.sides) or (PLURAL.search(name) and len(value.split()) > NAME)
+            for name in texts
+            for value in result.values
         ),
-        "a number that is not read": any(
-            record.values[place] is None and any(map(str.isdigit, record.shown[place] if record.shown else ""))
-            for record in table.records
-            for place in taken.tested
-        ),
+        "no person": taken.reading.all("operation", "who")
+        and any(any(map(str.isdigit, value)) for value in (*result.values, result.value)),
+        "a number that is not read": any(value is None and any(map(str.isdigit, shown)) for value, shown in tested),
         "a sign that may be none": query.intent in MEASURED
         and all(record.shown and record.shown[place].strip("$£€ ").startswith("(") for record, place in taken.cells),
         "a record that may be the total": any(
             _has_total([*_numbers(records, place)]) for records, places in sums for place in places
         )
         or (is_most and _is_most([*_numbers(taken.records, taken.order)])),
+        "another total": query.intent == "sum" and _is_other(taken, float(result.rows[0][0])),  # type: ignore[arg-type]
         "numbers of one thing": taken.is_sum and _repeats(query, taken.records, table),
         "a value of some records and not of others": query.intent == "list"
         and any(test.operator == "!=" for test in query.where)
         and not all(map(lexicon.is_key, taken.places)),
         "a thing in several records": query.intent == "top_n"
         and taken.order not in (-1, *lexicon.years)
-        and any(
-            len({record.values[place] for record in taken.records}) < len(taken.records)
-            for place in taken.places
-            if place != taken.order
-        ),
+        and any(place != taken.order for place in repeated),
         "a value within other cells": query.intent == "count" and any(_is_within(test, table) for test in query.where),
     }
 
@@ -135,6 +130,14 @@ def _has_total(numbers: Sequence[float]) -> bool:
     )
 
 
+def _is_other(taken: _Taken, added: float) -> bool:
+    """True if all numbers of a field are added, and no total line has this sum."""
+    lines = [record for record in taken.table.records if record.total]
+    totals = [number for line in lines for place in taken.places if isinstance(number := line.values[place], int | float)]
+    is_all = len(taken.records) + len(lines) == len(taken.table.records)
+    return is_all and bool(totals) and not any(abs(total - added) <= ROUNDED * abs(total) for total in totals)
+
+
 def _is_most(numbers: Sequence[float]) -> bool:
     """True if the highest of many numbers is as large as all others."""
     return len(numbers) >= MANY and 2 * max(numbers) >= sum(numbers)
@@ -142,14 +145,11 @@ def _is_most(numbers: Sequence[float]) -> bool:
 
 def _is_within(test: Condition, table: RecordTable) -> bool:
     """True if the values of a condition are words of other cells, too."""
-    values, place = (
-        {folded(value) for value in test.value} if isinstance(test.value, tuple) else set(),
-        table.column(test.field),
-    )
+    values = {folded(value) for value in test.value} if isinstance(test.value, tuple) else set()
+    place = table.column(test.field)
     others = {folded(record.values[place]) for record in table.records} - values
-    return any(
-        isinstance(other, str) and has_words(other, value) for value in values if isinstance(value, str) for other in others
-    )
+    texts = [value for value in values if isinstance(value, str)]
+    return any(isinstance(other, str) and has_words(other, value) for value in texts for other in others)
 
 
 def _repeats(query: RecordQuery, records: Sequence[Record], table: RecordTable) -> bool:

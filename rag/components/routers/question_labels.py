@@ -79,25 +79,15 @@ class Labeller:
         places, is_name = lexicon.named(stems)
         is_derived = bool(places) and any(not singulars(token.word) & lexicon.names for token in tokens[start:end])
         for place in places or self._relatives(stems, lexicon):
-            yield Part(
-                "field",
-                start,
-                end,
-                place=place,
-                number=number or 0,
-                is_derived=is_derived,
-                is_part=bool(places) and not is_name,
-            )
+            part = Part("field", start, end, place=place, number=number or 0, is_part=bool(places) and not is_name)
+            yield replace(part, is_derived=is_derived)
         if units := self._units(stems, lexicon):
             yield Part("unit", start, end, fields=units)
         links = lexicon.links(stems)
         whole = {place: link.whole for place, link in links.items() if link.whole}
         held = [*(whole or {place: link.part for place, link in links.items() if not is_name}).items()]
-        held += [
-            (place, rows | links[place].part)
-            for place, rows in whole.items()
-            if links[place].part - rows and place != lexicon.key
-        ]
+        longer = ((place, rows, links[place].part) for place, rows in whole.items() if place != lexicon.key)
+        held += [(place, rows | part) for place, rows, part in longer if part - rows]
         for place, rows in held:
             of_source = lexicon.table.fields[place].name == "source"
             kind = "title" if of_source and len(rows) == len(lexicon.table.records) else "value"

@@ -6,15 +6,15 @@ from itertools import pairwise, takewhile
 
 from rag.components.routers.record_words import Lexicon
 
-ASKS = ("ask", "what", "who")
+ASKS = ("ask", "what", "who", "when")
 """Operations of words that ask for something."""
 FREE = ("stop", "title", "rows", "unit")
 """Kinds of parts that need no place in a query."""
-OPTIONAL = ("all", "both", "each", "aside", "from", "to", "between")
+OPTIONAL = ("all", "both", "each", "aside", "from", "to", "between", "named")
 """Operations that need none."""
 JOINTS = ("joints", "or", "to")
 """Meanings of words between parts that belong together."""
-LINKS = ("links", "from", "between")
+LINKS = ("links", "from", "between", "named")
 """Meanings of words before a value that limits what is asked."""
 EARLIEST, LATEST = 1000, 2100
 """Numbers that may be years."""
@@ -87,20 +87,26 @@ class PartList:
 
     def is_linked(self, part: Part) -> bool:
         """True if a word such as `in` stands before a part, or before those that it is joined with."""
-        before = takewhile(
-            lambda each: each.kind in ("stop", part.kind) or each.meaning in LINKS,
-            reversed(self.parts[: self.parts.index(part)]),
-        )
-        return any(each.meaning in LINKS for each in before)
+        before = reversed(self.parts[: self.parts.index(part)])
+        near = takewhile(lambda each: each.kind in ("stop", part.kind) or each.meaning in LINKS, before)
+        return any(each.meaning in LINKS for each in near)
 
     def are_joined(self, parts: Sequence[Part]) -> bool:
         """True if a comma, `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""
         for first, second in pairwise(parts):
             between = [part for part in self.parts if first.end <= part.start and part.end <= second.start]
-            is_free = all(part.kind == "stop" or part.meaning in ("or", "to", "between") for part in between)
+            is_free = all(part.kind == "stop" or part.meaning in ("or", "to", "between", "from") for part in between)
             if not is_free or not any(part.has_comma or part.meaning in JOINTS for part in (*between, second)):
                 return False
         return True
+
+    def are_ends(self, parts: Sequence[Part]) -> bool:
+        """True if parts are the ends of a span: `to` or nothing stands between them, or `between` before them."""
+        first, last = parts[0], parts[-1]
+        to = any(first.end <= part.start < last.start for part in self.all("operation", "to"))
+        before = self.before(first)
+        is_next = first.end == last.start and not last.has_comma
+        return to or is_next or bool(before and before.meaning == "between")
 
     def name(self, place: int) -> str:
         """The name of a field."""

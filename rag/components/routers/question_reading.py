@@ -14,30 +14,33 @@ class Reading(Conditions):
     """Makes the query of one reading of a question; every part must have its place in it.
 
     `claims` are numbers such as `three` in "all three": that many records must be taken. `is_absolute` is True for a difference
-    without a direction.
+    without a direction, `is_counted` for a number in a field that a question counts.
     """
 
     def __init__(self, parts: Sequence[Part], lexicon: Lexicon, times: Mapping[str, str]) -> None:
         super().__init__(parts, lexicon)
         self.times, self.table = times, lexicon.table.name
         self.claims: tuple[float, ...] = ()
-        self.is_absolute = False
+        self.is_absolute = self.is_counted = False
         self._is_all = bool(self.all("operation", "all", "both", "each"))
 
     def query(self) -> RecordQuery:
         """The query; Misfit if the parts make none, or if one is left over."""
         where = self.compared()
         made = self._difference() or self._moved() or self._ordered(where) or self._grouped(where) or self._others(where)
-        if made.intent in ("count", "top_n", "group_by") and any(part.is_part for part in self.all("value")):
+        named, key = bool(self.all("operation", "named")), self.lexicon.key
+        if made.intent in ("count", "top_n", "group_by") and any(part.is_part and not named for part in self.all("value")):
             raise Misfit("parts of values, which may be other things")
+        named |= any(part.place == key for part in self.all("field")) or not self.lexicon.is_key(key)
+        if made.intent == "count" and not named and any(part.place == key for part in self.all("value")):
+            raise Misfit("a count of one name")
         if made.intent == "count" and self.alone:
             raise Misfit("a value that may be what acts")
         if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
             raise Misfit("a value for each record")
         claims = {"only": 1.0, "both": 2.0}
-        self.claims = tuple(
-            part.number or claims[part.meaning] for part in (*self.take("number"), *self.all("operation", *claims))
-        )
+        claiming = (*self.take("number"), *self.all("operation", *claims))
+        self.claims = tuple(claims.get(part.meaning, part.number) for part in claiming)
         self.take("operation", "only")
         if self.left:
             raise Misfit("words are left over")
@@ -62,7 +65,7 @@ class Reading(Conditions):
     def _others(self, where: Where) -> RecordQuery:
         """A count, a sum, an average, the existence or a list."""
         where += self.values()
-        counted = self.take("operation", "count", "times")
+        counted = self.take("operation", "count", "total", "times")
         self.alone = [part for part in self.alone if not counted or part != self.behind(counted[0])]
         if counted and counted[0].meaning == "times":
             self.take("operation", "exists")
@@ -89,7 +92,7 @@ class Reading(Conditions):
         where += self.values()
         by = self.use(self.behind(group, "field"))
         self.use(group)
-        counted = self.take("operation", "count")
+        counted = self.take("operation", "count", "total")
         self.take("operation", "exists", *ASKS)
         sums = () if counted and not self.take("operation", "sum") else self._numbers()
         self._nouns()
@@ -99,16 +102,18 @@ class Reading(Conditions):
         """How many: records, different values of a field, or a number in a field."""
         head = self.behind(counted)
         self.take("operation", "exists", *ASKS)
-        summed, different = self.take("operation", "sum"), self.take("operation", "different")
+        summed, different = self.take("operation", "sum") or counted.meaning == "total", self.take("operation", "different")
         if head and (head.kind in ("rows", "title") or (head.kind == "value" and not head.is_part)):
             return RecordQuery("count", self.table, where=where if head.kind != "title" else self.needed(where))
         if not head or head.kind != "field":
             raise Misfit("it is not clear what is counted")
         self.use(head)
         name = self.name(head.place)
-        if self.type(head.place) == "number" and head.place not in self.lexicon.years:
+        if self.type(head.place) == "number" and head.place not in self.lexicon.labels:
+            self.is_counted = True
             return RecordQuery("sum" if summed else "lookup", self.table, (name,), where if summed else self.needed(where))
-        if any(test.field == name for test in where) or not (different or self.lexicon.is_key(head.place)):
+        known = any(test.field == name for test in where) and not self.all("operation", "named")
+        if known or not (different or self.lexicon.is_key(head.place)):
             raise Misfit("a field with equal values")
         return RecordQuery("count", self.table, (name,) if different else (), where)
 
@@ -134,8 +139,7 @@ class Reading(Conditions):
         else:
             fields = self._targets(where, place if before and before.meaning == "what" else -1)
         order, is_high = self.name(place) if place >= 0 else "", orders[0].meaning.startswith("+")
-        number = int(n.number) if n else 1
-        return RecordQuery("top_n", self.table, fields, where, order=order, descending=is_high, n=number)
+        return RecordQuery("top_n", self.table, fields, where, order=order, descending=is_high, n=int(n.number) if n else 1)
 
     def _order_field(self, order: Part) -> int:
         """The field of an order, -1 for the order of the table."""
@@ -173,7 +177,7 @@ class Reading(Conditions):
         years = [part.year for part in fields if part.year]
         if len(years) == 2 and years[0] < years[1]:
             operands.reverse()  # The change from the earlier to the later.
-        elif self.all("operation", "from") if len(years) == 2 else found[0].meaning != "difference":
+        elif len(years) != 2 and found[0].meaning != "difference":
             raise Misfit("the direction is not clear")
         self.is_absolute = found[0].meaning == "difference"
         return replace(operands[0], intent="change" if found[0].meaning == "change" else "difference", other=operands[1])
@@ -209,14 +213,11 @@ class Reading(Conditions):
         asks = self.take("operation", *ASKS)
         if not asks:
             raise Misfit("nothing is asked")
-        meant = [part for part in asks if part.meaning == "who"]
+        meant = [part for part in asks if part.meaning in ("who", "when")]
         named = {part.place for part in self.all("field") if part in self.left}
         head = self.behind(meant[0]) if meant else None
-        if (
-            meant
-            and named
-            and not named <= {*meant[0].fields, *([head.place] if head and self.type(head.place) == "text" else [])}
-        ):
+        texts = {head.place} if head and self.type(head.place) == "text" else set[int]()
+        if meant and not named <= {*meant[0].fields, *texts}:
             raise Misfit("another field than what is asked for")
         if meant and not named:
             return meant[0].fields[0] if len(meant[0].fields) == 1 else -1
@@ -231,7 +232,7 @@ class Reading(Conditions):
         self._nouns()
         parts, begins = self.take("field"), self.all("operation", "between", "from")
         places, years = [part.place for part in parts], [part.year for part in parts if part.year]
-        if len(parts) == len(years) == 2 and (begins or parts[0].end == parts[1].start):
+        if len(parts) == len(years) == 2 and (begins or self.are_ends(parts)):
             places = [place for place, year in self.lexicon.headed.items() if min(years) <= year <= max(years)]
             if len(places) != max(years) - min(years) + 1:
                 raise Misfit("not one field per year")
@@ -240,7 +241,7 @@ class Reading(Conditions):
         units = [part.fields for part in self.all("unit")]
         if not places and len(units) == 1 and len(units[0]) == 1:
             places = [*units[0]]
-        if not places:
+        if not places or self.lexicon.labels & {*places}:
             raise Misfit("no field to sum")
         return tuple(dict.fromkeys(map(self.name, places)))
 

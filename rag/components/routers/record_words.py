@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from rag.core.record_display import written
-from rag.core.record_sets import RecordTable
+from rag.core.record_sets import Cell, RecordTable
 from rag.core.text.languages import stemmer
 from rag.core.text.numerals import NAMES
 
@@ -71,7 +71,7 @@ class Link:
 class Lexicon:
     """The words of one table: of its fields, cells and titles."""
 
-    def __init__(self, table: RecordTable, tokens: Tokenizer, stop: frozenset[str], ranks: Sequence[str] = ()) -> None:
+    def __init__(self, table: RecordTable, tokens: Tokenizer, stop: frozenset[str], words: Mapping[str, Sequence[str]]) -> None:
         self.table = table
         self.title = frozenset(tokens.stems(f"{table.name} {table.title}"))
         self.fields: dict[Stems, list[int]] = {}
@@ -87,7 +87,7 @@ class Lexicon:
             years = {int(stem) for stem in stems if YEAR.fullmatch(stem)}
             if len(years) == 1:
                 self.headed[place] = years.pop()
-        ranked = {*tokens.stems(" ".join(ranks))}
+        ranked = {*tokens.stems(" ".join(words["ranks"]))}
         self.ranks = [place for place, each in enumerate(table.fields) if ranked & {*tokens.stems(each.name)}]
         for row, record in enumerate(table.records):
             for place, each in enumerate(table.fields):
@@ -100,15 +100,19 @@ class Lexicon:
         alone = [place for place in keys if self.is_key(place)]
         self.key = (alone or keys or [0])[0]
         self.years = [place for place, each in enumerate(table.fields) if each.type == "date" or self._has_years(place)]
+        ids = [
+            place for place, each in enumerate(table.fields) if {token.word for token in tokens(each.name)} <= {*words["ids"]}
+        ]
+        self.labels = {*self.ranks, *self.years, *ids, *filter(self._is_serial, range(len(table.fields)))}
+        self.sides = tuple(f"{word} " for each in words["sides"] for word in (each, f"{each}."))
 
     def _add(self, stems: Stems, place: int, row: int, by_part: bool, stop: frozenset[str]) -> None:
         self.values.setdefault(stems, {}).setdefault(place, Link()).whole.add(row)
-        initial = (stems[0], *stems[1:]) if len(stems[0]) == 1 else ()
         for part in _parts(stems) if by_part else ():
             is_much = SHARE * len(part) >= len(stems)
             if part != stems and is_much and part[0] not in stop and part[-1] not in stop:
                 self.values.setdefault(part, {}).setdefault(place, Link()).part.add(row)
-        if initial and len(stems) > 1:
+        if len(stems[0]) == 1 < len(stems):
             self.values.setdefault((f"{stems[0]}.", *stems[1:]), {}).setdefault(place, Link()).whole.add(row)
 
     def has(self, stems: frozenset[str]) -> bool:
@@ -127,22 +131,28 @@ class Lexicon:
 
     def is_sorted(self, place: int) -> bool:
         """True if the values of a field never fall from row to row."""
-        values = [record.values[place] for record in self.table.records if not record.total]
+        values = self._values(place)
         return None not in values and all(first <= second for first, second in pairwise(values))  # type: ignore[operator]
 
     def is_in_time(self) -> bool:
         """True if the records are in the order of all their dates and years, those within texts too."""
         texts = [place for place, each in enumerate(self.table.fields) if each.type == "text"]
-        found = (
-            [YEAR.search(str(record.values[place])) for record in self.table.records if not record.total] for place in texts
-        )
+        found = ([YEAR.search(str(value)) for value in self._values(place)] for place in texts)
         years = ([year[0] for year in each if year] for each in found if all(each))
         return all(map(self.is_sorted, self.years)) and all(each == sorted(each) for each in years)
 
     def is_key(self, place: int) -> bool:
         """True if no two records have the same value."""
-        values = [record.values[place] for record in self.table.records if not record.total]
+        values = self._values(place)
         return len(set(values)) == len(values)
+
+    def _values(self, place: int) -> list[Cell]:
+        return [record.values[place] for record in self.table.records if not record.total]
+
+    def _is_serial(self, place: int) -> bool:
+        """True for the numbers of the records, from 1."""
+        values = self._values(place)
+        return len(values) > SHARE and not self.table.fields[place].unit and values == [*range(1, len(values) + 1)]
 
     def _has_years(self, place: int) -> bool:
         values = [record.values[place] for record in self.table.records if record.values[place] is not None]

@@ -1,6 +1,7 @@
 """Routes a question to records if the words of a table explain all of it, without a model."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from rag.components.routers.question_doubts import Doubt, clear_result
@@ -28,7 +29,6 @@ class _Opened:
 
     lexicons: tuple[Lexicon, ...]
     database: RecordDatabase
-    single: bool
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class RulesRouter:
         object.__setattr__(self, "_recent", [])
 
     def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
-        """The routes; semantic for a language without phrases."""
+        """The routes; semantic for a language without phrases, and with the `failure` for a question that ends in an error."""
         if not records.tables or self.language not in self.languages:
             return [Routed() for _ in queries]
         tokens = Tokenizer(self.language)
@@ -85,12 +85,18 @@ class RulesRouter:
         recent: list[tuple[RecordSet, _Opened]] = self._recent  # type: ignore[attr-defined]
         if found := next((opened for known, opened in tuple(recent) if known is records), None):
             return found
-        lexicons = tuple(Lexicon(table, tokens, stop, self.words["ranks"]) for table in records.tables if table.records)
-        opened = _Opened(lexicons, RecordDatabase(records), len(lexicons) == 1)
+        lexicons = tuple(Lexicon(table, tokens, stop, self.words) for table in records.tables if table.records)
+        opened = _Opened(lexicons, RecordDatabase(records))
         recent[:] = [*recent[1 - KEPT :], (records, opened)]
         return opened
 
     def _routed(self, text: str, opened: _Opened, labeller: Labeller) -> Routed:
+        try:
+            return self._read(text, opened, labeller)
+        except Exception as error:  # No question may end a batch.
+            return Routed(failure=repr(error)[:200])
+
+    def _read(self, text: str, opened: _Opened, labeller: Labeller) -> Routed:
         tokens = labeller.tokens(text)
         if not tokens or len(tokens) > MOST_WORDS:
             return Routed()
@@ -112,9 +118,9 @@ class RulesRouter:
             reading = Reading(parts, lexicon, self.times)
             try:
                 query = reading.query()
-                if reading.is_absolute and _value(opened, query) < 0 and query.other:
+                if reading.is_absolute and query.other and opened.database.run(query).value.startswith("-"):
                     query = replace(query.other, intent=query.intent, other=replace(query, intent="lookup", other=None))
-                result = clear_result(query, reading, opened.database, opened.single)
+                result = clear_result(query, reading, opened.database, len(opened.lexicons) == 1)
             except Doubt:
                 return []
             except (Misfit, UserError):
@@ -130,17 +136,9 @@ class RulesRouter:
             if phrase and phrase[1] == ("operation", "says"):
                 for parts in labeller.readings(tokens[:start], lexicon):
                     values = [part for part in parts if part.kind == "value"]
-                    others = {part.kind for part in parts if part.meaning not in ASKS} - {
-                        "stop",
-                        "title",
-                        "rows",
-                        "value",
-                        "field",
-                    }
+                    others = {part.kind for part in parts if part.meaning not in ASKS}
+                    others -= {"stop", "title", "rows", "value", "field"}
                     if values and not others:
-                        yield RecordQuery("list", lexicon.table.name, where=Reading(parts, lexicon, {}).where(values))
+                        with suppress(Misfit):
+                            yield RecordQuery("list", lexicon.table.name, where=Reading(parts, lexicon, {}).where(values))
                 return
-
-
-def _value(opened: _Opened, query: RecordQuery) -> float:
-    return float(opened.database.run(query).rows[0][0])  # type: ignore[arg-type]

@@ -85,13 +85,14 @@ def run_roster(job: Job) -> Entry:
 
 
 def run_look(job: Job) -> Entry:
-    """Questions → rankings by a router and a policy, with search texts, routes, results and steps."""
+    """Questions → rankings by a router and a policy, with search texts, routes, results, steps, and how many failed."""
     pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
     pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
     traces = pipeline.traces(job.queries)
     meta: dict[str, Any] = {
         "sought": json_values(trace.sought for trace in traces),
         "looks": json_values(trace.look for trace in traces),
+        "failed": sum(bool(trace.look and trace.look.note) for trace in traces),
     }
     if not changes_nothing(pipeline.reuse):
         meta["fresh"] = _fresh(pipeline, job.queries, traces)

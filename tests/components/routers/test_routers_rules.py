@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from itertools import islice
+from random import Random
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis.strategies import lists, randoms, text
 from support.record_questions import corpus
 
 from rag.components.enrichers.tables import TableRows
+from rag.components.routers.question_reading import Reading
 from rag.components.routers.rules import RulesRouter
 from rag.core.files import shipped
 from rag.core.record_database import RecordDatabase
@@ -104,6 +108,8 @@ def test_with_one_table_single_values_are_looked_up(question: str, expected: lis
         ("What is the change in profit from 2023 to 2024?", "-£40"),
         ("What is the percentage change in profit between 2023 and 2024?", "-40%"),
         ("What was the average profit from 2022 to 2024?", "£70"),
+        ("What was the average profit for 2022 to 2024?", "£70"),
+        ("What was the average profit in 2022, 2024?", "£55"),
         ("What was the total profit in 2022 and 2024?", "£110"),
         ("What was the difference in profit between 2023 and 2024?", "£40"),
         ("What is the percentage change in losses between 2023 and 2024?", None),
@@ -182,6 +188,107 @@ SEATS = """| Party | Seats | Rank | Members |
 | Green | 2 | 3 | 11 |
 | All parties | 9 | 4 | 28 |
 """
+
+
+CLUBS = """| No. | Club | Year | Rank | Points | Opponent | President | Took office |
+|---|---|---|---|---|---|---|---|
+| 1 | Ash | 2010 | 1 | 4 | at Elm | Ann Bo | May 3, 2001 |
+| 2 | Elm | 2011 | 3 | - | Ash | Cy Do | June 9, 2004 |
+| 3 | Fir | 2012 | 2 | 8 | at Ash | Ed Fo | unknown |
+| 4 | Oak | 2013 | 4 | 6 | Fir | Gil Ho | July 1, 2009 |
+"""
+COUNCIL = (
+    "| Party | Seats | Votes |\n|---|---|---|\n| Red | 4 | 90 |\n| Blue | 3 | 70 |\n| Pink | 1 | 20 |\n| Total | 9 | 180 |\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "expected"),
+    [
+        (CLUBS, "What is the total of all ranks?", None),
+        (CLUBS, "What is the average year?", None),
+        (CLUBS, "What is the total no. of all clubs?", None),
+        (CLUBS, "What is the average points from 2010 to 2013?", "6"),  # Of three: a dash is not 0.
+        (CLUBS, "What are the total points between 2011 and 2013?", "14"),
+        (CLUBS, "How many points in total?", "18"),
+        (CLUBS, "What is the total number of points?", "18"),
+        (CLUBS, "What is the total number of points of Oak?", "6"),
+        (CLUBS, "How many clubs in total?", "4"),
+        (CLUBS, "How many total clubs are there?", "4"),
+        (CLUBS, "How many Oak are there?", None),
+        (CLUBS, "How many clubs are named Oak?", "1"),
+        (CLUBS, "What is the opponent of Ash?", None),
+        (CLUBS, "Who took office after Ann Bo?", None),
+        (CLUBS, "When was Cy Do in office?", None),
+        (COUNCIL, "What is the total of seats?", None),  # The line of totals says 9.
+        (COUNCIL, "What is the total of votes?", "180"),
+    ],
+)
+def test_what_is_added_and_counted(table: str, question: str, expected: str | None) -> None:
+    found = answer(question, records(table))
+    assert (found and found[0]) == expected
+
+
+MEDALS = "| Nation | Gold | Bronze |\n|---|---|---|\n| Norway | 2 | 0 |\n| Chile | 1 | 3 |\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "question"),
+    [(MEDALS, "Which nation has a total of 0 bronze?"), (GAMES, "What do Norway Chile say about trains?")],
+)
+def test_no_question_ends_a_batch(table: str, question: str) -> None:
+    assert route(question, records(table)).failure == ""
+
+
+ASKED = {
+    (VANS, BOATS): [
+        "How many vans have the base Southmoor?",
+        "Combined payload of both Otters?",
+        "Which vans were bought before 2022?",
+    ],
+    (VANS,): [
+        "Which van has the highest payload?",
+        "What do Otter 1 and Mink say about trains?",
+        "Which van comes after Mink?",
+    ],
+    (GAMES,): ["How many games had at least 2 goals?", "What is the difference in goals between Chile and Ghana?"],
+    (SEATS,): ["What is the average seats of Red, Blue and Green?", "Is there any party with 0 members?"],
+}
+
+
+@pytest.fixture(scope="module")
+def changed() -> list[tuple[RulesRouter, RecordSet, list[str], list[str]]]:
+    """A router, records, questions about them, and words that mean something for them."""
+    router, made = built("route", "rules", RulesRouter, language="english"), []
+    phrases = [str(each[0]) for group in (router.operations, router.orders, router.comparisons) for each in group.values()]
+    for documents, questions in ASKED.items():
+        known = records(*documents)
+        names = [field.name for table in known.tables for field in table.fields]
+        cells = [cell for table in known.tables for one in table.records for cell in one.shown]
+        made.append((router, known, questions, [*phrases, *names, *cells, *["0", "1", "2", "1999", ",", "and", "in"] * 3]))
+    return made
+
+
+@settings(max_examples=40)
+@given(chance=randoms(use_true_random=False), texts=lists(text(), max_size=2))
+def test_questions_with_other_words_end_no_batch(chance: Random, texts: list[str], changed: list[Any]) -> None:
+    router, known, questions, some = chance.choice(changed)
+    for _ in range(20):
+        words = chance.choice(questions).split()
+        for _ in range(chance.randint(1, 3)):
+            place = chance.randrange(len(words))
+            words[place : place + chance.randint(0, 1)] = [chance.choice(some)]
+        texts.append(" ".join(words))
+    assert {each.failure for each in router.route([Query("q", each) for each in texts], known)} == {""}
+
+
+def test_an_error_in_a_rule_is_that_of_its_question_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    router = built("route", "rules", RulesRouter, language="english")
+    monkeypatch.setattr(Reading, "_others", lambda *_: 1 / 0)
+    texts = ["How many vans have the base Southmoor?", "Which van has the highest payload?"]
+    first, second = router.route([Query("q", each) for each in texts], records(VANS))
+    assert (first.mechanism, first.failure) == ("semantic", "ZeroDivisionError('division by zero')")
+    assert second.mechanism == "records"
 
 
 @pytest.mark.parametrize(
