@@ -20,7 +20,7 @@ from rag.core.roles import Redactor
 from rag.documents.file_tree import METADATA, Skipped, leaves_folder, matches, refuse_escape
 from rag.documents.files import missing_file, read_text
 from rag.documents.quote_anchors import closest_names
-from rag.documents.redact import redact
+from rag.documents.redact import redacted_metadata
 
 WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})")
 DECIMAL = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})\.\d{1,17}")
@@ -89,10 +89,7 @@ class FolderMetadata:
         """The metadata of one document, redacted. A title in front matter is read by the parser."""
         front = {key: value for key, value in front_matter(name, content.text).items() if key not in content.metadata}
         added = {**self.paths.get(name, {}), **front, **self.table.get(name, {})}
-        return {**content.metadata, **{key: self._redacted(value) for key, value in added.items()}}
-
-    def _redacted(self, value: Value) -> Value:
-        return redact(Parsed(value), self.redactor).text if isinstance(value, str) else value
+        return {**content.metadata, **redacted_metadata(added, self.redactor)}
 
 
 def typed(text: str) -> Value:

@@ -1,12 +1,13 @@
 """Placeholders in place of values that must not be stored."""
 
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import accumulate, count
 from pathlib import PurePosixPath
 
-from rag.core.records import Example, Parsed, Redaction
+from rag.core.records import Example, Parsed, Redaction, Value
 from rag.core.roles import Redactor
 from rag.core.secrets.places import placeholder, replaced
 from rag.core.text.edits import Cut, Edited
@@ -18,7 +19,7 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
     Blocks keep their text; an edge of a block inside of a value moves to the edge of its placeholder. `redactions` are all
     placeholders, with those that the content had before.
     """
-    metadata = {key: redacted(value, redactor) if isinstance(value, str) else value for key, value in parsed.metadata.items()}
+    metadata = redacted_metadata(parsed.metadata, redactor)
     blocks = tuple(replace(block, name=redacted(block.name, redactor)) for block in parsed.blocks)
     notes = tuple(redacted(note, redactor) for note in parsed.notes)
     parsed = replace(parsed, metadata=metadata, blocks=blocks, notes=notes)
@@ -31,6 +32,12 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
     return replace(parsed, text=edited.text, blocks=edited.moved(parsed.blocks), redactions=redactions)
 
 
+def redacted_metadata(metadata: Mapping[str, Value], redactor: Redactor) -> dict[str, Value]:
+    """Metadata with placeholders in their names and texts."""
+    return {redacted(key, redactor): redacted(value, redactor) if isinstance(value, str) else value for key, value in metadata.items()}
+
+
+@lru_cache(maxsize=4096)
 def redacted(text: str, redactor: Redactor) -> str:
     """A text with a placeholder for each value that the redactor finds."""
     return replaced(text, redactor.find(text)) if text else text
@@ -62,10 +69,18 @@ def _redacted_name(name: str, redactor: Redactor) -> str:
     return redacted("/".join(redacted(part, redactor) for part in parts) + suffix, redactor)
 
 
-def redacted_question(example: Example, redactor: Redactor) -> Example:
-    """A question with placeholders in all of its texts: the question, its rewrite, its history, and its answers."""
+def redacted_questions(examples: Sequence[Example], redactor: Redactor) -> tuple[Example, ...]:
+    """Questions with placeholders in all of their texts and names; ids that become equal get numbers, as names of files do."""
+    ids = {name for example in examples for name in (example.query.query_id, example.cluster, example.dialogue)}
+    shown = redacted_names(ids, redactor)
+    return tuple(_redacted_question(example, shown, redactor) for example in examples)
+
+
+def _redacted_question(example: Example, shown: Mapping[str, str], redactor: Redactor) -> Example:
     query = example.query
     history = tuple(replace(turn, text=redacted(turn.text, redactor)) for turn in query.history)
-    text, rewrite = redacted(query.text, redactor), redacted(query.rewrite, redactor)
-    answers = tuple(redacted(answer, redactor) for answer in example.answers)
-    return replace(example, query=replace(query, text=text, rewrite=rewrite, history=history), answers=answers)
+    text, rewrite, kind = (redacted(each, redactor) for each in (query.text, query.rewrite, example.kind))
+    answers, tags = (tuple(redacted(each, redactor) for each in texts) for texts in (example.answers, example.tags))
+    query = replace(query, query_id=shown[query.query_id], text=text, rewrite=rewrite, history=history)
+    cluster, dialogue = shown[example.cluster], shown[example.dialogue]
+    return replace(example, query=query, answers=answers, kind=kind, tags=tags, cluster=cluster, dialogue=dialogue)
