@@ -34,7 +34,10 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
 
 def redacted_metadata(metadata: Mapping[str, Value], redactor: Redactor) -> dict[str, Value]:
     """Metadata with placeholders in their names and texts."""
-    return {redacted(key, redactor): redacted(value, redactor) if isinstance(value, str) else value for key, value in metadata.items()}
+    return {
+        redacted(key, redactor): redacted(value, redactor) if isinstance(value, str) else value
+        for key, value in metadata.items()
+    }
 
 
 @lru_cache(maxsize=4096)
@@ -70,7 +73,7 @@ def _redacted_name(name: str, redactor: Redactor) -> str:
 
 
 def redacted_questions(examples: Sequence[Example], redactor: Redactor) -> tuple[Example, ...]:
-    """Questions with placeholders in all of their texts and names; ids that become equal get numbers, as names of files do."""
+    """Questions with placeholders in all texts and names; of ids that become equal, all but the first get a number."""
     ids = {name for example in examples for name in (example.query.query_id, example.cluster, example.dialogue)}
     shown = redacted_names(ids, redactor)
     return tuple(_redacted_question(example, shown, redactor) for example in examples)
@@ -82,5 +85,5 @@ def _redacted_question(example: Example, shown: Mapping[str, str], redactor: Red
     text, rewrite, kind = (redacted(each, redactor) for each in (query.text, query.rewrite, example.kind))
     answers, tags = (tuple(redacted(each, redactor) for each in texts) for texts in (example.answers, example.tags))
     query = replace(query, query_id=shown[query.query_id], text=text, rewrite=rewrite, history=history)
-    cluster, dialogue = shown[example.cluster], shown[example.dialogue]
-    return replace(example, query=query, answers=answers, kind=kind, tags=tags, cluster=cluster, dialogue=dialogue)
+    names = {"cluster": shown[example.cluster], "dialogue": shown[example.dialogue]}
+    return replace(example, query=query, answers=answers, kind=kind, tags=tags, **names)

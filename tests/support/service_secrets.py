@@ -4,45 +4,50 @@ The forms of keys are those of the vendors' documentation, as far as they state 
 """
 
 import random
+import re
 import re._parser as parser
 import string
 from collections.abc import Iterator
 
 from support.generated_secrets import Planted, sample
 
-KEYS = """
+KEYS = r"""
 langsmith lsv2_pt_[0-9a-f]{32}_[0-9a-f]{10}|langsmith lsv2_sk_[0-9a-f]{32}_[0-9a-f]{10}|langsmith ls__[0-9a-f]{32}
 pinecone pcsk_[A-Za-z0-9]{6}_[A-Za-z0-9]{63}|tavily tvly-[A-Za-z0-9]{32}|tavily tvly-dev-[A-Za-z0-9]{32}
 voyage pa-[A-Za-z0-9_-]{43}|voyage al-[A-Za-z0-9_-]{43}|nvidia nvapi-[A-Za-z0-9_-]{64}|replicate r8_[A-Za-z0-9]{37}
 fireworks fw_[A-Za-z0-9]{24}|jina jina_[0-9a-f]{32}[A-Za-z0-9_-]{28}|groq gsk_[A-Za-z0-9]{52}|xai xai-[A-Za-z0-9]{80}
 cerebras csk-[a-z0-9]{48}|together tgp_v1_[A-Za-z0-9_-]{43}|openrouter sk-or-v1-[0-9a-f]{64}|deepseek sk-[0-9a-f]{32}
-perplexity pplx-[A-Za-z0-9]{48}|anthropic sk-ant-api03-[A-Za-z0-9_-]{93}AA|huggingface hf_[A-Za-z]{34}
-langfuse sk-lf-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|helicone sk-helicone-[a-z0-9]{7}-[a-z0-9]{7}-[a-z0-9]{7}-[a-z0-9]{7}
-llamacloud llx-[A-Za-z0-9]{48}|firecrawl fc-[0-9a-f]{32}|apify apify_api_[A-Za-z0-9]{36}|e2b e2b_[0-9a-f]{40}
-runpod rpa_[A-Z0-9]{40}[a-z0-9]{6}|wandb wandb_v1_[A-Za-z0-9]{27}_[A-Za-z0-9]{40}|posthog phx_[A-Za-z0-9]{43}|elevenlabs sk_[0-9a-f]{48}
-notion ntn_[A-Za-z0-9]{46}|notion secret_[A-Za-z0-9]{43}|airtable pat[A-Za-z0-9]{14}\\.[0-9a-f]{64}|databricks dapi[0-9a-f]{32}
-supabase sbp_[0-9a-f]{40}|supabase sb_secret_[A-Za-z0-9_-]{31}|neon napi_[a-z0-9]{64}|aiven AVNS_[A-Za-z0-9_-]{19}
-square sq0atp-[A-Za-z0-9_-]{22}|square sq0csp-[A-Za-z0-9_-]{43}|square EAAA[A-Za-z0-9_-]{60}|shippo shippo_live_[0-9a-f]{40}
-mailgun key-[0-9a-f]{32}|mailgun [0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}|resend re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}
-discord [MN][A-Za-z0-9]{25}\\.[A-Za-z0-9_-]{6}\\.[A-Za-z0-9_-]{38}|telegram [1-9][0-9]{9}:AA[A-Za-z0-9_-]{33}
-slack xoxb-[0-9]{12}-[0-9]{12}-[A-Za-z0-9]{24}|slack xapp-1-A[A-Z0-9]{10}-[0-9]{13}-[0-9a-f]{64}|slack xoxe-1-[A-Za-z0-9]{146}
-azure [A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}|azure [0-9a-f]{32}|azure [A-Za-z0-9+/]{76}\\+ASt[A-Za-z0-9+/]{6}==
-azure [A-Za-z0-9]{42}AzSe[A-Z][A-Za-z0-9]{5}|azure [A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|azure [A-Za-z0-9]{44}AzFu[A-Za-z0-9_-]{6}==
-github ghp_[A-Za-z0-9]{36}|gitlab glpat-[A-Za-z0-9_-]{20}|npm npm_[A-Za-z0-9]{36}|docker dckr_pat_[A-Za-z0-9_-]{27}
-nuget oy2[a-z0-9]{43}|crates cio[A-Za-z0-9]{32}|circleci CCIPAT_[A-Za-z0-9]{22}_[0-9a-f]{40}|buildkite bkua_[0-9a-f]{40}
-figma figd_[A-Za-z0-9_-]{40}|linear lin_api_[A-Za-z0-9]{40}|clickup pk_[0-9]{8}_[A-Z0-9]{32}|typeform tfp_[A-Za-z0-9_]{40,59}
-stripe whsec_[A-Za-z0-9]{32}|razorpay rzp_live_[A-Za-z0-9]{14}|paddle pdl_live_apikey_[a-z0-9]{26}_[A-Za-z0-9]{22}_[A-Za-z0-9]{3}
-brevo xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}|tailscale tskey-auth-[A-Za-z0-9]{17}-[A-Za-z0-9]{32}|ngrok 2[A-Za-z0-9]{26}_[A-Za-z0-9]{21}
-render rnd_[A-Za-z0-9]{28}|netlify nfp_[A-Za-z0-9]{36}|heroku HRKU-[A-Za-z0-9_-]{60}|wakatime waka_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}
-contentful CFPAT-[A-Za-z0-9_-]{43}|workos sk_live_[A-Za-z0-9]{40}|sonar sqp_[0-9a-f]{40}|sourcegraph sgp_[0-9a-f]{16}_[0-9a-f]{40}
-cohere [A-Za-z0-9]{40}|mistral [A-Za-z0-9]{32}|weaviate [A-Za-z0-9]{36}|qdrant [A-Za-z0-9_-]{48}|unstructured [A-Za-z0-9]{30}
-serpapi [0-9a-f]{64}|serper [0-9a-f]{40}|deepgram [0-9a-f]{40}|assemblyai [0-9a-f]{32}|datadog [0-9a-f]{32}|datadog [0-9a-f]{40}
-algolia [0-9a-f]{32}|openweather [0-9a-f]{32}|mixpanel [0-9a-f]{32}|zendesk [A-Za-z0-9]{40}|confluent [A-Za-z0-9+/]{64}|pipedrive [0-9a-f]{40}
-exa [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|postmark [0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
-freshdesk [A-Za-z0-9]{20}|vercel [A-Za-z0-9]{24}|alchemy [A-Za-z0-9_-]{32}|etherscan [A-Z0-9]{34}|mailjet [0-9a-f]{32}|baseten [A-Za-z0-9]{8}\\.[A-Za-z0-9]{32}
-vultr [A-Z0-9]{36}|hetzner [A-Za-z0-9]{64}|linode [0-9a-f]{64}|ipstack [0-9a-f]{32}|newsapi [0-9a-f]{32}|rapidapi [a-z0-9]{50}|meilisearch [0-9a-f]{64}
-hunter [0-9a-f]{40}|geocodio [0-9a-f]{39}|fixer [A-Za-z0-9]{32}|portkey [A-Za-z0-9+/]{27}=|snowflake [A-Za-z0-9_-]{64}|ghost [0-9a-f]{24}:[0-9a-f]{64}
-"""
+perplexity pplx-[A-Za-z0-9]{48}|anthropic sk-ant-api03-[A-Za-z0-9_-]{93}AA|huggingface hf_[A-Za-z]{34}|langfuse sk-lf-UUID
+helicone sk-helicone-[a-z0-9]{7}-[a-z0-9]{7}-[a-z0-9]{7}-[a-z0-9]{7}|llamacloud llx-[A-Za-z0-9]{48}
+firecrawl fc-[0-9a-f]{32}|apify apify_api_[A-Za-z0-9]{36}|e2b e2b_[0-9a-f]{40}|runpod rpa_[A-Z0-9]{40}[a-z0-9]{6}
+wandb wandb_v1_[A-Za-z0-9]{27}_[A-Za-z0-9]{40}|posthog phx_[A-Za-z0-9]{43}|elevenlabs sk_[0-9a-f]{48}
+notion ntn_[A-Za-z0-9]{46}|notion secret_[A-Za-z0-9]{43}|airtable pat[A-Za-z0-9]{14}\.[0-9a-f]{64}
+databricks dapi[0-9a-f]{32}|supabase sbp_[0-9a-f]{40}|supabase sb_secret_[A-Za-z0-9_-]{31}|neon napi_[a-z0-9]{64}
+aiven AVNS_[A-Za-z0-9_-]{19}|square sq0atp-[A-Za-z0-9_-]{22}|square sq0csp-[A-Za-z0-9_-]{43}|square EAAA[A-Za-z0-9_-]{60}
+shippo shippo_live_[0-9a-f]{40}|mailgun key-[0-9a-f]{32}|mailgun [0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}
+resend re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}|discord [MN][A-Za-z0-9]{25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{38}
+telegram [1-9][0-9]{9}:AA[A-Za-z0-9_-]{33}|slack xoxb-[0-9]{12}-[0-9]{12}-[A-Za-z0-9]{24}
+slack xapp-1-A[A-Z0-9]{10}-[0-9]{13}-[0-9a-f]{64}|slack xoxe-1-[A-Za-z0-9]{146}|azure [A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}
+azure [0-9a-f]{32}|azure [A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}==|azure [A-Za-z0-9]{42}AzSe[A-Z][A-Za-z0-9]{5}
+azure [A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|azure [A-Za-z0-9]{44}AzFu[A-Za-z0-9_-]{6}==|github ghp_[A-Za-z0-9]{36}
+gitlab glpat-[A-Za-z0-9_-]{20}|npm npm_[A-Za-z0-9]{36}|docker dckr_pat_[A-Za-z0-9_-]{27}|nuget oy2[a-z0-9]{43}
+crates cio[A-Za-z0-9]{32}|circleci CCIPAT_[A-Za-z0-9]{22}_[0-9a-f]{40}|buildkite bkua_[0-9a-f]{40}
+figma figd_[A-Za-z0-9_-]{40}|linear lin_api_[A-Za-z0-9]{40}|clickup pk_[0-9]{8}_[A-Z0-9]{32}
+typeform tfp_[A-Za-z0-9_]{40,59}|stripe whsec_[A-Za-z0-9]{32}|razorpay rzp_live_[A-Za-z0-9]{14}
+paddle pdl_live_apikey_[a-z0-9]{26}_[A-Za-z0-9]{22}_[A-Za-z0-9]{3}|brevo xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}
+tailscale tskey-auth-[A-Za-z0-9]{17}-[A-Za-z0-9]{32}|ngrok 2[A-Za-z0-9]{26}_[A-Za-z0-9]{21}|render rnd_[A-Za-z0-9]{28}
+netlify nfp_[A-Za-z0-9]{36}|heroku HRKU-[A-Za-z0-9_-]{60}|wakatime waka_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}
+contentful CFPAT-[A-Za-z0-9_-]{43}|workos sk_live_[A-Za-z0-9]{40}|sonar sqp_[0-9a-f]{40}
+sourcegraph sgp_[0-9a-f]{16}_[0-9a-f]{40}|cohere [A-Za-z0-9]{40}|mistral [A-Za-z0-9]{32}|weaviate [A-Za-z0-9]{36}
+qdrant [A-Za-z0-9_-]{48}|unstructured [A-Za-z0-9]{30}|serpapi [0-9a-f]{64}|serper [0-9a-f]{40}|deepgram [0-9a-f]{40}
+assemblyai [0-9a-f]{32}|datadog [0-9a-f]{32}|datadog [0-9a-f]{40}|algolia [0-9a-f]{32}|openweather [0-9a-f]{32}
+mixpanel [0-9a-f]{32}|zendesk [A-Za-z0-9]{40}|confluent [A-Za-z0-9+/]{64}|pipedrive [0-9a-f]{40}|exa UUID|postmark UUID
+freshdesk [A-Za-z0-9]{20}|vercel [A-Za-z0-9]{24}|alchemy [A-Za-z0-9_-]{32}|etherscan [A-Z0-9]{34}|mailjet [0-9a-f]{32}
+baseten [A-Za-z0-9]{8}\.[A-Za-z0-9]{32}|vultr [A-Z0-9]{36}|hetzner [A-Za-z0-9]{64}|linode [0-9a-f]{64}
+ipstack [0-9a-f]{32}|newsapi [0-9a-f]{32}|rapidapi [a-z0-9]{50}|meilisearch [0-9a-f]{64}|hunter [0-9a-f]{40}
+geocodio [0-9a-f]{39}|fixer [A-Za-z0-9]{32}|portkey [A-Za-z0-9+/]{27}=|snowflake [A-Za-z0-9_-]{64}
+ghost [0-9a-f]{24}:[0-9a-f]{64}
+""".replace("UUID", r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 """The name of a service and the form of its keys; several for one service."""
 
 FORMS = {
@@ -118,24 +123,55 @@ PASSWORDS = {
 """Passwords in connection strings."""
 
 
-def planted_services(chance: random.Random, each: int) -> Iterator[Planted]:
-    """`each` keys of every service in every form; the kind is the form."""
-    for entry in KEYS.replace("\n", "|").strip("|").split("|"):
-        service, pattern = entry.split(" ")
-        tree, has_form = parser.parse(pattern), not pattern.startswith("[") or pattern.count("[") > 3 or service == "discord"
-        names = {"service": service, "Service": service.title(), "SERVICE": service.upper()}
+def services() -> list[tuple[str, str]]:
+    """The names of services with the forms of their keys."""
+    return [(name, form) for name, form in (entry.split(" ") for entry in KEYS.replace("\n", "|").strip("|").split("|"))]
+
+
+def has_form(pattern: str) -> bool:
+    """Whether a key shows in any context whose it is: it has a prefix or a signature."""
+    return not re.match(r"\[[^]]+\]\{\d+\}(?:$|[-:.=]|\\\.\[A-Za-z0-9\]\{32)", pattern) or pattern.endswith("-[0-9a-f]{8}")
+
+
+def planted_services(chance: random.Random, each: int, invented: str = "") -> Iterator[Planted]:
+    """`each` keys of every service in every form, or keys without a form of their own of a service with an `invented` name.
+
+    The kind is the form of the text, and the context `vendor's form` or `context alone`.
+    """
+    for service, pattern in services():
+        is_shown, name = has_form(pattern), invented or service
+        names = {"service": name, "Service": name.title(), "SERVICE": name.upper()}
         for form, text in FORMS.items():
-            for _ in range(each if form != "alone" or (has_form and "4}-[0-9a-f]{4}" not in pattern[:60]) else 0):
-                key = _drawn(tree, chance)
-                yield Planted(form, service, text.format(key=key, **names), key)
+            for _ in range(each if (is_shown or form != "alone") and not (is_shown and invented) else 0):
+                key = drawn(pattern, chance)
+                yield Planted(form, "vendor's form" if is_shown else "context alone", text.format(key=key, **names), key)
     for form, text in PASSWORDS.items():
-        for _ in range(40 * each):
+        for _ in range(0 if invented else 40 * each):
             key = "".join(chance.choices(string.ascii_letters + string.digits, k=chance.randint(12, 20)))
             yield Planted(form, "password", text.format(key=key), key)
 
 
-def _drawn(tree: object, chance: random.Random) -> str:
-    while True:
-        key = sample(tree, chance, {})
-        if any(map(str.isdigit, key)) or "_" in key[:4]:
-            return key
+CUTS = {
+    "an end of line": "\n", "a blank": " ", "a soft hyphen": "\u00ad", "a zero-width space": "\u200b", "a joiner": "\u2060",
+    "marks of bold": "**",
+}  # fmt: skip
+ESCAPES = {"an HTML character": "&#95;", "an escape of Markdown": "\\_"}
+
+
+def planted_cut(chance: random.Random, each: int) -> Iterator[Planted]:
+    """`each` keys with a vendor's form of every service, with something in the middle or in place of `_`."""
+    for _, pattern in services() * each:
+        if has_form(pattern) and not pattern.startswith("["):
+            key = drawn(pattern, chance)
+            place = chance.randint(len(key) // 3, 2 * len(key) // 3)
+            keys = {name: key[:place] + cut + key[place:] for name, cut in CUTS.items()}
+            keys |= {name: key.replace("_", escape) for name, escape in ESCAPES.items() if "_" in key}
+            for name, cut in keys.items():
+                yield Planted(name, "cut", f"The team wrote {cut} in the manual of the product.", cut)
+
+
+def drawn(pattern: str, chance: random.Random) -> str:
+    """A key of a form, with a digit."""
+    while not any(map(str.isdigit, key := sample(parser.parse(pattern), chance, {}))) and "hf_" not in key:
+        pass
+    return key

@@ -59,12 +59,6 @@ def kinds() -> tuple[Kind, ...]:
     )
 
 
-@lru_cache(maxsize=1)
-def issuers() -> Any:
-    """A pattern of the numbers of cards by the ranges of their issuers."""
-    return re2.compile("|".join(tomllib.loads(kinds_file().decode())["card_issuers"].values()))
-
-
 def kind_names() -> list[str]:
     """The names of all kinds, in the order of the file."""
     return list(dict.fromkeys(kind.name for kind in kinds()))

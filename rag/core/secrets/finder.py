@@ -3,7 +3,7 @@
 import html
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
@@ -14,24 +14,10 @@ from rag.core.secrets.named import named_values
 from rag.core.secrets.places import Find, stable, without_rules
 from rag.core.secrets.shapes import GENERIC, rule_tables, shape_rules
 
-PART, LONGEST = r"[\w+/=.~-]", 60
-"""A character of a value, and the characters of its parts that are looked at."""
-WORD = r"(?:[A-Za-z]?[a-z]{0,13}[.,]?|[\d.,-]+)"
-"""A part that is rather a word or a number than a part of a value."""
-
-SECOND = re.compile(rf"\n[ \t]*(?!{WORD}(?!{PART}))({PART}{{2,{LONGEST}}})")
-FIRST = re.compile(rf"(?!{WORD}\Z).*{PART}")
-"""What may be the second part of a value that an end of line cuts, as PDF readers give it, and what may be the first."""
-
-MIXED = r"\d.*[A-Za-z]|[A-Za-z].*\d"
-MARKED, PREFIXED = re.compile(MIXED), re.compile(r"[A-Za-z]{2,}[-_]|" + MIXED)
-"""Letters with digits; the same, or the beginning of many keys."""
-NEXT, VENDOR, DRAWN = re.compile(rf" (?!{WORD}(?!{PART})){PART}+"), re.compile(r"[a-z0-9._-]{2,}[-_.]"), re.compile(r"\d|[a-z][A-Z]")
-"""A blank and a part of a value that is no word; a keyword of a rule that is the beginning of a key; a sign of a key behind it."""
-
-UNSEEN, ENTITY = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+"), re.compile(r"&(?:#\d{2,4}|#[xX][\da-fA-F]{2,4}|lowbar|shy);")
-MARKS = re.compile(r"(?<=\w)\*\*(?=\w)|\\(?=[_-])")
-"""Characters that are not seen; a character in HTML; marks of Markdown within a value."""
+LONGEST = 60
+"""The characters of the parts of a cut value that are looked at."""
+VENDOR = re.compile(r"[a-z0-9._-]{2,}[-_.]")
+"""A keyword of a rule that is the beginning of a key."""
 
 
 def find_secrets(text: str, but: Collection[str] = ()) -> list[Find]:
@@ -53,9 +39,10 @@ def in_characters(text: str, find: Callable[[bytes], Iterable[Find]]) -> list[Fi
 
 def secret_finds(text: str, but: Collection[str] = ()) -> Iterator[Find]:
     """The finds of one pass over a text, in no order; some may overlap."""
-    text = ENTITY.sub(lambda found: html.unescape(found[0]).ljust(len(found[0]), "\u200b"), without_rules(text))
-    shown = _Cut(text, [found.span() for found in UNSEEN.finditer(text)])
-    joined = _Cut(shown.text, sorted({*_breaks(shown.text), *(found.span() for found in MARKS.finditer(shown.text))}))
+    cuts = _cuts()
+    text = cuts["entity"].sub(lambda found: html.unescape(found[0]).ljust(len(found[0]), "\u200b"), without_rules(text))
+    shown = _Cut(text, [found.span() for found in cuts["unseen"].finditer(text)])
+    joined = _Cut(shown.text, sorted({*_breaks(shown.text), *(found.span() for found in cuts["marks"].finditer(shown.text))}))
     finds = [*in_characters(shown.text, _by_form_and_name), *(_across(joined) if joined.places else ())]
     return (shown.back(find) for find in finds if find.rule not in but)
 
@@ -78,28 +65,31 @@ class _Cut:
 def _breaks(text: str) -> Iterator[tuple[int, int]]:
     """Ends of lines, with the blanks around them, between parts of a value: neither is a word, one has a prefix or digits.
 
-    PDF readers also join lines with a blank: it counts behind the beginning of a key, with a digit, that a vendor's prefix shows.
+    PDF readers also join lines with a blank: it counts behind the beginning of a key that a vendor's prefix shows.
     """
-    for second in SECOND.finditer(text):
+    cuts = _cuts()
+    for second in cuts["second"].finditer(text):
         begin = max(0, second.start() - LONGEST)
         before = text[begin : second.start()].rstrip(" \t\r")
         first = (before.split() or [""])[-1]
-        is_value = PREFIXED.search(first) or MARKED.search(second[1])
-        if is_value and FIRST.fullmatch(first) and before.endswith(first):
+        is_value = cuts["prefixed"].search(first) or cuts["mixed"].search(second[1])
+        if is_value and cuts["first"].fullmatch(first) and before.endswith(first):
             yield begin + len(before), second.start(1)
-    for key in _vendor_keys().finditer(text) if " " in text else ():
-        place = key.end(1) if DRAWN.search(key[1]) else len(text)
-        while following := NEXT.match(text, place):
+    for key in cuts["vendor"].finditer(text) if " " in text else ():
+        place = key.end(1) if cuts["drawn"].search(key[1]) else len(text)
+        while following := cuts["next"].match(text, place):
             yield place, place + 1
             place = following.end()
 
 
 @lru_cache(maxsize=1)
-def _vendor_keys() -> Any:
-    """A pattern, in linear time, for a text up to a blank that begins with a vendor's prefix; the group is what follows it."""
+def _cuts() -> Mapping[str, Any]:
+    """The patterns of conf/redaction/assay.toml for what cuts a value in two; `vendor` is read in linear time."""
+    table = dict(rule_tables()["assay.toml"]["cuts"])
     keywords = {word for rule in shape_rules().rules for word in rule.keywords if VENDOR.fullmatch(word)}
-    prefixes = "|".join(re2.escape(word) for word in sorted(keywords | {*rule_tables()["assay.toml"]["prefixes"]["more"]}))
-    return re2.compile(rf"(?i)\b(?:{prefixes})({PART}{{4,200}}) ")
+    prefixes = "|".join(re2.escape(word) for word in sorted({*keywords, *table.pop("prefixes")}))
+    vendor = re2.compile(table.pop("vendor").replace("PREFIX", prefixes))
+    return {"vendor": vendor, **{name: re.compile(pattern) for name, pattern in table.items()}}
 
 
 def _by_form_and_name(data: bytes) -> Iterator[Find]:

@@ -13,39 +13,6 @@ from rag.core.secrets.shapes import LINE_LENGTH, rule_tables
 from rag.core.secrets.values import values
 
 RULE, RANK = "secret-by-name", 2
-FOLLOWING = re.compile(
-    rb"""
-    (?:['"`\])*}\\]{0,4}[ \t]{0,20}
-        (?:(?P<assignment>:[ \t]?[\w\[\]|. ]{2,30}=|=>|:=|={1,3}|:|\?=|->)
-          |(?P<attribute>,?\s{0,20}\\?['"]?value\\?['"]?[ \t]?[=:])
-          |(?P<cell>\|)
-          |(?P<argument>,)
-          |(?P<sentence>(?:(?:for|of|to|on)[ \t][\w .@-]{1,40}?)?(?:[ \t]{0,3}(?:\b(?:is|was)\b(?:[ \t]now)?[ \t]?:?)|:)))
-        [*`]{0,2}[ \t]{0,20}(?:\r?\n[ \t]{0,8})?
-        SCHEME
-      |(?P<pair>\s{0,20}</[^<>]{1,40}>\s{0,20}<[^<>/]{1,60}>\s{0,20})
-      |(?P<call>\w{0,20}\(\s{0,20})
-      |(?P<element>[^<>\n|=]{0,80}>\s{0,20})
-      |(?P<flag>[ \t]+))
-    (?:[rbuf@]{0,2}(?:\\"SCHEME(?P<escaped>[^"\\\n]{1,300})\\"
-                     |"SCHEME(?P<double>(?:[^"\\\n]|\\.){1,300})"
-                     |'SCHEME(?P<single>(?:[^'\\\n]|\\.){1,300})'
-                     |`SCHEME(?P<ticks>[^`\n]{1,300})`)
-      |(?P<line>[^\s'"`<>|]{3,300})[ \t]*(?:\r?\n|\Z)
-      |(?P<bare>[^\s'"`,;&|<>(){}\[\]]{3,300}))
-    """.replace(b"SCHEME", rb"(?:(?:(?:bearer|basic|token|digest|apikey)|[a-z][\w-]{1,24}(?=[ \t]+[\w+/=.~-]{0,30}\d)(?=[ \t]+[\w+/=.~-]{16}))[ \t]+)?"),
-    re.VERBOSE | re.IGNORECASE,
-)
-"""What follows the name of a secret: one of eight forms, and a value in quotes, to the end of its line, or to a separator."""
-
-HEADS = (
-    r"-[\w.-]{0,30}?NAME[ \t]+[^\s-]",
-    r"<[^<>\s]{0,40}?NAME[^<>\n]{0,40}>",
-    r"""NAME(?:\w{0,20}\(|\s{0,20}</|['"\x60\])*}\\]{0,4}[ \t]{0,20}(?:[:=|,?>-]|(?:for|of|to|on)[ \t]|['",\\\s]{0,20}value\b"""
-    r"""|(?:is|was)\b\S{0,9}\s\S{0,60}[\d!@#$%^&*+?~=]))""",
-)
-"""Beginnings of forms: a flag, an element, and all others."""
-
 MEMORY, SKIPPED, GAP, SHORTEST = 64 << 20, 60, 3, 4
 """Bytes for the states of the search; in bytes: values in which no other name is searched for, quotes and spaces between the
 name of a value and the next name, values."""
@@ -76,6 +43,12 @@ def _alternatives(words: Sequence[str]) -> str:
     return "|".join(word.replace(" ", "[-_ .]?") for word in words)
 
 
+def _linear(pattern: str) -> Any:
+    options = re2.Options()
+    options.max_mem, options.log_errors = MEMORY, False
+    return re2.compile(f"(?i)(?:{pattern})".encode(), options)
+
+
 def _begun(words: Sequence[str]) -> str:
     """Words where a word begins, also behind a small letter: `dbPass`."""
     return rf"(?:\b|_|\d)(?:{_alternatives(words)})|(?-i:[a-z](?:{'|'.join(word.title() for word in words)}))"
@@ -86,32 +59,32 @@ class NamedValues:
 
     def __init__(self) -> None:
         names = rule_tables()["assay.toml"]["names"]
-        words, passwords, short = (_alternatives(names[each]) for each in ("words", "passwords", "short"))
+        words, passwords, others = (_alternatives(names[each]) for each in ("words", "passwords", "other_keys"))
         ending = rf"(?:[-_.]?(?:{'|'.join(names['endings'])}))?"
-        keys = rf"{_alternatives(names['keys'])}|{_begun(names['short_keys'])}|(?:\b|_)(?:{_alternatives(names['services'])})"
-        self.name = rf"(?:{words}|{passwords}|{_begun(names['short'])}|{keys}){ending}"
-        strong = rf"(?:{words}|{passwords}|{_begun(names['short'])}){ending}"
-        self.passwords, self.tokens = re.compile(rf"{passwords}|{short}", re.IGNORECASE), re.compile(words, re.IGNORECASE)
+        keys, short = _alternatives(names["keys"]), _begun(names["short"])
+        weak = rf"{keys}|{_begun(names['short_keys'])}|(?:\b|_)(?:{_alternatives(names['services'])})"
+        forms = rule_tables()["assay.toml"]["forms"]
+        following = forms["following"].replace("SCHEME", forms["scheme"]).encode()
+        self.heads, self._following = forms["heads"], re.compile(following, re.VERBOSE | re.IGNORECASE)
+        self.name, strong = (rf"(?:{words}|{passwords}|{short}{more}){ending}" for more in (f"|{weak}", ""))
+        self.passwords, self.tokens = (
+            re.compile(rf"{passwords}|{_alternatives(names['short'])}", re.IGNORECASE),
+            re.compile(words, re.IGNORECASE),
+        )
         self._last_name, self._last_strong_name = (
             re.compile(f"(?:{each})[*`]*\\s*\\Z".encode(), re.IGNORECASE) for each in (self.name, strong)
         )
-        others, keys = _alternatives(names["other_keys"]), _alternatives(names["keys"])
         self._other_key = re.compile(rf"(?:{others})[-_. ]?(?:{keys})\Z".encode(), re.IGNORECASE)
 
     @cached_property
     def _heads(self) -> Any:
         """A pattern, in linear time, for names with the beginning of a form behind them; the name is one of its groups."""
-        options = re2.Options()
-        options.max_mem, options.log_errors = MEMORY, False
-        heads = "|".join(head.replace("NAME", f"({self.name})") for head in HEADS)
-        return re2.compile(f"(?i)(?:{heads})".encode(), options)
+        return _linear("|".join(head.replace("NAME", f"({self.name})") for head in self.heads))
 
     @cached_property
     def _spaced(self) -> Any:
         """A pattern for a name, a blank or an end of line, and a long value."""
-        options = re2.Options()
-        options.max_mem, options.log_errors = MEMORY, False
-        return re2.compile(rf"(?i){self.name}[ \t]*[ \t\r\n][ \t]*([a-z0-9][\w+/=~.-]{{15,200}})".encode(), options)
+        return _linear(rf"{self.name}[ \t]*[ \t\r\n][ \t]*([a-z0-9][\w+/=~.-]{{15,200}})")
 
     def is_name(self, text: str) -> bool:
         """Whether a text ends in the name of a secret."""
@@ -129,19 +102,20 @@ class NamedValues:
         while after is not None:
             place, after = after, None
             for head, later in pairwise(chain(self._heads.finditer(data, place), (None,))):
-                if later and 0 < later.start() - head.end() <= GAP and data[later.end() - 1] in b":=|" and self._is_strong(later):
+                if later and 0 < later.start() - head.end() <= GAP and self._is_assigned(later):
                     continue  # the value begins with the name of another value
-                start, end = _name(head)
+                start, end = max(map(head.span, (1, 2, 3)))
                 is_other = self._other_key.search(data, max(0, start - 16), end) is not None
-                following = None if is_other else FOLLOWING.match(data, end)
+                following = None if is_other else self._following.match(data, end)
                 if following and (candidate := _candidate(data, start, end, following)):
                     yield candidate
                     if candidate.end - candidate.start > SKIPPED:  # no other name is searched for in it
                         after = candidate.end
                         break
 
-    def _is_strong(self, head: Any) -> bool:
-        return self._last_strong_name.search(head.string, *_name(head)) is not None
+    def _is_assigned(self, head: Any) -> bool:
+        is_strong = self._last_strong_name.search(head.string, *max(map(head.span, (1, 2, 3))))
+        return is_strong is not None and head[0][-1:] in b":=|"
 
     def _columns(self, data: bytes) -> Iterator[Candidate]:
         """The cells below a header that names a secret."""
@@ -154,12 +128,6 @@ class NamedValues:
             elif RULER.fullmatch(line.rstrip()):
                 columns = {number: title for number, title in enumerate(BAR.split(header)) if self._last_name.search(title)}
             header, place = line, place + len(line)
-
-
-def _name(head: Any) -> tuple[int, int]:
-    """The place of the name in a head: the last of its groups that matched."""
-    start, end = max(map(head.span, (1, 2, 3)))
-    return start, end
 
 
 def _candidate(data: bytes, name_start: int, name_end: int, following: re.Match[bytes]) -> Candidate | None:

@@ -8,14 +8,9 @@ import re2
 
 from rag.core.secrets.shapes import rule_tables
 
-IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z_]*(?:(?:\.|->|::|[_-])[A-Za-z_]+)*[?!]?")
-REFERENCE = re.compile(r"(?:self|this|cls|os|config|settings|env|process|args|opts?|options|req|request|ctx|params?)\.[\w.]+")
-PLAIN = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|v?\d+(?:\.\d+)+|\d[\d.,]{0,10}[a-z%]{0,3}|\S+@\S+\.[a-z]+", re.IGNORECASE)
-FILE = re.compile(
-    r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.-]{1,60}){1,20}[/\\]?|[\w./-]{1,200}\.(?:pem|key|crt|p12|json|ya?ml|txt|md|py)|\w{2,8}://[^@]*"
-)
 WORD = re.compile(r"[a-z]+\d*|\d+")
-KEY, PIECE, DIGITS, SHORTEST_PIECE = re.compile(r"(?!\w{2,8}:[/\\])[\w+/=.~:|-]{16,}"), re.compile(r"[A-Za-z0-9]+"), re.compile(r"\d+"), 10
+KEY, PIECE = re.compile(r"(?!\w{2,8}:[/\\])[\w+/=.~:|-]{16,}"), re.compile(r"[A-Za-z0-9]+")
+DIGITS, SHORTEST_PIECE = re.compile(r"\d+"), 10
 SYMBOLS = frozenset("!@#$%^&*+?~=")
 
 
@@ -25,9 +20,10 @@ class Values:
     def __init__(self) -> None:
         kept = rule_tables()["assay.toml"]["kept"]
         self.placeholders, self.descriptions = re2.compile(kept["placeholders"]), frozenset(kept["descriptions"])
+        self.identifier, self.references = re.compile(kept["identifier"]), [re.compile(each) for each in kept["references"]]
 
     def is_secret(self, value: str, kind: str, sure: bool) -> bool:
-        """Whether a value is a secret under a name of a `kind`: `password`, `token`, or `key`, under which it must look random."""
+        """Whether a value is a secret under a name of a `kind`: `password`, `token`, or `key` for random values only."""
         if any(character.isspace() for character in value) or self.is_kept(value):
             return False
         if kind == "key":
@@ -40,7 +36,7 @@ class Values:
         if is_password and letter and SYMBOLS & {*value}:
             return len(value) >= 6
         mixed = _turns(value) >= 3 and len(value) >= 12 and value.isalnum()
-        long = sure and len(value) >= 20 and not IDENTIFIER.fullmatch(value)
+        long = sure and len(value) >= 20 and not self.identifier.fullmatch(value)
         return len(value) >= (6 if is_password else 8) and ((digit and letter) or mixed or long)
 
     def is_kept(self, value: str) -> bool:
@@ -49,7 +45,7 @@ class Values:
             return False
         if self.placeholders.search(value):
             return True
-        if any(pattern.fullmatch(value) for pattern in (REFERENCE, PLAIN, FILE)):
+        if any(pattern.fullmatch(value) for pattern in self.references):
             return not (value.isdigit() and len(value) >= 4) and not _is_base64(value)
         words = WORD.findall(re.sub(r"([a-z])([A-Z])", r"\1 \2", value).lower())
         return all(word in self.descriptions or word.rstrip("0123456789") in self.descriptions for word in words)
