@@ -8,6 +8,7 @@ import re
 import re._parser as parser
 import string
 from collections.abc import Iterator
+from functools import lru_cache
 
 from support.generated_secrets import Planted, sample
 
@@ -107,6 +108,9 @@ FORMS = {
 }
 """Contexts; `alone` counts only for keys that their form shows."""
 
+BY_SERVICE = ("env: SERVICE", "yaml: service", "json: service", "text: service =")
+"""Contexts in which the name of a service alone says that a value is a key: names that are not in the rules are not known."""
+
 PASSWORDS = {
     "redis": "redis://default:{key}@cache.example.com:6379/0",
     "mongodb": "mongodb+srv://app:{key}@cluster0.ab1cd.mongodb.net/x?retryWrites=true",
@@ -133,22 +137,27 @@ def has_form(pattern: str) -> bool:
     return not re.match(r"\[[^]]+\]\{\d+\}(?:$|[-:.=]|\\\.\[A-Za-z0-9\]\{32)", pattern) or pattern.endswith("-[0-9a-f]{8}")
 
 
-def planted_services(chance: random.Random, each: int, invented: str = "") -> Iterator[Planted]:
-    """`each` keys of every service in every form, or keys without a form of their own of a service with an `invented` name.
+def planted_services(chance: random.Random, step: int = 1, invented: str = "") -> Iterator[Planted]:
+    """A key of every service in every form, of which each `step`-th is taken; with a name, keys without a form of their own.
 
-    The kind is the form of the text, and the context `vendor's form` or `context alone`.
+    The kind is the form of the text, and the context `vendor's form` or `context alone`. `invented` is the name of all services.
     """
-    for service, pattern in services():
-        is_shown, name = has_form(pattern), invented or service
-        names = {"service": name, "Service": name.title(), "SERVICE": name.upper()}
-        for form, text in FORMS.items():
-            for _ in range(each if (is_shown or form != "alone") and not (is_shown and invented) else 0):
-                key = drawn(pattern, chance)
-                yield Planted(form, "vendor's form" if is_shown else "context alone", text.format(key=key, **names), key)
-    for form, text in PASSWORDS.items():
-        for _ in range(0 if invented else 40 * each):
+    for service, pattern, form in list(product_of_forms(bool(invented)))[::step]:
+        name, key = invented or service, drawn(pattern, chance)
+        text = FORMS[form].format(key=key, service=name, Service=name.title(), SERVICE=name.upper())
+        yield Planted(form, "vendor's form" if has_form(pattern) else "context alone", text, key)
+    for form in PASSWORDS if not invented else ():
+        for _ in range(max(1, 40 // step)):
             key = "".join(chance.choices(string.ascii_letters + string.digits, k=chance.randint(12, 20)))
-            yield Planted(form, "password", text.format(key=key), key)
+            yield Planted(form, "password", PASSWORDS[form].format(key=key), key)
+
+
+def product_of_forms(is_invented: bool) -> Iterator[tuple[str, str, str]]:
+    """Services, forms of keys and forms of texts."""
+    for service, pattern in services():
+        for form in FORMS:
+            if not (is_invented if has_form(pattern) else form == "alone"):
+                yield service, pattern, form
 
 
 CUTS = {
@@ -158,9 +167,9 @@ CUTS = {
 ESCAPES = {"an HTML character": "&#95;", "an escape of Markdown": "\\_"}
 
 
-def planted_cut(chance: random.Random, each: int) -> Iterator[Planted]:
-    """`each` keys with a vendor's form of every service, with something in the middle or in place of `_`."""
-    for _, pattern in services() * each:
+def planted_cut(chance: random.Random) -> Iterator[Planted]:
+    """A key with a vendor's form of every service, with something in the middle or in place of `_`."""
+    for _, pattern in services():
         if has_form(pattern) and not pattern.startswith("["):
             key = drawn(pattern, chance)
             place = chance.randint(len(key) // 3, 2 * len(key) // 3)
@@ -170,8 +179,11 @@ def planted_cut(chance: random.Random, each: int) -> Iterator[Planted]:
                 yield Planted(name, "cut", f"The team wrote {cut} in the manual of the product.", cut)
 
 
+tree = lru_cache(parser.parse)
+
+
 def drawn(pattern: str, chance: random.Random) -> str:
     """A key of a form, with a digit."""
-    while not any(map(str.isdigit, key := sample(parser.parse(pattern), chance, {}))) and "hf_" not in key:
+    while not any(map(str.isdigit, key := sample(tree(pattern), chance, {}))) and "hf_" not in key:
         pass
     return key

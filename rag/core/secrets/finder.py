@@ -87,7 +87,7 @@ def _cuts() -> Mapping[str, Any]:
     """The patterns of conf/redaction/assay.toml for what cuts a value in two; `vendor` is read in linear time."""
     table = dict(rule_tables()["assay.toml"]["cuts"])
     keywords = {word for rule in shape_rules().rules for word in rule.keywords if VENDOR.fullmatch(word)}
-    prefixes = "|".join(re2.escape(word) for word in sorted({*keywords, *table.pop("prefixes")}))
+    prefixes = "|".join(re2.escape(word).replace("_", r"\\?_") for word in sorted({*keywords, *table.pop("prefixes")}))
     vendor = re2.compile(table.pop("vendor").replace("PREFIX", prefixes))
     return {"vendor": vendor, **{name: re.compile(pattern) for name, pattern in table.items()}}
 
