@@ -3,11 +3,10 @@
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import accumulate, count
 from pathlib import PurePosixPath
 
-from rag.core.records import Example, Parsed, Redaction, Value
+from rag.core.records import Example, Parsed, Redaction
 from rag.core.roles import Redactor
 from rag.core.secrets.places import placeholder, replaced
 from rag.core.text.edits import Cut, Edited
@@ -19,7 +18,8 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
     Blocks keep their text; an edge of a block inside of a value moves to the edge of its placeholder. `redactions` are all
     placeholders, with those that the content had before.
     """
-    metadata = redacted_metadata(parsed.metadata, redactor)
+    texts = {key: redacted(value, redactor) if isinstance(value, str) else value for key, value in parsed.metadata.items()}
+    metadata = {redacted(key, redactor): value for key, value in texts.items()}
     blocks = tuple(replace(block, name=redacted(block.name, redactor)) for block in parsed.blocks)
     notes = tuple(redacted(note, redactor) for note in parsed.notes)
     parsed = replace(parsed, metadata=metadata, blocks=blocks, notes=notes)
@@ -32,15 +32,6 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
     return replace(parsed, text=edited.text, blocks=edited.moved(parsed.blocks), redactions=redactions)
 
 
-def redacted_metadata(metadata: Mapping[str, Value], redactor: Redactor) -> dict[str, Value]:
-    """Metadata with placeholders in their names and texts."""
-    return {
-        redacted(key, redactor): redacted(value, redactor) if isinstance(value, str) else value
-        for key, value in metadata.items()
-    }
-
-
-@lru_cache(maxsize=4096)
 def redacted(text: str, redactor: Redactor) -> str:
     """A text with a placeholder for each value that the redactor finds."""
     return replaced(text, redactor.find(text)) if text else text
@@ -85,5 +76,5 @@ def _redacted_question(example: Example, shown: Mapping[str, str], redactor: Red
     text, rewrite, kind = (redacted(each, redactor) for each in (query.text, query.rewrite, example.kind))
     answers, tags = (tuple(redacted(each, redactor) for each in texts) for texts in (example.answers, example.tags))
     query = replace(query, query_id=shown[query.query_id], text=text, rewrite=rewrite, history=history)
-    names = {"cluster": shown[example.cluster], "dialogue": shown[example.dialogue]}
-    return replace(example, query=query, answers=answers, kind=kind, tags=tags, **names)
+    example = replace(example, cluster=shown[example.cluster], dialogue=shown[example.dialogue])
+    return replace(example, query=query, answers=answers, kind=kind, tags=tags)

@@ -140,7 +140,7 @@ def has_form(pattern: str) -> bool:
 def planted_services(chance: random.Random, step: int = 1, invented: str = "") -> Iterator[Planted]:
     """A key of every service in every form, of which each `step`-th is taken; with a name, keys without a form of their own.
 
-    The kind is the form of the text, and the context `vendor's form` or `context alone`. `invented` is the name of all services.
+    The kind is the form of the text, and the context `vendor's form` or `context alone`; `invented` names all services.
     """
     for service, pattern, form in list(product_of_forms(bool(invented)))[::step]:
         name, key = invented or service, drawn(pattern, chance)

@@ -62,11 +62,12 @@ class NamedValues:
         words, passwords, others = (_alternatives(names[each]) for each in ("words", "passwords", "other_keys"))
         ending = rf"(?:[-_.]?(?:{'|'.join(names['endings'])}))?"
         keys, short = _alternatives(names["keys"]), _begun(names["short"])
-        weak = rf"{keys}|{_begun(names['short_keys'])}|(?:\b|_)(?:{_alternatives(names['services'])})"
+        weak, services = rf"|{keys}|{_begun(names['short_keys'])}", rf"|(?:\b|_)(?:{_alternatives(names['services'])})"
         forms = rule_tables()["assay.toml"]["forms"]
         following = forms["following"].replace("SCHEME", forms["scheme"]).encode()
         self.heads, self._following = forms["heads"], re.compile(following, re.VERBOSE | re.IGNORECASE)
-        self.name, strong = (rf"(?:{words}|{passwords}|{short}{more}){ending}" for more in (f"|{weak}", ""))
+        kinds = (weak + services, weak, "")
+        self.name, self.own_name, strong = (rf"(?:{words}|{passwords}|{short}{more}){ending}" for more in kinds)
         self.passwords, self.tokens = (
             re.compile(rf"{passwords}|{_alternatives(names['short'])}", re.IGNORECASE),
             re.compile(words, re.IGNORECASE),
@@ -79,12 +80,12 @@ class NamedValues:
     @cached_property
     def _heads(self) -> Any:
         """A pattern, in linear time, for names with the beginning of a form behind them; the name is one of its groups."""
-        return _linear("|".join(head.replace("NAME", f"({self.name})") for head in self.heads))
+        return _linear("|".join(self.heads).replace("NAME", f"({self.own_name})").replace("SERVICE", f"({self.name})"))
 
     @cached_property
     def _spaced(self) -> Any:
         """A pattern for a name, a blank or an end of line, and a long value."""
-        return _linear(rf"{self.name}[ \t]*[ \t\r\n][ \t]*([a-z0-9][\w+/=~.-]{{15,200}})")
+        return _linear(rf"{self.own_name}[ \t]*[ \t\r\n][ \t]*([a-z0-9][\w+/=~.-]{{15,200}})")
 
     def is_name(self, text: str) -> bool:
         """Whether a text ends in the name of a secret."""
@@ -92,7 +93,7 @@ class NamedValues:
 
     def finds(self, data: bytes) -> Iterator[Find]:
         """The values of a text in UTF-8, at their places in bytes."""
-        spaced = (Candidate(*found.span(1), KEY, False) for found in self._spaced.finditer(data))
+        spaced = (Candidate(found.start(1), found.end(1), KEY, False) for found in self._spaced.finditer(data))
         for candidate in chain(self._assigned(data), spaced, self._columns(data) if b"|" in data else ()):
             if _is_secret(data[candidate.start : candidate.end], candidate.name, candidate.sure):
                 yield Find(candidate.start, candidate.end, RULE, RANK)
@@ -101,21 +102,18 @@ class NamedValues:
         after: int | None = 0
         while after is not None:
             place, after = after, None
-            for head, later in pairwise(chain(self._heads.finditer(data, place), (None,))):
-                if later and 0 < later.start() - head.end() <= GAP and self._is_assigned(later):
+            heads = ((*head.span(), *max(map(head.span, (1, 2, 3)))) for head in self._heads.finditer(data, place))
+            for (_, edge, start, end), (begin, *after_name) in pairwise(chain(heads, ((0, 0, 0, 0),))):
+                is_next = 0 < begin - edge <= GAP and data[after_name[0] - 1] in b":=|"
+                if is_next and _kind(data[after_name[1] : after_name[2]]) != "key":
                     continue  # the value begins with the name of another value
-                start, end = max(map(head.span, (1, 2, 3)))
-                is_other = self._other_key.search(data, max(0, start - 16), end) is not None
+                is_other = data[start : start + 3].lower() == KEY and self._other_key.search(data, max(0, start - 16), end)
                 following = None if is_other else self._following.match(data, end)
                 if following and (candidate := _candidate(data, start, end, following)):
                     yield candidate
                     if candidate.end - candidate.start > SKIPPED:  # no other name is searched for in it
                         after = candidate.end
                         break
-
-    def _is_assigned(self, head: Any) -> bool:
-        is_strong = self._last_strong_name.search(head.string, *max(map(head.span, (1, 2, 3))))
-        return is_strong is not None and head[0][-1:] in b":=|"
 
     def _columns(self, data: bytes) -> Iterator[Candidate]:
         """The cells below a header that names a secret."""
@@ -180,9 +178,13 @@ def _cells(line: bytes, place: int, columns: dict[int, bytes]) -> Iterator[Candi
 
 @lru_cache(maxsize=8192)
 def _is_secret(value: bytes, name: bytes, sure: bool) -> bool:
+    return values().is_secret(value.decode("utf-8", "replace"), _kind(name), sure)
+
+
+@lru_cache(maxsize=1024)
+def _kind(name: bytes) -> str:
     finder, text = named_values(), name.decode()
-    kind = "password" if finder.passwords.search(text) else "token" if finder.tokens.search(text) else "key"
-    return values().is_secret(value.decode("utf-8", "replace"), kind, sure)
+    return "password" if finder.passwords.search(text) else "token" if finder.tokens.search(text) else "key"
 
 
 @lru_cache(maxsize=1)
