@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.choices import build
 
-from rag.core.records import Block, Example, Parsed, Query, Redaction, Turn
+from rag.core.records import Block, Example, Parsed, Query, Redaction, Turn, Value
 from rag.core.secrets.places import PLACEHOLDER
 from rag.documents.metadata import FolderMetadata
 from rag.documents.redact import redact, redacted_names, redacted_questions
@@ -63,7 +63,7 @@ def test_all_texts_and_names_of_questions_are_redacted() -> None:
 
 
 def test_names_of_metadata_are_redacted() -> None:
-    table = {"a.md": {"ALPHA": "x", "n": 1}}
+    table: dict[str, dict[str, Value]] = {"a.md": {"ALPHA": "x", "n": 1}}
     found = FolderMetadata({}, table, Words("ALPHA")).of(
         "a.md", redact(Parsed("text", metadata={"ALPHA 2": "y"}), Words("ALPHA"))
     )
