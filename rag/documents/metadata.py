@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import yaml
@@ -20,7 +21,7 @@ from rag.core.roles import Redactor
 from rag.documents.file_tree import METADATA, Skipped, leaves_folder, matches, refuse_escape
 from rag.documents.files import missing_file, read_text
 from rag.documents.quote_anchors import closest_names
-from rag.documents.redact import redact
+from rag.documents.redact import redacted
 
 WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})")
 DECIMAL = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})\.\d{1,17}")
@@ -88,11 +89,16 @@ class FolderMetadata:
     def of(self, name: str, content: Parsed) -> dict[str, Value]:
         """The metadata of one document, redacted. A title in front matter is read by the parser."""
         front = {key: value for key, value in front_matter(name, content.text).items() if key not in content.metadata}
-        added = {**self.paths.get(name, {}), **front, **self.table.get(name, {})}
+        row = {self._columns[column]: value for column, value in self.table.get(name, {}).items()}
+        added = {**self.paths.get(name, {}), **front, **row}
         return {**content.metadata, **{key: self._redacted(value) for key, value in added.items()}}
 
+    @cached_property
+    def _columns(self) -> Mapping[str, str]:
+        return {column: redacted(column, self.redactor) for column in {column for row in self.table.values() for column in row}}
+
     def _redacted(self, value: Value) -> Value:
-        return redact(Parsed(value), self.redactor).text if isinstance(value, str) else value
+        return redacted(value, self.redactor) if isinstance(value, str) else value
 
 
 def typed(text: str) -> Value:

@@ -1,7 +1,7 @@
 """Placeholders in place of values that must not be stored."""
 
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, count
 from pathlib import PurePosixPath
@@ -18,7 +18,8 @@ def redact(parsed: Parsed, redactor: Redactor) -> Parsed:
     Blocks keep their text; an edge of a block inside of a value moves to the edge of its placeholder. `redactions` are all
     placeholders, with those that the content had before.
     """
-    metadata = {key: redacted(value, redactor) if isinstance(value, str) else value for key, value in parsed.metadata.items()}
+    texts = {key: redacted(value, redactor) if isinstance(value, str) else value for key, value in parsed.metadata.items()}
+    metadata = {redacted(key, redactor): value for key, value in texts.items()}
     blocks = tuple(replace(block, name=redacted(block.name, redactor)) for block in parsed.blocks)
     notes = tuple(redacted(note, redactor) for note in parsed.notes)
     parsed = replace(parsed, metadata=metadata, blocks=blocks, notes=notes)
@@ -62,10 +63,18 @@ def _redacted_name(name: str, redactor: Redactor) -> str:
     return redacted("/".join(redacted(part, redactor) for part in parts) + suffix, redactor)
 
 
-def redacted_question(example: Example, redactor: Redactor) -> Example:
-    """A question with placeholders in all of its texts: the question, its rewrite, its history, and its answers."""
+def redacted_questions(examples: Sequence[Example], redactor: Redactor) -> tuple[Example, ...]:
+    """Questions with placeholders in all texts and names; of ids that become equal, all but the first get a number."""
+    ids = {name for example in examples for name in (example.query.query_id, example.cluster, example.dialogue)}
+    shown = redacted_names(ids, redactor)
+    return tuple(_redacted_question(example, shown, redactor) for example in examples)
+
+
+def _redacted_question(example: Example, shown: Mapping[str, str], redactor: Redactor) -> Example:
     query = example.query
     history = tuple(replace(turn, text=redacted(turn.text, redactor)) for turn in query.history)
-    text, rewrite = redacted(query.text, redactor), redacted(query.rewrite, redactor)
-    answers = tuple(redacted(answer, redactor) for answer in example.answers)
-    return replace(example, query=replace(query, text=text, rewrite=rewrite, history=history), answers=answers)
+    text, rewrite, kind = (redacted(each, redactor) for each in (query.text, query.rewrite, example.kind))
+    answers, tags = (tuple(redacted(each, redactor) for each in texts) for texts in (example.answers, example.tags))
+    query = replace(query, query_id=shown[query.query_id], text=text, rewrite=rewrite, history=history)
+    example = replace(example, cluster=shown[example.cluster], dialogue=shown[example.dialogue])
+    return replace(example, query=query, answers=answers, kind=kind, tags=tags)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.found_secrets import examples_by_rule, is_found, lookalikes
 from support.generated_secrets import planted_broken, planted_names, planted_shapes
+from support.service_secrets import BY_SERVICE, CUTS, ESCAPES, planted_cut, planted_services
 
 from rag.core.secrets.finder import find_secrets
 from rag.core.secrets.places import Find, merged, replaced
@@ -20,6 +21,7 @@ from rag.core.secrets.shapes import FILES, rule_tables, shape_rules
 ROOT = Path(__file__).parents[2]
 LITERALS = Path(os.environ.get("RAG_DATA", "/nowhere")) / "gitleaks-literals" / "literals.jsonl"
 BY_NAME = "[redacted: secret-by-name]"
+HEX = "57d2de35873840b5ad59d742e90e974e"
 
 
 def redacted(text: str) -> str:
@@ -45,6 +47,14 @@ def redacted(text: str) -> str:
         ("https://x.org/?user=me&token=", "abcdef123456", "&page=2"),
         ("Passwort: ", "Geheim123", ""),
         ("naïve ☂ password: ", "hünter2ß", " ☂"),
+        ('"AZURE_OPENAI_KEY": "', HEX, '"'),
+        ("azure:\n  openai_key: ", HEX, "\n"),
+        ("export AZURE_OPENAI_KEY=", HEX, ""),
+        ("qdrant: ", HEX, "\n"),
+        ('client = CohereClient("', HEX, '")'),
+        ("<name>search.key</name>\n  <value>", HEX, "</value>"),
+        ("Authorization: Acme ", HEX, ""),
+        ("connecting with key ", HEX, ""),
     ],
 )
 def test_the_value_goes_and_the_label_stays(before: str, value: str, after: str) -> None:
@@ -61,6 +71,18 @@ def test_the_value_goes_and_the_label_stays(before: str, value: str, after: str)
         *("the secret: Kubernetes keeps it", "token: 2024-10-11", "access_token_url=https://github.com/login/oauth"),
         *("commit 9fceb02d0ae598e95dc970b74767f19372d61af8", "AKIAIOSFODNN7EXAMPLE", "http://host:80/a@b"),
         *("id: 3fa85f64-5717-4562-b3fc-2c963f66afa6", "| token | meaning |\n|---|---|\n| string | a word |"),
+        *(
+            f"cache_key: {HEX}",
+            "key: application-v2-config-2024",
+            f"openai: sha256-{HEX}",
+            "facebook: https://x.com/a1b2c3d4e5f6g7h8",
+        ),
+        *(
+            "<secret>{your key}</secret>",
+            "key: user_12_item_3_group_4",
+            "sk-learn 3fa85f64-5717-4562",
+            "emoji 👩\u200d💻 and a\u00adb",
+        ),
         *("password: [redacted: secret-by-name]", "| [redacted: slack-bot-token] | server0123 |"),
         "[redacted: adafruit-api-key]: abcdefghij0123456789abcdefghij12",
     ],
@@ -79,6 +101,11 @@ def test_placeholders_descriptions_and_code_stay(text: str) -> None:
             "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\nq83vEjRWeJq",
             "-----BEGIN RSA PRIVATE KEY-----\n[redacted: private-key-part]",
         ),
+        ("<secret>{jira AQAAABAAA 3f9c1b7a}</secret>", "<secret>{[redacted: jenkins-secret]}</secret>"),
+        ("jdbc:oracle:thin:app/t1ger@db:1521/x", "jdbc:oracle:thin:app/[redacted: oracle-jdbc]@db:1521/x"),
+        ("key sk-proj-abcd1234efgh 5678ijkl9012 is cut", "key [redacted: provider-key] is cut"),
+        ("sk-proj-abcd1234\u00adefgh5678\u200bijkl9012", "[redacted: provider-key]"),
+        ("ghp&#95;aB3dE5gH7jK9mN1pQ3sT**aB3dE5gH7jK9mN1p.", "[redacted: github-pat]."),
         ("password: $2b$12$abcdefghijklmnopqrstuuJ8tQZ0K1e9PX", "password: [redacted: password-hash]"),
     ],
 )
@@ -113,6 +140,28 @@ def test_recall_of_generated_secrets() -> None:
     assert len(seen) >= 600
     assert len({planted.kind for planted in seen}) >= 270
     assert sum(map(is_found, seen)) >= 0.98 * len(seen)
+
+
+def test_recall_of_keys_of_services() -> None:
+    chance = random.Random(12)
+    seen = list(planted_services(chance, step=17))
+    assert len(seen) > 350
+    assert sum(map(is_found, seen)) >= 0.98 * len(seen)
+    unknown = [each for each in planted_services(chance, 13, "acmebird") if each.kind not in BY_SERVICE]
+    assert len(unknown) > 100
+    assert sum(map(is_found, unknown)) >= 0.97 * len(unknown)
+
+
+def test_a_cut_key_goes_whole() -> None:
+    counts, found = Counter[str](), Counter[str]()
+    for planted in planted_cut(random.Random(13)):
+        before, after = planted.text.split(planted.secret)
+        counts[planted.kind] += 1
+        found[planted.kind] += (
+            re.fullmatch(re.escape(before) + r"\[redacted: [\w-]+\]" + re.escape(after), redacted(planted.text)) is not None
+        )
+    assert counts.keys() == {*CUTS, *ESCAPES}
+    assert all(found[kind] >= (0.9 if kind == "a blank" else 0.97) * count for kind, count in counts.items()), found
 
 
 def test_clean_lines_stay() -> None:

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.choices import build
 
-from rag.core.records import Block, Example, Parsed, Query, Redaction, Turn
+from rag.core.records import Block, Example, Parsed, Query, Redaction, Turn, Value
 from rag.core.secrets.places import PLACEHOLDER
-from rag.documents.redact import redact, redacted_names, redacted_question
+from rag.documents.metadata import FolderMetadata
+from rag.documents.redact import redact, redacted_names, redacted_questions
 
 
 class Words:
@@ -49,11 +50,24 @@ def test_earlier_redactions_move_and_stay_in_order() -> None:
     assert [each.rule for each in parsed.redactions] == ["alpha", "x", "beta"]
 
 
-def test_all_texts_of_a_question_are_redacted() -> None:
-    query = Query("q", "is ALPHA", (Turn("user", "my ALPHA"),), "what is ALPHA")
-    seen = redacted_question(Example(query, (), answers=("ALPHA",)), Words("ALPHA"))
-    assert "ALPHA" not in repr(seen)
+def test_all_texts_and_names_of_questions_are_redacted() -> None:
+    query = Query("q ALPHA", "is ALPHA", (Turn("user", "my ALPHA"),), "what is ALPHA")
+    first = Example(query, (), answers=("ALPHA",), kind="ALPHA", tags=("ALPHA", "x"), cluster="c ALPHA", dialogue="d ALPHA")
+    second = Example(Query("q [redacted: alpha]", "?"), cluster="c ALPHA")
+    seen, other = redacted_questions([first, second], Everywhere("ALPHA"))
+    assert "ALPHA" not in repr((seen, other))
     assert seen.query.history[0].text == "my [redacted: alpha]"
+    assert (seen.kind, seen.tags) == ("[redacted: alpha]", ("[redacted: alpha]", "x"))
+    assert {seen.query.query_id, other.query.query_id} == {"q [redacted: alpha]", "q [redacted: alpha] (2)"}
+    assert seen.cluster == other.cluster == "c [redacted: alpha]"
+
+
+def test_names_of_metadata_are_redacted() -> None:
+    table: dict[str, dict[str, Value]] = {"a.md": {"ALPHA": "x", "n": 1}}
+    found = FolderMetadata({}, table, Words("ALPHA")).of(
+        "a.md", redact(Parsed("text", metadata={"ALPHA 2": "y"}), Words("ALPHA"))
+    )
+    assert found == {"[redacted: alpha] 2": "y", "[redacted: alpha]": "x", "n": 1}
 
 
 def test_names_keep_folders_and_suffixes_and_stay_apart() -> None:

@@ -23,11 +23,11 @@ LAST_SMALL_OCTET = 31
 
 
 def is_card(value: str) -> bool:
-    """Whether a number has 13 to 19 digits and Luhn's check digit."""
+    """Whether a number has 13 to 19 digits, or 12 as cards of Maestro may, and Luhn's check digit."""
     from stdnum import luhn
 
     digits = "".join(DIGIT.findall(value))
-    return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and bool(luhn.is_valid(digits))
+    return 13 - (digits[0] in "056") <= len(digits) <= 19 and len(set(digits)) > 1 and bool(luhn.is_valid(digits))
 
 
 def is_iban(value: str) -> bool:

@@ -1,26 +1,23 @@
 """Secrets of a text: by form, by name, and by form across the ends of lines."""
 
+import html
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import accumulate, chain
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+import re2
 
 from rag.core.secrets.named import named_values
 from rag.core.secrets.places import Find, stable, without_rules
-from rag.core.secrets.shapes import GENERIC, shape_rules
+from rag.core.secrets.shapes import GENERIC, rule_tables, shape_rules
 
-PART, LONGEST = r"[\w+/=.~-]", 60
-"""A character of a value, and the characters of its parts that are looked at."""
-WORD = r"(?:[A-Za-z]?[a-z]{0,13}[.,]?|[\d.,-]+)"
-"""A part that is rather a word or a number than a part of a value."""
-
-SECOND = re.compile(rf"\n[ \t]*(?!{WORD}(?!{PART}))({PART}{{2,{LONGEST}}})")
-FIRST = re.compile(rf"(?!{WORD}\Z).*{PART}")
-"""What may be the second part of a value that an end of line cuts, as PDF readers give it, and what may be the first."""
-
-MIXED = r"\d.*[A-Za-z]|[A-Za-z].*\d"
-MARKED, PREFIXED = re.compile(MIXED), re.compile(r"[A-Za-z]{2,}[-_]|" + MIXED)
-"""Letters with digits; the same, or the beginning of many keys."""
+LONGEST = 60
+"""The characters of the parts of a cut value that are looked at."""
+VENDOR = re.compile(r"[a-z0-9._-]{2,}[-_.]")
+"""A keyword of a rule that is the beginning of a key."""
 
 
 def find_secrets(text: str, but: Collection[str] = ()) -> list[Find]:
@@ -42,20 +39,57 @@ def in_characters(text: str, find: Callable[[bytes], Iterable[Find]]) -> list[Fi
 
 def secret_finds(text: str, but: Collection[str] = ()) -> Iterator[Find]:
     """The finds of one pass over a text, in no order; some may overlap."""
-    text = without_rules(text)
-    finds = chain(in_characters(text, _by_form_and_name), _across(text, list(_breaks(text))))
-    return (find for find in finds if find.rule not in but)
+    cuts = _cuts()
+    text = cuts["entity"].sub(lambda found: html.unescape(found[0]).ljust(len(found[0]), "\u200b"), without_rules(text))
+    shown = _Cut(text, [found.span() for found in cuts["unseen"].finditer(text)])
+    joined = _Cut(shown.text, sorted({*_breaks(shown.text), *(found.span() for found in cuts["marks"].finditer(shown.text))}))
+    finds = [*in_characters(shown.text, _by_form_and_name), *(_across(joined) if joined.places else ())]
+    return (shown.back(find) for find in finds if find.rule not in but)
+
+
+class _Cut:
+    """A text without some stretches of another text, and the way back to its places."""
+
+    def __init__(self, text: str, stretches: list[tuple[int, int]]) -> None:
+        edges = [0, *(edge for stretch in stretches for edge in stretch), len(text)]
+        self.text = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+        self.removed = list(accumulate((end - start for start, end in stretches), initial=0))
+        self.places = [start - shift for (start, _), shift in zip(stretches, self.removed, strict=False)]
+
+    def back(self, find: Find) -> Find:
+        """A find at its place in the other text, with the stretches within it."""
+        first, last = bisect_right(self.places, find.start), bisect_left(self.places, find.end)
+        return find._replace(start=find.start + self.removed[first], end=find.end + self.removed[last])
 
 
 def _breaks(text: str) -> Iterator[tuple[int, int]]:
-    """Ends of lines, with the blanks around them, between parts of a value: neither is a word, one has a prefix or digits."""
-    for second in SECOND.finditer(text):
+    """Ends of lines, with the blanks around them, between parts of a value: neither is a word, one has a prefix or digits.
+
+    PDF readers also join lines with a blank: it counts behind the beginning of a key that a vendor's prefix shows.
+    """
+    cuts = _cuts()
+    for second in cuts["second"].finditer(text):
         begin = max(0, second.start() - LONGEST)
         before = text[begin : second.start()].rstrip(" \t\r")
         first = (before.split() or [""])[-1]
-        is_value = PREFIXED.search(first) or MARKED.search(second[1])
-        if is_value and FIRST.fullmatch(first) and before.endswith(first):
+        is_value = cuts["prefixed"].search(first) or cuts["mixed"].search(second[1])
+        if is_value and cuts["first"].fullmatch(first) and before.endswith(first):
             yield begin + len(before), second.start(1)
+    for key in cuts["vendor"].finditer(text) if " " in text else ():
+        place = key.end(1) if cuts["drawn"].search(key[1]) else len(text)
+        while following := cuts["next"].match(text, place):
+            yield place, place + 1
+            place = following.end()
+
+
+@lru_cache(maxsize=1)
+def _cuts() -> Mapping[str, Any]:
+    """The patterns of conf/redaction/assay.toml for what cuts a value in two; `vendor` is read in linear time."""
+    table = dict(rule_tables()["assay.toml"]["cuts"])
+    keywords = {word for rule in shape_rules().rules for word in rule.keywords if VENDOR.fullmatch(word)}
+    prefixes = "|".join(re2.escape(word).replace("_", r"\\?_") for word in sorted({*keywords, *table.pop("prefixes")}))
+    vendor = re2.compile(table.pop("vendor").replace("PREFIX", prefixes))
+    return {"vendor": vendor, **{name: re.compile(pattern) for name, pattern in table.items()}}
 
 
 def _by_form_and_name(data: bytes) -> Iterator[Find]:
@@ -68,17 +102,10 @@ def _by_form(data: bytes) -> Iterator[Find]:
         yield from (Find(start, end, rule.name, rule.rank) for start, end in rule.places(data))
 
 
-def _across(text: str, breaks: list[tuple[int, int]]) -> Iterator[Find]:
-    """Values by form that only the text without some of its line ends shows, at their places in the text."""
-    if not breaks:
-        return
-    edges = [0, *(edge for span in breaks for edge in span), len(text)]
-    joined = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
-    removed = list(accumulate(end - start for start, end in breaks))
-    places = [start - shift for (start, _), shift in zip(breaks, [0, *removed], strict=False)]
-    for find in in_characters(joined, _by_form):
-        first, last = bisect_right(places, find.start), bisect_right(places, find.end - 1)
-        is_sure = not find.rank or any(map(str.isdigit, joined[find.start : find.end]))
-        if first < last and find.rule != GENERIC and is_sure:
-            before, after = (removed[count - 1] if count else 0 for count in (first, last))
-            yield find._replace(start=find.start + before, end=find.end + after)
+def _across(joined: _Cut) -> Iterator[Find]:
+    """Values by form that only a text without some of its line ends and marks shows, at their places in the whole text."""
+    for find in in_characters(joined.text, _by_form):
+        is_across = bisect_right(joined.places, find.start) < bisect_left(joined.places, find.end)
+        is_sure = not find.rank or any(map(str.isdigit, joined.text[find.start : find.end]))
+        if is_across and find.rule != GENERIC and is_sure:
+            yield joined.back(find)

@@ -16,7 +16,7 @@ from rag.core.source_files import suffix_of
 from rag.documents.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.files import gathered
 from rag.documents.quote_anchors import Documents, find_document
-from rag.documents.redact import redacted_question
+from rag.documents.redact import redacted_questions
 
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs for a holdout.
@@ -165,7 +165,7 @@ def of_documents(documents: Documents, questions: Questions, skipped: tuple[Skip
     """The same for a corpus that is loaded already."""
     examples = _checked(questions, documents)
     if documents.redactor:
-        examples = tuple(redacted_question(example, documents.redactor) for example in examples)
+        examples = redacted_questions(examples, documents.redactor)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
     clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)
     placed = tuple(
