@@ -13,6 +13,7 @@ from rag.config.hydra_session import hydra_ready
 from rag.config.listing import listing_json
 from rag.config.single_values import unresolved
 from rag.core.errors import ConfigError
+from rag.core.files import shipped
 from rag.execution.sweep.open_config import config_of
 
 KEYS = ("OPENAI_API_KEY", "GROQ_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY")
@@ -48,7 +49,9 @@ def test_the_first_key_that_is_set_chooses_the_provider(monkeypatch: pytest.Monk
     for key, host in reversed([*zip(KEYS, HOSTS, strict=True)]):
         monkeypatch.setenv(key, "key")
         name = key.partition("_")[0]
-        assert read("helper/auto") == read(f"helper/{name.lower()}")
+        assert (helper := read("helper/auto")) == read(f"helper/{name.lower()}")
+        assert name == "ANTHROPIC" or f"{{oc.env:{name}_MODEL" in helper["model"]
+        assert f"/generator/{name.lower()}@_here_" in (shipped("conf") / f"helper/{name.lower()}.yaml").read_text("utf-8")
         assert (found := read("generator/auto")) == read(f"generator/{name.lower()}")
         assert key in str(found)
         assert f"{{oc.env:{name}_MODEL" in found["model"]
