@@ -125,7 +125,8 @@ def test_every_place_to_run_can_be_had(nodes: Mapping[str, Any], name: str) -> N
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
-def test_every_parameter_is_written_out_and_where_and_how_stands_in_runtime(name: str) -> None:
+def test_every_parameter_is_written_out(name: str) -> None:
+    """And those that say where and how something runs stand in `runtime`."""
     content = yaml.safe_load((CONF / f"{name}.yaml").read_text("utf-8"))
     written = content[name.partition("/")[2]] if name.partition("/")[0] in LISTS else content
     module, _, target = written[TARGET].rpartition(".")
