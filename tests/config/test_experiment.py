@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import math
-import random
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,14 +17,10 @@ from rag.config.experiment import Choice, Experiment, ad_hoc, label, load, locat
 from rag.config.search_space import Resolver
 from rag.core.errors import ConfigError, ProblemsError, UserError
 
-EXPERIMENTS = sorted(path.stem for path in shipped("experiments").glob("*.yaml"))
-
 
 @pytest.fixture(autouse=True)
-def quick(here: Path, request: pytest.FixtureRequest) -> None:
+def quick(here: Path) -> None:
     """A wiring of our own with few groups: composing takes as long as there are files to put together."""
-    if "name" in request.fixturenames and request.node.callspec.params["name"] in EXPERIMENTS:
-        return
     text = (shipped("conf") / "config.yaml").read_text("utf-8")
     for group in ("selector", "memory", "generator", "metric", "execute"):
         # A list may go on in lines that are set in further.
@@ -88,27 +82,6 @@ def assert_equals_one_by_one(found: Experiment) -> None:
 
 
 # Trials are what composing each alone gives
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_shipped_experiments_compose_as_if_each_trial_were_alone(
-    here: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAG_DATA", str(here / "data"))
-    found = load(name)
-    trials = found.trials()
-    assert len(trials) == math.prod(len(choices) for choices in found.axes.values()), "two of its trials are the same"
-    overrides = {axis: {choice.label: choice.overrides for choice in choices} for axis, choices in found.axes.items()}
-    for trial in random.Random(name).sample(trials, min(2, len(trials))):
-        bundles = (overrides[axis][label] for axis, label in trial.choices.items())
-        with hydra_ready():
-            alone = resolve(compose([*found.fixed, *itertools.chain(*bundles)]))
-        assert json.dumps(trial.config, sort_keys=False) == json.dumps({key: alone[key] for key in trial.config})
-        assert alone.keys() == trial.config.keys()
-
-
-def test_there_are_experiments() -> None:
-    assert "quickstart" in EXPERIMENTS
 
 
 NASTY: dict[str, Experiment] = {

@@ -6,14 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.core.global_hydra import GlobalHydra
 
 from rag.config.experiment import ad_hoc
+from rag.config.hydra_session import hydra_ready
 from rag.config.listing import listing_json
+from rag.config.single_values import unresolved
 from rag.core.errors import ConfigError
+from rag.core.files import shipped
 from rag.execution.sweep.open_config import config_of
 
 KEYS = ("OPENAI_API_KEY", "GROQ_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY")
-HOSTS = ("None", "api.groq.com", "generativelanguage.googleapis.com", "generativelanguage.googleapis.com", "api.anthropic.com")
+HOSTS = (
+    "OPENAI_BASE_URL,null",
+    "api.groq.com",
+    "generativelanguage.googleapis.com",
+    "generativelanguage.googleapis.com",
+    "api.anthropic.com",
+)
 ASKING = ("queries=rewrite", "memory=summary_model", "route=model", "passage=contextual", "enrich=model", "policy=gap_loop")
 EACH = ("queries", "route", "passage", "enrich", "policy")
 
@@ -29,27 +39,33 @@ def generators(config: dict[str, Any]) -> list[dict[str, Any]]:
     return [*(config[name]["generator"] for name in EACH), config["memory"]["summarizer"]["generator"]]
 
 
-@pytest.mark.parametrize("number", range(len(KEYS)))
-def test_the_first_key_that_is_set_chooses_the_provider(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    for name in KEYS[number:]:
-        monkeypatch.setenv(name, "key")
-    config = config_of(["generator=auto", "generator.max_tokens=9"])
-    made = config["generator"]
-    assert HOSTS[number] in str(made["base_url"])
-    assert (made["api_key_env"], made["max_tokens"]) == (KEYS[number], 9)
-    named = {"OPENAI": "openai", "GROQ": "groq", "GOOGLE": "google", "GEMINI": "gemini", "ANTHROPIC": "anthropic"}
-    provider = named[KEYS[number].partition("_")[0]]
-    assert config == config_of([f"generator={provider}", "generator.max_tokens=9"]), "a trial holds the provider, not `auto`"
-    helped = config_of(["helper=auto", "queries=rewrite"])["queries"]["generator"]
-    assert helped["api_key_env"] == KEYS[number]
+def read(name: str) -> dict[str, Any]:
+    """A choice as Hydra reads it: its file, or that of the provider which `auto` stands for."""
+    with hydra_ready():
+        return unresolved(GlobalHydra.instance().config_loader().repository.load_config(f"{name}.yaml").config)
 
 
-def test_models_come_from_the_variables_of_the_provider(monkeypatch: pytest.MonkeyPatch) -> None:
-    for key, variable in zip(KEYS, ("OPENAI", "GROQ", "GOOGLE", "GEMINI", "ANTHROPIC"), strict=True):
+def test_the_first_key_that_is_set_chooses_the_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key, host in reversed([*zip(KEYS, HOSTS, strict=True)]):
         monkeypatch.setenv(key, "key")
-        monkeypatch.setenv(f"{variable}_MODEL", f"{variable}-1")
-        assert config_of(["generator=auto"])["generator"]["model"] == f"{variable}-1"
-        monkeypatch.delenv(key)
+        name = key.partition("_")[0]
+        assert (helper := read("helper/auto")) == read(f"helper/{name.lower()}")
+        assert name == "ANTHROPIC" or f"{{oc.env:{name}_MODEL" in helper["model"]
+        assert f"/generator/{name.lower()}@_here_" in (shipped("conf") / f"helper/{name.lower()}.yaml").read_text("utf-8")
+        assert (found := read("generator/auto")) == read(f"generator/{name.lower()}")
+        assert key in str(found)
+        assert f"{{oc.env:{name}_MODEL" in found["model"]
+        assert host in str(found["base_url"])
+
+
+def test_a_trial_holds_the_provider_and_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", "key")
+    monkeypatch.setenv("GROQ_MODEL", "groq-1")
+    more = ("helper=auto", "queries=rewrite", "generator.max_tokens=9")
+    config = config_of(["generator=auto", *more])
+    assert config == config_of(["generator=groq", *more])
+    assert [config["generator"][name] for name in ("api_key_env", "model", "max_tokens")] == ["GROQ_API_KEY", "groq-1", 9]
+    assert config["queries"]["generator"]["api_key_env"] == "GROQ_API_KEY"
 
 
 def test_without_a_key_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:

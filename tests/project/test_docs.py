@@ -7,13 +7,19 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
+import typer
 import yaml
 from nbclient import NotebookClient
 from support.command_line import Verb, verb
+
+from rag.cli import app
+from rag.config.experiment import ad_hoc
 
 ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.toml").is_file())
 DOCS = ROOT / "docs"
@@ -128,3 +134,55 @@ def test_experiments_of_the_docs_are_valid(tmp_path: Path) -> None:
     path.write_text(first, "utf-8")
     assert len(load_experiment(str(path)).trials()) == 4
     shutil.rmtree(tmp_path)
+
+
+def verbs(command: Any, name: str = "") -> Iterator[str]:
+    """All verbs of `rag` with the verbs of their groups, as typed: `dataset generate`."""
+    for part, each in getattr(command, "commands", {}).items():
+        yield f"{name}{part}"
+        yield from verbs(each, f"{name}{part} ")
+
+
+VERBS = set(verbs(typer.main.get_command(app)))
+CHOICES = {part for path in (ROOT / "conf").rglob("*.yaml") for part in path.relative_to(ROOT / "conf").with_suffix("").parts}
+
+
+def untrue(row: str, ours: str) -> list[str]:
+    """What is wrong in our column: a "no" to what has a verb or a choice, or another answer without one that exists."""
+    named = re.findall(r"`([^`]+)`", ours)
+    if ours.startswith("no"):
+        words = {word[:6] for word in re.findall("[a-z]{5,}", row.lower())}
+        had = {part for name in VERBS | CHOICES for part in re.split(r"[ _]", name) if part[:6] in words}
+        return [f"{row}: no, and there is `{name}`" for name in sorted(had)] + [f"{row}: no, with `{name}`" for name in named]
+    absent = []
+    for name in named:
+        if name.startswith("rag "):
+            exists = name.removeprefix("rag ") in VERBS
+        elif "=" in name:
+            exists = len(ad_hoc([name, "dataset=native", "dataset.path=."]).trials()) == name.count(",") + 1
+        else:
+            exists = (ROOT / "conf" / name).is_dir()
+        absent += [] if exists else [f"{row}: there is no `{name}`"]
+    return absent if named else [f"{row}: `{ours}` names no verb and no choice"]
+
+
+def test_the_comparison_is_true_of_us() -> None:
+    table = (DOCS / "comparison.md").read_text("utf-8").split("\n\n| |")[1]
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.splitlines()[2:] if line.startswith("|")]
+    assert [problem for row, ours in rows for problem in untrue(row, ours)] == []
+    assert {ours.startswith("no") for _, ours in rows} == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("row", "ours", "found"),
+    [
+        ("generation of questions", "no", "`generate`"),
+        ("parsers as an axis", "no", "`parser`"),
+        ("reranking", "not yet", "`reranker`"),
+        ("gate for CI", "yes", "names no verb"),
+        ("gate for CI", "yes: `rag gates`", "there is no `rag gates`"),
+        ("formats of documents", "many: `parsers`", "there is no `parsers`"),
+    ],
+)
+def test_an_untrue_answer_in_our_column_is_found(row: str, ours: str, found: str) -> None:
+    assert found in str(untrue(row, ours))

@@ -14,7 +14,6 @@ import pytest
 import rag
 
 ROOT = Path(rag.__file__).parent
-FILES = sorted(path for path in ROOT.rglob("*.py") if "_shipped" not in path.parts)
 ROOMS = tuple(
     f"rag/components/{name}/" for name in ("prompts", "generators", "queries", "memories", "guards", "checks", "judges")
 )
@@ -142,15 +141,15 @@ def prose(name: str, source: str) -> list[str]:
     return [f"{name}:{line}: {text[:90]!r}" for (line, _), text in sorted(places.items())]
 
 
-@pytest.mark.parametrize("name", [*ROOMS, *sorted(TALKING)])
-def test_the_listed_modules_exist(name: str) -> None:
-    place = ROOT.parent / name
-    assert place.is_dir() if name.endswith("/") else place.is_file()
+def test_the_listed_modules_exist() -> None:
+    assert [name for name in ROOMS if not (ROOT.parent / name).is_dir()] == []
+    assert [name for name in TALKING if not (ROOT.parent / name).is_file()] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT.parent).as_posix())
-def test_python_holds_no_instruction(path: Path) -> None:
-    assert prose(path.relative_to(ROOT.parent).as_posix(), path.read_text("utf-8")) == []
+def test_python_holds_no_instruction() -> None:
+    files = [path for path in ROOT.rglob("*.py") if "_shipped" not in path.parts]
+    assert len(files) > 500
+    assert [place for path in files for place in prose(path.relative_to(ROOT.parent).as_posix(), path.read_text("utf-8"))] == []
 
 
 @pytest.mark.parametrize(

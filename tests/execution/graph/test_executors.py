@@ -76,24 +76,19 @@ def test_the_cut_k_makes_new_scores_and_nothing_else(tmp_path: Path, copied: Sto
 
 
 @pytest.mark.system
-def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Path, base: Any) -> None:
+def test_one_process_two_processes_beside_another_cluster_and_shuffled_stages_say_the_same(tmp_path: Path, base: Any) -> None:
     expected = board(base[1])
-    two = store_at(tmp_path / "two")
-    assert board(swept(made(tmp_path, two), two, "processes")) == expected
-    for seed in range(2):
-        shuffled = store_at(tmp_path / f"shuffled{seed}")
-        planned = made(tmp_path, shuffled)
-        tasks = task_graph(planned)
-        keys = random.Random(seed).sample(list(tasks), len(tasks))
-        reordered = replace(planned, to_run=tuple(TopologicalSorter({key: tasks[key] for key in keys}).static_order()))
-        assert board(swept(reordered, shuffled)) == expected
-
-
-def test_two_clusters_of_processes_do_not_get_in_each_others_way() -> None:
+    two, shuffled = store_at(tmp_path / "two"), store_at(tmp_path / "shuffled")
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        with dask_cluster.processes(1) as one, dask_cluster.processes(1) as other:
-            assert one.submit(sum, [1, 2]).result() + other.submit(sum, [3]).result() == 6
+        with dask_cluster.processes(1) as other:
+            assert board(swept(made(tmp_path, two), two, "processes")) == expected
+            assert other.submit(sum, [1, 2]).result() == 3
+    planned = made(tmp_path, shuffled)
+    tasks = task_graph(planned)
+    keys = random.Random(0).sample(list(tasks), len(tasks))
+    reordered = replace(planned, to_run=tuple(TopologicalSorter({key: tasks[key] for key in keys}).static_order()))
+    assert board(swept(reordered, shuffled)) == expected
 
 
 @pytest.mark.system
@@ -157,19 +152,6 @@ def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path
     assert board(swept(rest, store)) == board(base[1])
 
 
-@pytest.mark.system
-def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
-    store = store_at(tmp_path / "store")
-    golden = write_golden(tmp_path / "golden")
-    write_experiment(tmp_path / "study.yaml", golden, AXES)
-    command = [sys.executable, "-m", "rag", "sweep", "study.yaml", "store=store", "--json", "--no-track"]
-    running = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
-    told = [json.loads(process.communicate(timeout=120)[0]) for process in running]
-    assert sum(each["stages"]["ran"] for each in told) == 49
-    assert len({json.dumps(each["trials"]) for each in told}) == 1
-    assert store.clear_orphans() == 0
-
-
 KILLER = """
 # Sweeps again and again, each time in a child that is killed at a random step of storing what was still to do.
 import os, random, signal, sys
@@ -210,10 +192,10 @@ for number in range(kills):
 
 
 @pytest.mark.system
-def test_fifty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path, base: Any) -> None:
+def test_twenty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path, base: Any) -> None:
     golden = write_golden(tmp_path / "golden")
     write_experiment(tmp_path / "study.yaml", golden, AXES)
-    subprocess.run([sys.executable, "-c", KILLER, "50", "800"], cwd=tmp_path, check=True, timeout=600)
+    subprocess.run([sys.executable, "-c", KILLER, "20", "1600"], cwd=tmp_path, check=True, timeout=600)
     store = store_at(tmp_path / "store")
     assert 10 < len(store.keys("stages")) < 49, "the kills must hit a sweep on its way"
     assert [key for key in store.keys("stages") if store.read(key) is None] == []
