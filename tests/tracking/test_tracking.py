@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -308,6 +309,20 @@ def test_a_database_that_mlflow_cannot_read_is_reported(folder: Path) -> None:
         mlflow_client.prepare(None, folder)
 
 
+def test_a_disk_that_is_full_at_the_first_migration_leaves_nothing_broken(folder: Path) -> None:
+    (folder / "mlflow.db").unlink()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(ServiceError, match="rag track"):
+            mlflow_client.prepare(None, folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in folder.glob("mlflow.db.new*")] == []
+    uri = mlflow_client.prepare(None, folder)
+    assert len(children(uri, mlflow_client.track(sweep(trial(1)), uri))) == 1
+
+
 @pytest.mark.parametrize(("runs", "remedy"), [(0, "delete the file: it is made anew"), (1, "rag track EXPERIMENT")])
 def test_a_database_that_a_kill_left_half_made_says_what_to_do(tmp_path: Path, runs: int, remedy: str) -> None:
     with closing(sqlite3.connect(tmp_path / "half.db")) as database:
@@ -315,7 +330,7 @@ def test_a_database_that_a_kill_left_half_made_says_what_to_do(tmp_path: Path, r
         database.executemany("INSERT INTO runs VALUES (?)", [("a",)] * runs)
         database.commit()
     os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{tmp_path}/half.db"
-    with pytest.raises(ServiceError, match="already exists|no such column") as caught:
+    with pytest.raises(ServiceError, match=r"already exists|no such column") as caught:
         mlflow_client.prepare(None, tmp_path)
     assert caught.value.remedy.endswith(remedy)
 
