@@ -32,7 +32,7 @@ def verify(store: Place = ".rag/store", as_json: Json = False) -> None:
 @stores.command()
 def gc(
     store: Place = ".rag/store",
-    days: Annotated[float, typer.Option(min=0, help="Remove stage results and parsed files that are older.")] = 30.0,
+    days: Annotated[float, typer.Option(min=0, help="Remove stage results and parsed files that no run used since.")] = 30.0,
     old: Annotated[bool, typer.Option("--old", help="Also remove stage results of other versions of the code.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -3,7 +3,9 @@
 import logging
 import os
 import re
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -57,7 +59,10 @@ def alone(uri: str) -> Iterator[None]:
 
 
 def client_of(uri: str) -> "MlflowClient":
-    """A client of a tracking URI; the tables of an SQLite file are made under a lock."""
+    """A client of a tracking URI; the tables of an SQLite file are made under a lock.
+
+    ServiceError for a file without runs whose tables MLflow cannot complete: a kill had cut short their making.
+    """
     from mlflow import MlflowClient
 
     if (database := sqlite_file(uri)) is None:
@@ -66,7 +71,31 @@ def client_of(uri: str) -> "MlflowClient":
         # MLflow would try for 100 seconds to open a file that cannot be opened.
         with closing(sqlite3.connect(database, timeout=BUSY, isolation_level=None)) as connection:
             connection.executescript("BEGIN IMMEDIATE; ROLLBACK")
-        return MlflowClient(tracking_uri=uri)
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            used = "runs" in tables and connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
+        if not tables:
+            _make_tables(database)
+        try:
+            return MlflowClient(tracking_uri=uri)
+        except Exception as error:
+            if used or not tables:
+                raise
+            what = f"MLflow cannot be used: {error_line(error)}; no run is in this file, so its making was probably cut short"
+            raise ServiceError(str(database), what, "delete the file: it is made anew") from error
+
+
+def _make_tables(database: Path) -> None:
+    """Replace an empty database file by one with tables; a kill during the migrations leaves it empty."""
+    from mlflow import MlflowClient
+
+    for left in database.parent.glob(f"{database.name}.new-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    # MLflow keeps a store for each URI that it has seen: the name is new each time.
+    with tempfile.TemporaryDirectory(prefix=f"{database.name}.new-", dir=database.parent) as folder:
+        aside = Path(folder) / database.name
+        store: Any = MlflowClient(tracking_uri=sqlite_uri(aside))._tracking_client.store
+        store.engine.dispose()
+        aside.replace(database)
 
 
 def commit_fast(tracking_store: Any) -> None:

@@ -573,6 +573,23 @@ def test_a_full_disk_ends_the_sweep_and_the_next_one_goes_on(rag: Verb, monkeypa
     assert done.json["stages"]["reused"] == 3
 
 
+def test_a_store_that_is_read_only_serves_what_it_holds(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = rag(*RUN, "--json").json
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    for name in ("replace_file", "locked", "os.utime"):
+        monkeypatch.setattr(f"rag.execution.store.store.{name}", refused)
+    again = rag(*RUN, "--json")
+    assert (again.code, again.err, again.json["stages"]["ran"], again.json["trials"]) == (0, "", 0, first["trials"])
+    said = rag(*RUN, "chunker.size=41")
+    assert said.code == 2
+    assert "cannot be written (Read-only file system)\n  → check its permissions, or set store=" in said.err
+    assert "Traceback" not in said.err
+    assert "not run" in said.out
+
+
 def test_damaged_entries_are_reported_and_computed_again(rag: Verb, caplog: pytest.LogCaptureFixture) -> None:
     first = rag(*RUN, "--json").json
     for path in (path for space in ("stages", "vectors") for path in Path(".rag/store", space).rglob("*") if path.is_file()):

@@ -4,7 +4,9 @@ import errno
 import json
 import math
 import os
+import resource
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -305,6 +307,62 @@ def test_a_database_that_mlflow_cannot_read_is_reported(folder: Path) -> None:
     (folder / "mlflow.db").write_text("no database, " * 1000, encoding="utf-8")
     with pytest.raises(ServiceError, match="not a database"):
         mlflow_client.prepare(None, folder)
+
+
+def test_a_disk_that_is_full_at_the_first_migration_leaves_nothing_broken(folder: Path) -> None:
+    (folder / "mlflow.db").unlink()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(ServiceError, match="rag track"):
+            mlflow_client.prepare(None, folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in folder.glob("mlflow.db.new*")] == []
+    uri = mlflow_client.prepare(None, folder)
+    assert len(children(uri, mlflow_client.track(sweep(trial(1)), uri))) == 1
+
+
+@pytest.mark.parametrize(("runs", "remedy"), [(0, "delete the file: it is made anew"), (1, "rag track EXPERIMENT")])
+def test_a_database_that_a_kill_left_half_made_says_what_to_do(tmp_path: Path, runs: int, remedy: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "half.db")) as database:
+        database.executescript("CREATE TABLE runs (name); CREATE TABLE registered_models (name)")
+        database.executemany("INSERT INTO runs VALUES (?)", [("a",)] * runs)
+        database.commit()
+    os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{tmp_path}/half.db"
+    with pytest.raises(ServiceError, match=r"already exists|no such column") as caught:
+        mlflow_client.prepare(None, tmp_path)
+    assert caught.value.remedy.endswith(remedy)
+
+
+MIGRATED = """
+import os, signal, sys
+from pathlib import Path
+import mlflow.store.tracking.sqlalchemy_store
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+from rag.tracking import mlflow_client
+
+left = int(sys.argv[2])
+
+@event.listens_for(Engine, "before_cursor_execute")
+def count(connection, cursor, statement, *_):
+    global left
+    left -= statement.startswith("UPDATE alembic_version")
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+mlflow_client.prepare(None, Path(sys.argv[1]))
+"""
+
+
+def test_a_kill_during_the_first_migration_leaves_nothing_broken(folder: Path) -> None:
+    (folder / "mlflow.db").unlink()
+    killed = subprocess.run([sys.executable, "-c", MIGRATED, str(folder), "5"], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    uri = mlflow_client.prepare(None, folder)
+    assert len(children(uri, mlflow_client.track(sweep(trial(1)), uri))) == 1
+    assert [path.name for path in folder.glob("mlflow.db.new*")] == []
 
 
 def test_a_database_that_cannot_be_opened_is_reported_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

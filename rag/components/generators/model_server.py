@@ -119,8 +119,8 @@ class ModelServer(ABC):
             replies.append(reply)
         return replies
 
-    def attempts(self, requests: Sequence[Request]) -> list[Reply | ServiceError]:
-        """As `generate`, but an error is returned in the place of a reply, so that earlier replies are kept."""
+    def attempts(self, requests: Sequence[Request]) -> Iterator[Reply | ServiceError]:
+        """As `generate`, one by one as they come; an error takes the place of a reply, so that earlier replies are kept."""
         ended: list[ServiceError] = []
 
         def attempt(request: Request) -> Reply | ServiceError:
@@ -132,10 +132,11 @@ class ModelServer(ABC):
                 ended.append(error)
                 return error
 
-        if len(requests) < 2:
-            return [attempt(request) for request in requests]  # a thread could not be interrupted
+        if min(self.concurrency, len(requests)) < 2:
+            yield from map(attempt, requests)  # a thread could not be interrupted
+            return
         with ThreadPoolExecutor(min(self.concurrency, len(requests))) as pool:
-            return list(pool.map(attempt, requests))
+            yield from pool.map(attempt, requests)
 
     def stream(self, request: Request) -> Generator[str, None, Reply]:
         """The pieces of the reply as they arrive; ServiceError if it is empty or incomplete."""

@@ -1,6 +1,6 @@
 """The Protocols of answering: rewriters, memories, prompts, generators, checks and guards."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from rag.core.errors import UserError
@@ -129,8 +129,8 @@ class StoredReplies(Protocol):
 
 @runtime_checkable
 class PartialBatches(Protocol):
-    """A Generator that returns the replies before an error, so that they can be stored."""
+    """A Generator that gives each reply as it comes, so that a kill or an error loses none before it."""
 
-    def attempts(self, requests: Sequence[Request]) -> Sequence[Reply | UserError]:
+    def attempts(self, requests: Sequence[Request]) -> Iterable[Reply | UserError]:
         """As `generate`, with a UserError in place of every reply that failed."""
         ...

@@ -160,6 +160,8 @@ def carry_out(plan: Plan, store: Store, settings: Mapping[str, Any], listen: Lis
             outcomes[key] = outcome
         listen(key, outcome)
 
+    for key in plan.stages.keys() - set(plan.to_run):
+        store.touch(plan.stages[key].entry)  # its age counts from its last use
     interrupted = False
     try:
         outcomes |= executor_of(settings).run(plan, store, note)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any, ClassVar
@@ -22,7 +22,7 @@ from rag.execution.store.store import Entry, Store
 from rag.execution.store.stored_parses import StoredParser, StoredRedactor
 
 REPLIES = 16
-"""Requests that are sent between two writes."""
+"""Requests whose expected spending is reserved at once."""
 
 SAMPLE = 32
 """Stored replies whose lengths are averaged for the estimate of the next."""
@@ -73,15 +73,18 @@ class StoredGenerator:
             while wanted:
                 with self.ledger.entered([self._expected(requests[number]) for number in wanted]) as (count, settle):
                     numbers, wanted = wanted[:count], wanted[count:]
-                    replies = self._asked([requests[number] for number in numbers])
-                    pairs = zip(numbers, replies, strict=True)
-                    answered = [(number, reply) for number, reply in pairs if isinstance(reply, Reply)]
-                    settle(sum((_took(requests[number], reply) for number, reply in answered), Spent()))
-                for number, reply in answered:
-                    known[keys[number]] = reply
-                    cost = None if math.isnan(reply.cost) else reply.cost
-                    self.store.write(keys[number], Entry(meta={**asdict(reply), "cost": cost}))
-                if errors := [reply for reply in replies if not isinstance(reply, Reply)]:
+                    spent, errors = Spent(), list[UserError]()
+                    try:
+                        for number, reply in zip(numbers, self._asked([requests[number] for number in numbers]), strict=True):
+                            if not isinstance(reply, Reply):
+                                errors.append(reply)
+                                continue
+                            spent += _took(requests[number], reply)
+                            known[keys[number]] = reply
+                            self._keep(keys[number], reply)
+                    finally:
+                        settle(spent)
+                if errors:
                     raise errors[0]
         return [known[key] for key in keys]
 
@@ -110,10 +113,13 @@ class StoredGenerator:
         expected = self.generator.expected if isinstance(self.generator, BoundedCost) else None
         return Spent(*expected(request)) if expected else Spent(sum(len(text) for text in _texts(request)) // CHARACTERS)
 
-    def _asked(self, requests: Sequence[Request]) -> Sequence[Reply | UserError]:
-        generator = self.generator
-        replies: Sequence[Reply | UserError]
-        replies = generator.attempts(requests) if isinstance(generator, PartialBatches) else generator.generate(requests)
+    def _keep(self, key: str, reply: Reply) -> None:
+        self.store.write(key, Entry(meta={**asdict(reply), "cost": None if math.isnan(reply.cost) else reply.cost}))
+
+    def _asked(self, requests: Sequence[Request]) -> Iterable[Reply | UserError]:
+        if isinstance(self.generator, PartialBatches):
+            return self.generator.attempts(requests)
+        replies = self.generator.generate(requests)
         if len(replies) != len(requests):
             what = f"gave {len(replies)} replies to {len(requests)} requests"
             raise ConfigError("generator", what, "return one reply per request, in order")

@@ -77,7 +77,7 @@ def verify(store: Store) -> dict[str, Any]:
 
 
 def collect(store: Store, days: float, code: str = "") -> dict[str, Any]:
-    """Remove stage results and parsed files older than `days`, and temporary files of processes that ended.
+    """Remove stage results and parsed files that were not used for `days`, and temporary files of processes that ended.
 
     With `code`, a hash of the code of stages, stage results of other code are removed at any age.
     """

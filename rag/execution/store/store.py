@@ -135,8 +135,14 @@ class Store:
         """The size of an entry in bytes."""
         return int(self.files.size(self.path(key)))
 
+    def touch(self, key: str) -> None:
+        """Make an entry of a folder as new as one that is written now, if it can be changed: `written` is then its last use."""
+        if self.local:
+            with suppress(OSError):
+                os.utime(self.path(key))
+
     def written(self, key: str) -> float:
-        """The time at which an entry was written, in seconds since 1970."""
+        """The time at which an entry was written or touched, in seconds since 1970."""
         return float(self.files.modified(self.path(key)).timestamp())
 
     @contextmanager
@@ -172,8 +178,10 @@ class Store:
 
 def _unwritable(path: str, error: Exception) -> StoreError:
     full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-    what = "the disk is full" if full else f"cannot be written ({_reason(error)})"
-    return StoreError(path, what, "make room, or set store=<folder or URL>; then run again: it goes on here")
+    what, remedy = (
+        ("the disk is full", "make room") if full else (f"cannot be written ({_reason(error)})", "check its permissions")
+    )
+    return StoreError(path, what, f"{remedy}, or set store=<folder or URL>; then run again: it goes on here")
 
 
 def _unlockable(lock: Path, error: OSError) -> StoreError:

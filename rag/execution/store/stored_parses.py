@@ -47,6 +47,7 @@ class StoredParser:
         entry = self.store.read(key) if key else None
         if entry is None:
             return None
+        self.store.touch(key)
         return Unreadable(**entry.meta["failure"]) if "failure" in entry.meta else parsed_format.from_json(entry.meta)
 
     def has(self, sha256: str, suffix: str, redactor: Redactor) -> bool:

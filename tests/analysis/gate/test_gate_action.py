@@ -1,8 +1,10 @@
 """The shell steps of the action and its workflow, run locally: one comment is created, then updated."""
 
+import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from support.gate_experiment import forge, write_gated, write_many
+from support.github_runner import Glob, Runner, Step, install_glob
 from support.swept_trial import called
 
 ROOT = Path(__file__).parents[3]
@@ -59,78 +62,53 @@ place.write_text(json.dumps(comments))
 
 
 class Job:
-    """A GitHub runner, as far as a composite action uses one."""
+    """A checkout, and the runner that carries out the steps of the action and of its workflow there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, modules: Path | None = None) -> None:
         self.folder, self.here, self.state = folder, folder / "here", folder / "comments.json"
-        self.assay, programs = folder / "assay", folder / "bin"
+        self.assay, self.programs = folder / "assay", folder / "bin"
         for path, text in (
             (self.assay / ".venv/bin/rag", PYTHON.format("-m rag")),
             (self.assay / ".venv/bin/python", PYTHON.format("")),
-            (programs / "gh", GH),
-            (programs / "make", f'#!/bin/bash\necho "$@" >> {folder}/make.log\n'),
+            (self.programs / "gh", GH),
+            (self.programs / "make", f'#!/bin/bash\necho "$@" >> {folder}/make.log\n'),
         ):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
             path.chmod(0o755)
-        self.path = f"{programs}:{os.environ['PATH']}"
-        self.refuses = self.fetched = ""
+        self.modules, self.refuses, self.fetched = modules, "", ""
+        self.outputs: dict[str, str] = {}
 
-    def step(self, step: dict[str, Any], values: dict[str, str]) -> subprocess.CompletedProcess[str]:
-        """Run one step as a runner does, with its `env`."""
-        given = {name: self.filled(text, values) for name, text in step.get("env", {}).items()}
-        files = {
-            "PYTHONPATH": str(ROOT),
-            "GITHUB_OUTPUT": str(self.folder / "output"),
-            "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
+    def runner(self, **contexts: Any) -> Runner:
+        """A runner in the checkout, for a pull request; `contexts` are added to those of the event."""
+        github = {
+            "action_path": str(self.assay),
+            "repository": "ann/study",
+            "sha": "5ha",
+            "token": "t0ken",
+            "event_name": "pull_request",
+            "event": {"pull_request": {"number": 7, "base": {"sha": "ba5e"}}},
         }
-        script = self.folder / "step.sh"
-        script.write_text(step["run"], "utf-8")
-        return subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
-            cwd=self.here,
-            env={"PATH": self.path, "HOME": str(self.folder), "GH_STATE": str(self.state), "GH_REFUSES": self.refuses}
-            | files
-            | given,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    def filled(self, text: str, values: dict[str, str]) -> str:
-        return re.sub(r"\$\{\{ *(.+?) *\}\}", lambda match: values[match[1]], text)
+        state = {"GH_STATE": str(self.state), "GH_REFUSES": self.refuses, "PYTHONPATH": str(ROOT)}
+        known = {"github": github, "runner": {"os": "Linux", "arch": "X64"}, **contexts}
+        glob = Glob(self.modules, self.here) if self.modules else None
+        return Runner(self.folder, self.here, f"{self.programs}:{os.environ['PATH']}", known, state, glob)
 
     def run(self, *steps: str, **inputs: str) -> subprocess.CompletedProcess[str]:
         """Run the steps of the action in order (default: all), and return the result of the last one."""
         steps = steps or ("Install", "Previous", "Gate")
-        if "Gate" in steps:
-            (self.folder / "output").unlink(missing_ok=True)
-        values = {
-            "github.action_path": str(self.assay),
-            "github.repository": "ann/study",
-            "github.event.pull_request.number": "7",
-            "github.event.pull_request.base.sha": "ba5e",
-            "inputs.token": "t0ken",
-            "github.token": "t0ken",
-            "matrix.experiment": inputs["experiment"],
-            "steps.gate.outputs.code": "",
-        } | {f"inputs.{name}": str(inputs.get(name, given.get("default"))) for name, given in ACTION["inputs"].items()}
-        values["inputs.token"] = "t0ken"
+        given = {name: given["default"] for name, given in ACTION["inputs"].items()} | inputs | {"token": "t0ken"}
+        runner = self.runner(inputs=given, matrix={"experiment": inputs["experiment"]})
         for name in steps:
-            done = self.step(STEPS[name], values)
+            done = runner.script(STEPS[name])
             assert done.returncode == 0, done.stderr
             self.fetched = done.stdout if name == "Previous" else self.fetched
-        self.said = done.stderr
-        values |= {f"steps.gate.outputs.{name}": value for name, value in self.outputs.items()}
-        done = self.step(next(step for step in COMMENT["steps"] if "run" in step), values)
+        self.outputs = runner.contexts["steps"].get("gate", {"outputs": self.outputs})["outputs"]
+        runner.contexts["steps"]["gate"] = {"outputs": self.outputs}
+        done = runner.script(next(step for step in COMMENT["steps"] if "run" in step))
         assert done.returncode == 0, done.stderr
         self.commented = done.stdout
-        return self.step(STEPS["Verdict"], values)
-
-    @property
-    def outputs(self) -> dict[str, str]:
-        return dict(line.split("=", 1) for line in (self.folder / "output").read_text("utf-8").splitlines())
+        return runner.script(STEPS["Verdict"])
 
     @property
     def comments(self) -> list[dict[str, Any]]:
@@ -190,6 +168,94 @@ def test_an_open_verdict_is_a_warning_unless_the_gate_says_otherwise(job: Job) -
     assert job.run(experiment="few", overrides="chunker.size=580", inconclusive="fail").returncode == 1
 
 
+@pytest.fixture(scope="session")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install_glob(tmp_path_factory.mktemp("npm"))
+
+
+WAYS = {"its own repository": "{here}/./", "another repository": "{folder}/_actions/assay/assay/v1"}
+
+
+def installed(job: Job, folder: Path, modules: Path, way: str) -> tuple[Job, str]:
+    """A copy of a checkout, with Assay installed in it or beside it; the path of the action as a runner gives it."""
+    copy = Job(folder, modules)
+    shutil.copytree(job.here, copy.here, ignore=shutil.ignore_patterns("gate", "previous"))
+    (copy.programs / "make").unlink()  # that of the system finds nothing to do
+    path = WAYS[way].format(here=copy.here, folder=folder)
+    Path(path).mkdir(parents=True, exist_ok=True)
+    for pattern in ("Makefile", "pyproject.toml", "requirements*.lock", "action.yml"):
+        for file in ROOT.glob(pattern):
+            shutil.copy(file, path)
+    shutil.move(copy.assay / ".venv", path)
+    (Path(path) / ".venv/installed").touch()
+    return copy, path
+
+
+def outcomes(steps: list[Step]) -> dict[str, str]:
+    """The steps that did not succeed, with what they said."""
+    return {step.name: f"{step.outcome}: {step.output}" for step in steps if step.outcome != "success"}
+
+
+def test_every_step_of_the_action_runs_in_another_repository(job: Job, tmp_path: Path, modules: Path) -> None:
+    here, path = installed(job, tmp_path, modules, "another repository")
+    done = here.runner().composite("Assay", Path(path), path, {"experiment": "study"})
+    assert outcomes(done) == {}
+    assert len(done) == len(ACTION["runs"]["steps"]) + 1
+    assert json.loads(done[-1].output) == {"verdict": "PASS"}
+    pip = next(step.inputs for step in done if "pip" in step.inputs.get("key", ""))
+    locks = b"".join(file.read_bytes() for file in sorted(ROOT.glob("requirements*.lock")))
+    assert pip["key"] == f"assay-pip-Linux-X64-{hashlib.sha256(locks).hexdigest()}"
+    assert Path(pip["path"]).is_absolute()
+
+
+def test_the_workflow_of_a_pull_request_runs_job_by_job(job: Job, tmp_path: Path, modules: Path) -> None:
+    here, path = installed(job, tmp_path, modules, "its own repository")
+    jobs, needs = WORKFLOW["jobs"], {"baselines": {"result": "success", "outputs": {"names": '["study"]'}}}
+    runner = here.runner(matrix={"experiment": "study"}, needs=needs, inputs={"experiment": "study"})
+    assert outcomes(runner.job(jobs["baselines"]["steps"])) == {}
+    assert runner.filled(jobs["baselines"]["outputs"]["names"]) == '["study"]'
+    assert runner.value(jobs["comment"]["if"].strip("${} "))
+    assert outcomes(runner.job(jobs["gate"]["steps"])) == {}
+    assert sorted(file.name for file in (tmp_path / "artifacts/gate-study").iterdir()) == [
+        "comment.md",
+        "gate.json",
+        "junit.xml",
+    ]
+    shutil.rmtree(here.here / ".rag/gate")
+    assert outcomes(runner.job(jobs["comment"]["steps"])) == {}
+    assert ["## PASS: gate of" in comment["body"] for comment in here.comments] == [True]
+
+    (Path(path) / "Makefile").unlink()
+    shutil.rmtree(tmp_path / "artifacts")
+    shutil.rmtree(here.here / ".rag/gate")
+    broken, commented = here.runner(**runner.contexts), here.runner(**runner.contexts)
+    found = {name: said.split(":")[0] for name, said in outcomes(broken.job(jobs["gate"]["steps"])).items()}
+    assert found == {"Install": "failure", "Previous": "skipped", "Gate": "skipped", "Verdict": "failure", "./": "failure"}
+    assert list(outcomes(commented.job(jobs["comment"]["steps"]))) == ["actions/download-artifact"]
+    assert not commented.failed
+
+
+@pytest.mark.parametrize(("way", "said"), [("its own repository", "Relative pathing"), ("another repository", "No file in")])
+def test_the_runner_refuses_what_setup_python_refuses(tmp_path: Path, modules: Path, way: str, said: str) -> None:
+    bare = Job(tmp_path, modules)
+    bare.here.mkdir()
+    path = WAYS[way].format(here=bare.here, folder=tmp_path)
+    Path(path).mkdir(parents=True, exist_ok=True)
+    (Path(path) / "requirements.lock").touch()
+    action = next(step["uses"] for step in ACTION["runs"]["steps"] if "setup-python" in step.get("uses", ""))
+    with pytest.raises(ValueError, match=said):
+        bare.runner().used(action, {"cache": "pip", "cache-dependency-path": f"{path}/requirements*.lock"})
+
+
+def test_a_fork_runs_with_a_token_that_only_reads() -> None:
+    on = WORKFLOW[True]  # YAML 1.1 reads the key `on` so
+    assert on.keys() == {"pull_request", "push", "workflow_dispatch"}, "pull_request_target would give a fork secrets"
+    assert on["push"] == {"branches": ["main"]}
+    assert "secrets." not in json.dumps([ACTION, WORKFLOW["jobs"]])
+    for name in ("baselines", "gate"):
+        assert "permissions" not in WORKFLOW["jobs"][name]
+
+
 def test_inputs_are_text_to_the_shell(job: Job) -> None:
     done = job.run(experiment="study", overrides="k=$(touch${IFS}pwned) `touch${IFS}pwned` ;touch pwned *")
     assert done.returncode == 2
@@ -212,26 +278,27 @@ def test_the_comment_shows_a_change_of_the_baseline_itself(job: Job) -> None:
 def test_no_script_contains_an_expression() -> None:
     steps = [*ACTION["runs"]["steps"], *(step for job in WORKFLOW["jobs"].values() for step in job["steps"])]
     scripts = [step["run"] for step in steps if "run" in step]
-    assert len(scripts) == 6
+    assert len(scripts) == 7
     assert not any("${{" in script for script in scripts)
     assert all(step["shell"] == "bash" for step in steps if "run" in step)
 
 
 def test_the_store_is_cached_and_the_results_are_kept() -> None:
-    used = {step["uses"].split("@")[0]: step["with"] for step in ACTION["runs"]["steps"] if "uses" in step}
-    assert used["actions/cache"]["path"] == ".rag/store"
-    assert ".rag/gate/junit.xml" in used["actions/upload-artifact"]["path"]
+    used = [(step["uses"].split("@")[0], step["with"]) for step in ACTION["runs"]["steps"] if "uses" in step]
+    assert [given["path"] for action, given in used if action == "actions/cache"][1] == ".rag/store"
+    assert ".rag/gate/junit.xml" in dict(used)["actions/upload-artifact"]["path"]
 
 
 FIND = next(step for step in WORKFLOW["jobs"]["baselines"]["steps"] if "run" in step)
 
 
 def names(job: Job, experiment: str) -> list[str]:
-    (job.folder / "output").write_text("", "utf-8")
-    done = job.step(FIND, {"inputs.experiment || ''": experiment})
+    runner = job.runner(inputs={"experiment": experiment})
+    done = runner.script(FIND)
     assert done.returncode == 0, done.stderr
-    assert ("::notice::" in done.stdout) == (job.outputs["names"] == "[]")
-    return json.loads(job.outputs["names"])
+    found = runner.contexts["steps"]["find"]["outputs"]["names"]
+    assert ("::notice::" in done.stdout) == (found == "[]")
+    return json.loads(found)
 
 
 def test_the_workflow_finds_every_baseline_or_the_requested_one(job: Job) -> None:
@@ -274,9 +341,8 @@ def test_the_job_that_writes_runs_nothing_of_a_pull_request() -> None:
 def test_a_comment_with_another_marker_is_not_posted(job: Job) -> None:
     (job.here / ".rag/gate").mkdir(parents=True, exist_ok=True)
     (job.here / ".rag/gate/comment.md").write_text("<!-- another-bot -->\nMine now\n", "utf-8")
-    values = {"matrix.experiment": "study", "github.token": "t0ken", "github.repository": "ann/study"}
     before = job.comments
-    done = job.step(COMMENT["steps"][-1], values | {"github.event.pull_request.number": "7"})
+    done = job.runner(matrix={"experiment": "study"}).script(COMMENT["steps"][-1])
     assert "::warning::" in done.stdout
     assert job.comments == before
 

@@ -1,10 +1,12 @@
 """A sweep runs every distinct stage once, survives kills and failures, and says the same in any order and number."""
 
 import json
+import os
 import random
 import shutil
 import subprocess
 import sys
+import time
 import warnings
 from dataclasses import replace
 from graphlib import TopologicalSorter
@@ -19,7 +21,8 @@ from rag.execution.graph import dask_cluster, plan
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.executors import InlineExecutor, executor_of, task_graph
 from rag.execution.graph.plan import Plan
-from rag.execution.store.store import Store
+from rag.execution.store import maintenance
+from rag.execution.store.store import Entry, Store
 from rag.execution.sweep import sweep
 
 
@@ -150,6 +153,21 @@ def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path
     rest = made(tmp_path, store)
     assert 0 < len(rest.to_run) < len(planned.to_run)
     assert board(swept(rest, store)) == board(base[1])
+
+
+def test_a_clock_that_jumps_costs_no_result_that_is_used(tmp_path: Path, copied: Store) -> None:
+    store = copied
+    store.write("stages/" + "0" * 64, Entry(meta={"cost": {"name": "chunk"}}))
+    unused = store.path("stages/" + "0" * 64)
+    used = {key for key in store.keys("stages") if store.path(key) != unused}
+    now = time.time()
+    for moved in (-400 * 86400, 400 * 86400, -400 * 86400):
+        for key in store.keys("stages"):
+            os.utime(store.path(key), (now + moved,) * 2)
+        assert not swept(made(tmp_path, store), store).outcomes
+        maintenance.collect(store, 30)
+        assert used <= set(store.keys("stages"))
+    assert not Path(unused).exists()
 
 
 KILLER = """

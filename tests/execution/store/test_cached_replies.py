@@ -123,6 +123,24 @@ def test_what_was_answered_before_an_error_is_kept(store: Store) -> None:
     assert inner.asked == ["c"]
 
 
+class Killed(Breaking):
+    """A process that ends while it waits for the reply to `bad`."""
+
+    def attempts(self, requests: Sequence[Request]) -> Iterator[Reply | ServiceError]:
+        for request in requests:
+            if request.messages[-1].content == "bad":
+                raise KeyboardInterrupt
+            yield Reply(request.messages[-1].content, (), 3, 4)
+
+
+def test_each_reply_is_stored_as_it_comes(store: Store) -> None:
+    ledger = Ledger(store, Terms(tokens=10_000))
+    with pytest.raises(KeyboardInterrupt):
+        StoredGenerator(Killed(), store, "one", ledger).generate(asking("a", "b", "bad", "c"))
+    assert len(store.keys("replies")) == 2
+    assert ledger.spent().tokens == 2 * 7
+
+
 def test_what_is_sent_goes_before_an_identity_that_changes_with_code(store: Store) -> None:
     StoredGenerator(Breaking(), store, "one").generate(asking("a"))
     inner = Breaking()
