@@ -156,7 +156,9 @@ def test_a_failed_trial_ends_with_1_and_is_told_in_json(rag: Verb) -> None:
     assert said.code == 1
     assert said.json["stages"]["failed"] == 1
     assert "127.0.0.1:9" in said.json["errors"]["default"]
-    assert said.err.startswith("failed generate BufferMemory SectionPrompt OpenAiGenerator: http://127.0.0.1:9")
+    server, failure = said.err.splitlines()[:2]
+    assert server == "generator asks http://127.0.0.1:9 with no key."
+    assert failure.startswith("failed generate BufferMemory SectionPrompt OpenAiGenerator: http://127.0.0.1:9")
     assert len(said.err.splitlines()) == 1
     assert rag(*RUN).code == 0
 
