@@ -2,9 +2,11 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from importlib import resources
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 from support.chromium import CONTRAST
 from support.page_server import HOSTILE
+from support.servers import address_of
 from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
 
 from rag.datasets.review.review_loop import Review
@@ -103,6 +106,18 @@ def address(golden: Path) -> Iterator[str]:
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     assert "waiting" in out or not out
+
+
+HEADS = ["GET / HTTP/1.1\r\nHost: {}\r\n", "GET / HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"]
+
+
+def test_a_head_and_trailers_without_end_are_refused(address: str) -> None:
+    for head in HEADS:
+        with closing(socket.create_connection(address_of(address), timeout=20)) as connection:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(head.format(httpx.URL(address).netloc.decode()).encode() + b"X: y\r\n" * 500_000)
+                while connection.recv(65_536):
+                    pass
 
 
 @pytest.fixture
