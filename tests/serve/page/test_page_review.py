@@ -81,11 +81,16 @@ def test_wrong_decisions_are_problems_and_change_nothing(client: TestClient, gol
     row = rows_of(golden)[1] | {"evidence": [{"any": [{"doc": "bus.md", "quote": "nine"}]}]}
     said = client.post("/decide", json={"name": "q2", "row": row})
     assert (said.status_code, "is not in 'bus.md'" in said.json()["detail"]) == (422, True)
+    for field in ({"text": "\0"}, {"answers": ["a\0"]}):
+        said = client.post("/decide", json={"name": "q2", "row": rows_of(golden)[1] | field})
+        assert (said.status_code, "NUL" in said.json()["detail"]) == (422, True)
     for wrong in ({"name": "none"}, {"name": "q2", "drop": "now"}, {"name": "q2", "row": 3}, {}):
         assert client.post("/decide", json=wrong).status_code == 422
     assert client.post("/undo").status_code == 422
     assert client.get("/item", params={"name": "none"}).status_code == 422
     assert (golden / "questions.jsonl").read_bytes() == before
+    row = rows_of(golden)[1] | {"answers": [r"of \u0000"]}
+    assert client.post("/decide", json={"name": "q2", "row": row}).status_code == 200
 
 
 def test_the_list_comes_in_parts_and_is_filtered(client: TestClient) -> None:
