@@ -4,21 +4,22 @@ import codecs
 import csv
 import io
 import json
+import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from rag.components.parsers.encodings import LAST, MARKS
 from rag.components.parsers.office_files import checked_zip
 from rag.components.parsers.refusals import refusal
 from rag.components.parsers.xlsx import XlsxParser, shown
 from rag.core.errors import DataError
-from rag.documents.files import read_bytes
 from rag.documents.json_rows import parse_json
 
-MOST, CELLS, BATCH = 256 << 20, 10_000_000, 1024
-"""Bytes of a file that is read whole and of a cell of CSV; cells of XLSX; rows of Parquet and Arrow that are read at once."""
+MOST, CELLS, BATCH, COLUMNS = 256 << 20, 10_000_000, 1024, 1_000
+"""Bytes of a file that is read whole and of a cell of CSV; cells of XLSX; rows of Arrow that are read at once; columns."""
 MAGIC = {b"PAR1": "parquet", b"PK\3\4": "xlsx", b"\xff\xff\xff\xff": "arrow"}
 LISTS = ("tests", "data", "examples", "items", "questions", "conversations", "rows")
 """Keys of a JSON or YAML object under which its rows may be."""
@@ -35,29 +36,34 @@ def container_of(path: Path) -> str:
         head = file.read(1 << 16)
     if known := MAGIC.get(head[:4], "yaml" if path.suffix.lower() in (".yaml", ".yml") else ""):
         return known
-    text = head.decode(_codec(path), "ignore").lstrip()
-    is_row = re.match(r"\{.*\}\s*(\n\s*\{|\Z)", text) and not text.startswith("{\n")
+    text = head.decode(codec_of(path), "ignore").lstrip()
+    first, _, rest = text.partition("\n")
+    is_row = first.rstrip().endswith("}") and rest.lstrip()[:1] in ("", "{")
     return "jsonl" if is_row or (text[:1] == "{" and "\n" not in text) else "json" if text[:1] in ("{", "[") else "csv"
 
 
-def read(path: Path, container: str) -> Rows:
-    """The rows of a file; DataError for a file that is damaged or no such container."""
-    with refusal(str(path), f"a {container} file"):
+def rows_of(file: BinaryIO, name: str, container: str, codec: str) -> Rows:
+    """The rows of an open file; DataError for one that is damaged, has too many columns or is no such container."""
+    with refusal(name, f"a {container} file"):
         if container in ("parquet", "arrow"):
-            yield from _numbered(path, _arrow_rows(path, container))
+            yield from _numbered(name, _arrow_rows(file, container, name))
         elif container == "xlsx":
-            yield from _table(path, _Sheets(CELLS).cells(read_bytes(path, MOST), str(path)))
+            yield from _table(name, _Sheets(CELLS).cells(_whole(file, name), name))
         elif container == "csv":
-            with path.open(encoding=_codec(path), newline="") as file:
-                yield from _table(path, _cells(file))
+            yield from _table(name, _cells(io.TextIOWrapper(file, codec, newline="")))
         elif container == "jsonl":
-            with path.open(encoding=_codec(path), newline="\n") as file:
-                yield from _numbered(path, (line for line in file if line.strip()))
+            yield from _numbered(name, (line for line in io.TextIOWrapper(file, codec, newline="\n") if line.strip()))
         else:
-            yield from _numbered(path, _listed(read_bytes(path, MOST).decode(_codec(path)), container, str(path)))
+            yield from _numbered(name, _listed(_whole(file, name).decode(codec), container, name))
 
 
-def _codec(path: Path) -> str:
+def _whole(file: BinaryIO, name: str) -> bytes:
+    if len(data := file.read(MOST + 1)) > MOST:
+        raise DataError(name, f"is larger than {MOST >> 20} MB", "split it, or write its rows as lines of JSON")
+    return data
+
+
+def codec_of(path: Path) -> str:
     """The encoding of a text file: by its byte order mark, UTF-16 by its zero bytes, UTF-8, or cp1252."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
@@ -75,7 +81,7 @@ def _codec(path: Path) -> str:
     return "utf-8"
 
 
-def _numbered(path: Path, rows: Iterable[Any]) -> Rows:
+def _numbered(path: str, rows: Iterable[Any]) -> Rows:
     for number, row in enumerate(rows, 1):
         where = f"{path} row {number}"
         try:
@@ -110,10 +116,11 @@ class _Sheets(XlsxParser):
         yield from ([shown(value) for value in row] for sheet in sheets[:1] for row in sheet.iter_rows())
 
 
-def _table(path: Path, rows: Iterator[list[str]]) -> Rows:
+def _table(path: str, rows: Iterator[list[str]]) -> Rows:
     header = [name.strip() for name in next(rows, [])]
-    if repeated := sorted({name for name in header if name and header.count(name) > 1}):
-        raise DataError(str(path), f"the header has {', '.join(map(repr, repeated))} more than once", "rename the columns")
+    _refuse_wide(header, path)
+    if repeated := sorted(name for name, count in Counter(header).items() if name and count > 1):
+        raise DataError(path, f"the header has {', '.join(map(repr, repeated))} more than once", "rename the columns")
     for number, row in enumerate(rows, 2):
         where = f"{path} row {number}"
         if any(row[len(header) :]):
@@ -122,16 +129,22 @@ def _table(path: Path, rows: Iterator[list[str]]) -> Rows:
             yield where, {name: cell for name, cell in zip(header, row, strict=False) if name}
 
 
-def _arrow_rows(path: Path, container: str) -> Iterator[Any]:
+def _refuse_wide(columns: Sequence[str], path: str) -> None:
+    if len(columns) > COLUMNS:
+        raise DataError(path, f"has {len(columns):,} columns", f"keep {COLUMNS:,} at most: those of questions and documents")
+
+
+def _arrow_rows(file: BinaryIO, container: str, name: str) -> Iterator[Any]:
     """Rows of Parquet, or of a stream of Arrow; values of extension types are read as what they are stored in."""
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the others take address space that this process does not have
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
-    with pa.memory_map(str(path)) as file:
-        batches = parquet.ParquetFile(file).iter_batches(BATCH) if container == "parquet" else ipc.open_stream(file)
-        for batch in batches:
-            for start in range(0, batch.num_rows, BATCH):
-                yield from batch.slice(start, BATCH).to_pylist()
+    source = parquet.ParquetFile(pa.PythonFile(file)) if container == "parquet" else ipc.open_stream(file)
+    _refuse_wide((source.schema_arrow if container == "parquet" else source.schema).names, name)
+    for batch in source.iter_batches(BATCH, use_threads=False) if container == "parquet" else source:
+        for start in range(0, batch.num_rows, BATCH):
+            yield from batch.slice(start, BATCH).to_pylist()
 
 
 def _listed(text: str, container: str, where: str) -> Sequence[Any]:
