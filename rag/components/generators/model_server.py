@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 
 LONGEST_REPLY = 4096
 """Tokens of the longest reply of a server without a limit."""
+LONGEST_TEXT = 100_000
+"""Characters of a reply that is read in any case. To check and score so many takes up to 2 seconds."""
 MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What a reply of an unexpected form raises."""
+CHARACTERS = 8
+"""Characters of a reply that each token of `max_tokens` allows."""
 BYTES = 4
 """Bytes per token that are assumed for a prompt; scripts with multi-byte characters need more."""
 
@@ -181,10 +185,13 @@ class ModelServer(ABC):
         return self._finished(request, text, finish, counts)
 
     def _finished(self, request: Request, text: str, finish: str, counts: Counts) -> Reply:
-        """The reply with its citations, tokens and cost; with a failure if the text is empty."""
+        """The reply with its citations, tokens and cost; with a failure if the text is empty or too long."""
         spent = (counts[0] or 0, counts[1] or 0, self._cost(*counts))
         if not text.strip():
             return Reply("", (), *spent, str(self._failure(*empty_reply(finish))))
+        if len(text) > (most := max(LONGEST_TEXT, CHARACTERS * (self.max_tokens or 0))):
+            what, remedy = f"answered with {len(text):,} characters, more than {most:,}", "it may ignore generator.max_tokens"
+            return Reply("", (), *spent, str(self._failure(what, remedy)))
         return Reply(text, cited(text, len(request.contexts)), *spent)
 
     def _cost(self, prompt: int | None, completion: int | None) -> float:
