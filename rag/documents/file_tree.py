@@ -151,9 +151,8 @@ class Names:
     """Names of files in which those that match a pattern are found at once. `size` is the number of their characters."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset(names)
         self._written: dict[str, list[str]] = {}
-        for name in self._names:
+        for name in names:
             self._written.setdefault(_path(name), []).append(name)
         self._text = "\0".join(["", *self._written, ""])
         self.size = len(self._text)
@@ -161,8 +160,9 @@ class Names:
     def matching(self, pattern: str) -> list[str]:
         """The name that a pattern is, or else the names that it matches as in `matches`."""
         path = _path(pattern)
-        if pattern in self._names or not WILD.search(path):
-            return [pattern] if pattern in self._names else self._written.get(path, [])
+        same = self._written.get(path, [])
+        if pattern in same or not WILD.search(path):
+            return [pattern] if pattern in same else same
         return [name for each in self._found(path, _compiled(path)) for name in self._written[each]]
 
     def _found(self, path: str, compiled: re.Pattern[str]) -> Iterator[str]:

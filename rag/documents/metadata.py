@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -40,14 +39,12 @@ TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
 """Types that a column of a table may name, each with its description and its Python types."""
 LARGEST = 20_000
 """The most characters of front matter that are read."""
-LONG, MOST, WORK = 1_000, 1_000, 1_000_000_000
-"""Bounds of a table: characters of a path, columns, and characters of names that all of its patterns are compared with."""
+LONG, WORK = 1_000, 1_000_000_000
+"""Characters of a path in a table, and of all names that its patterns are compared with."""
 MARKDOWN = (".md", ".markdown")
 FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
-PATH = "path"
-"""The column of a table that names files."""
-TABLE = "metadata.csv"
-"""The table that a folder may have."""
+PATH, TABLE = "path", "metadata.csv"
+"""The column of a table that names files, and the table that a folder may have."""
 
 
 class MetadataSources:
@@ -157,14 +154,14 @@ class PathPatterns:
         return found
 
 
-def _pattern(pattern: str, where: str) -> Any:
+def _pattern(pattern: str, where: str) -> re.Pattern[str]:
     fields = FIELD.findall(pattern) if isinstance(pattern, str) else []
     if not fields or len(set(fields)) < len(fields):
         raise ConfigError(where, f"{pattern!r} has no field, or one twice", "write, for example, {department}/{year}/**")
     if re.search(r"\}[*{]|[*]\{", pattern):
         raise ConfigError(where, f"{pattern!r} has nothing between a field and its neighbour", "put a letter between: {a}-{b}")
     pieces = re.split(r"(\{\w+\}|\*\*/|\*\*|\*)", pattern)
-    return compiled("".join(_piece(piece) for piece in pieces), where, shown=repr(pattern))
+    return compiled("".join(_piece(piece) for piece in pieces), where, shown=repr(pattern))  # type: ignore[no-any-return]
 
 
 def _piece(piece: str) -> str:
@@ -211,7 +208,7 @@ def read_table(path: Path, names: Collection[str], others: Collection[str] = ())
         pattern = cells[place].strip()
         work += (known.size + rest.size) * bool(WILD.search(pattern))
         if len(pattern) > LONG or work > WORK:
-            what = f"the path has {len(pattern):,} characters" if len(pattern) > LONG else "there are too many patterns before it"
+            what = f"has a path of {len(pattern):,} characters" if len(pattern) > LONG else "has too many patterns before it"
             raise DataError(where, what, f"write paths of at most {LONG:,} characters, whole ones rather than patterns")
         chosen = known.matching(pattern)
         if not chosen and not rest.matching(pattern):
@@ -226,15 +223,12 @@ def read_table(path: Path, names: Collection[str], others: Collection[str] = ())
 def table_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
     """The rows of a CSV file that are not empty, each with its place."""
     reader = csv.reader(io.StringIO(decode(read_bytes(path, Limits().file), str(path)), newline=""), strict=True)
-    line = 1
     while True:
         line = reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise DataError(
-                f"{path}:{line}", f"is no row of CSV: {error}", "put texts with commas or quotes in quotes"
-            ) from error
+            raise DataError(f"{path}:{line}", f"is no row of CSV: {error}", "put texts with commas in quotes") from error
         if row is None:
             return
         if any(cell.strip() for cell in row):
@@ -245,8 +239,6 @@ def _columns(header: Iterable[str], where: str) -> list[_Column]:
     parts = [cell.strip().partition(":") for cell in header]
     columns = [_Column(name.strip(), kind.strip()) for name, _, kind in parts]
     names = Counter(column.name for column in columns)
-    if len(columns) > MOST:
-        raise DataError(where, f"the header has {len(columns):,} columns", f"keep {MOST:,} at most")
     if PATH not in names:
         remedy = "name a column path, or set loader.metadata_table=null if this is another table"
         raise DataError(where, f"there is no column {PATH!r}, but {', '.join(map(repr, [*names][:5])) or 'nothing'}", remedy)

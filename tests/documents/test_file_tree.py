@@ -79,9 +79,7 @@ def test_patterns_mean_what_they_mean_to_pathlib(
     assert sorted(Names(names).matching(pattern)) == sorted(found)
 
 
-@given(
-    st.text("ab*?[]!-", min_size=1, max_size=8), st.sets(st.text("ab]![-", min_size=1, max_size=5), min_size=1, max_size=20)
-)
+@given(st.text("ab*?[]!-", min_size=1, max_size=8), st.sets(st.text("ab]![-", min_size=1, max_size=5), min_size=1, max_size=20))
 def test_a_part_of_a_pattern_means_what_it_means_to_fnmatch(pattern: str, names: set[str]) -> None:
     expected = {name for name in names if fnmatchcase(name, pattern)}
     assert {name for name in names if matches(name, pattern)} == expected

@@ -123,8 +123,7 @@ def test_a_table_names_files_and_patterns_and_later_rows_win(tmp_path: Path) -> 
         ("path,x:boolean\na.md,1\n", 2, "'x' is '1'"),
         ('path,x:date,y\na.md,2024-01-01,"1\n2"\nb/c.md,1.2.24,\n', 4, "'x' is '1.2.24'"),
         ('path,x\na.md,"1\n', 2, "is no row of CSV"),
-        (f"path,x\na.md,1\n{'*a' * 501},1\n", 3, "the path has 1,002 characters"),
-        (f"path{',x' * 1000}\n", 1, "the header has 1,001 columns"),
+        (f"path,x\na.md,1\n{'*a' * 501},1\n", 3, "has a path of 1,002 characters"),
     ],
 )
 def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, text: str, line: int, what: str) -> None:
@@ -141,7 +140,7 @@ def test_patterns_cost_little_for_each_name(tmp_path: Path, form: str) -> None:
     began = time.process_time()
     found = read_table(tmp_path / "metadata.csv", names)
     assert time.process_time() - began < 5, "20 s and more with a comparison of each pattern with each name"
-    assert found == dict.fromkeys(names, {"x": 1})
+    assert found == {name: {"x": 1} for name in names}
 
 
 def test_a_pattern_of_many_folders_ends(tmp_path: Path) -> None:
@@ -156,7 +155,7 @@ def test_a_pattern_of_many_folders_ends(tmp_path: Path) -> None:
 def test_patterns_for_too_many_names_are_refused_with_their_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "WORK", 20)
     (tmp_path / "metadata.csv").write_text("path,x\na.md,1\nA.md,1\n*.md,1\n*.md,1\n*.md,1\n")
-    with pytest.raises(DataError, match=r"metadata.csv:6: there are too many patterns before it"):
+    with pytest.raises(DataError, match=r"metadata.csv:6: has too many patterns before it"):
         read_table(tmp_path / "metadata.csv", ["a.md", "b"])
 
 

@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 LONGEST_REPLY = 4096
 """Tokens of the longest reply of a server without a limit."""
 LONGEST_TEXT = 100_000
-"""Characters of a reply that is read in any case. To check and score so many takes up to 2 seconds."""
+"""Characters of a reply that are read in any case, or 8 for each of `max_tokens`: checks take up to 2 s for so many."""
 MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What a reply of an unexpected form raises."""
-CHARACTERS = 8
-"""Characters of a reply that each token of `max_tokens` allows."""
 BYTES = 4
 """Bytes per token that are assumed for a prompt; scripts with multi-byte characters need more."""
 
@@ -189,7 +187,7 @@ class ModelServer(ABC):
         spent = (counts[0] or 0, counts[1] or 0, self._cost(*counts))
         if not text.strip():
             return Reply("", (), *spent, str(self._failure(*empty_reply(finish))))
-        if len(text) > (most := max(LONGEST_TEXT, CHARACTERS * (self.max_tokens or 0))):
+        if len(text) > (most := max(LONGEST_TEXT, 8 * (self.max_tokens or 0))):
             what, remedy = f"answered with {len(text):,} characters, more than {most:,}", "it may ignore generator.max_tokens"
             return Reply("", (), *spent, str(self._failure(what, remedy)))
         return Reply(text, cited(text, len(request.contexts)), *spent)

@@ -1,22 +1,20 @@
 """E-mails (RFC 5322) → Markdown."""
 
-from collections.abc import Callable
 from email import policy
 from email.headerregistry import HeaderRegistry
 from email.message import EmailMessage
 from email.parser import BytesParser
-from functools import lru_cache
-from typing import Any, ClassVar
+from functools import cache
+from typing import ClassVar
 
 from rag.components.parsers.html_blocks import HtmlBlocks, tree_of
-from rag.components.parsers.refusals import refusal, refuse_other, some, too_large
+from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.errors import DataError
 from rag.core.records import Parsed
+from rag.documents.json_rows import shortened
 from rag.documents.markdown_text import MarkdownText, cleaned, one_line
 
 SHOWN = ("From", "To", "Cc", "Date")
-HEADERS = 10_000
-"""The most different headers of a message and its parts: to parse one takes about 0.3 ms."""
 
 
 class EmlParser:
@@ -32,24 +30,12 @@ class EmlParser:
         """The message; DataError for a file without the headers of one."""
         refuse_other(data, name, "an e-mail")
         with refusal(name, "an e-mail"):
-            headers = policy.default.clone(header_factory=_parsed_once(name))
-            message = BytesParser(EmailMessage, policy=headers).parsebytes(data)
+            # The library would parse the type of a part each time that it is asked for.
+            cached = policy.default.clone(header_factory=cache(HeaderRegistry()))
+            message = BytesParser(EmailMessage, policy=cached).parsebytes(data)
             if not any(message[header] for header in ("From", "Subject", "Date", "Message-ID")):
                 raise DataError(name, "is not an e-mail: it has no sender, subject or date", "leave it out")
             return _content(message)
-
-
-def _parsed_once(name: str) -> Callable[[str, str], Any]:
-    """What makes a header: the library would parse the type of a part each time that it is asked for; DataError for too many."""
-    registry = HeaderRegistry()
-
-    @lru_cache(maxsize=None)
-    def header(key: str, value: str) -> Any:
-        if header.cache_info().misses > HEADERS:
-            raise too_large(name, f"{HEADERS:,} different headers and more", HEADERS, "headers")
-        return registry(key, value)
-
-    return header
 
 
 def _content(message: EmailMessage) -> Parsed:
@@ -72,4 +58,4 @@ def _content(message: EmailMessage) -> Parsed:
         "to": shown.get("To"),
         "date": stamp.isoformat() if stamp else None,
     }
-    return text.parsed(metadata, notes=[f"attachments not opened: {some(names)}"] if names else [])
+    return text.parsed(metadata, notes=[f"attachments not opened: {shortened(', '.join(names), 300)}"] if names else [])

@@ -10,9 +10,10 @@ from posixpath import dirname, join, normpath
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
-from rag.components.parsers.refusals import kind_of, refusal, some, too_large
+from rag.components.parsers.refusals import kind_of, refusal, too_large
 from rag.core.errors import DataError
 from rag.core.records import Value
+from rag.documents.json_rows import shortened
 
 ENTRIES = 10_000
 """The most files in an archive."""
@@ -35,7 +36,7 @@ def office_file(data: bytes, name: str, kind: str) -> Iterator[tuple[io.BytesIO,
         parts, lost = dict.fromkeys(archive.namelist()), dict[str, None]()
         links = {part: _linked(part, archive.read(part), parts, lost) for part in parts if part.endswith(".rels")}
         is_changed = lost or STRICT.search(links.get("_rels/.rels", b""))
-        notes = [f"parts that the file lacks: {some([*lost])}"] if lost else []
+        notes = [f"parts that the file lacks: {shortened(', '.join(lost), 300)}"] if lost else []
         yield io.BytesIO(_rewritten(archive, parts, links) if is_changed else data), notes
 
 
@@ -86,7 +87,7 @@ def _rewritten(archive: ZipFile, parts: Iterable[str], links: Mapping[str, bytes
 
 
 def _linked(part: str, content: bytes, parts: Container[str], lost: dict[str, None]) -> bytes:
-    """The links of a part. Those to parts that the file lacks, which `lost` gets, leave the file: libraries do not follow them."""
+    """The links of a part; those to parts that the file lacks, which `lost` gets, leave the file: nothing follows them."""
 
     def kept(link: re.Match[bytes]) -> bytes:
         path = normpath(join("/", dirname(dirname(part)), unescape(link[3].decode("utf-8", "replace")))).lstrip("/")

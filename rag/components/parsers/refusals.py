@@ -1,7 +1,7 @@
 """Errors for files that cannot be read: one clear line."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rag.core.errors import DataError
@@ -15,8 +15,8 @@ MAGIC |= dict.fromkeys((b"\x1f\x8b", b"Rar!", b"7z\xbc\xaf"), "an archive")
 
 ADDRESS = re.compile(r"(?:file )?'?<[^<>]* at 0x[0-9a-f]+>'?")
 """A Python object in a message."""
-LONGEST, SHOWN = 1000, 20
-"""Characters of a message, and names in a note. The parent of the process that parses shows fewer, without secrets."""
+LONGEST = 1000
+"""Characters of a message. The parent of the process that parses shows fewer, without secrets."""
 
 
 def kind_of(data: bytes) -> str:
@@ -58,8 +58,3 @@ def utf8(data: bytes, name: str, kind: str) -> str:
 def too_large(name: str, what: str, limit: int, unit: str) -> DataError:
     """The error for a file that has `what`, more than `limit` of a `unit`."""
     return DataError(name, f"has {what}, more than {limit:,} {unit}", "split the file, or leave it out")
-
-
-def some(names: Sequence[str]) -> str:
-    """The first SHOWN names for a note, and the number of the others."""
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")

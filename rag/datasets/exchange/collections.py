@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.core.errors import DataError
-from rag.datasets.exchange.confined_rows import read
-from rag.datasets.exchange.tables import Fields, Rows, container_of
+from rag.datasets.exchange.tables import Fields, Rows, container_of, read
 
 
 def layout_of(folder: Path) -> str:

@@ -16,9 +16,8 @@ from rag.core.records import Anchor, Document
 from rag.datasets.candidates import Row, digests, place_row
 from rag.datasets.exchange import collections
 from rag.datasets.exchange.columns import Imported, Passage, questions, shape_of
-from rag.datasets.exchange.confined_rows import read
 from rag.datasets.exchange.places import Found, Places
-from rag.datasets.exchange.tables import Rows, container_of
+from rag.datasets.exchange.tables import Rows, container_of, read
 from rag.documents.json_rows import shortened
 from rag.documents.lost_quotes import Quoted
 from rag.documents.parsed_anchors import is_parsed

@@ -8,18 +8,25 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 from rag.components.parsers.encodings import LAST, MARKS
 from rag.components.parsers.office_files import checked_zip
 from rag.components.parsers.refusals import refusal
 from rag.components.parsers.xlsx import XlsxParser, shown
 from rag.core.errors import DataError
-from rag.documents.json_rows import parse_json
+from rag.core.records import Parsed
+from rag.documents.child_process import ChildProcess, Unreadable
+from rag.documents.children import installation
+from rag.documents.json_rows import parse_json, shortened
+from rag.documents.limits import Limits
 
-MOST, CELLS, BATCH, COLUMNS = 256 << 20, 10_000_000, 1024, 1_000
-"""Bytes of a file that is read whole and of a cell of CSV; cells of XLSX; rows of Arrow that are read at once; columns."""
+LIMITS, COLUMNS, VALUES, BLOCK = Limits(), 1_000, 10_000, 1 << 20
+"""Limits of the process that parses; columns of a row; values and keys of one of YAML; characters that are sent at once."""
+MOST, CELLS, BATCH = 256 << 20, 10_000_000, 1024
+"""Characters of a cell of CSV; cells of XLSX; rows of Parquet and Arrow that are read at once."""
 MAGIC = {b"PAR1": "parquet", b"PK\3\4": "xlsx", b"\xff\xff\xff\xff": "arrow"}
 LISTS = ("tests", "data", "examples", "items", "questions", "conversations", "rows")
 """Keys of a JSON or YAML object under which its rows may be."""
@@ -36,34 +43,83 @@ def container_of(path: Path) -> str:
         head = file.read(1 << 16)
     if known := MAGIC.get(head[:4], "yaml" if path.suffix.lower() in (".yaml", ".yml") else ""):
         return known
-    text = head.decode(codec_of(path), "ignore").lstrip()
+    text = head.decode(_codec(path), "ignore").lstrip()
     first, _, rest = text.partition("\n")
     is_row = first.rstrip().endswith("}") and rest.lstrip()[:1] in ("", "{")
-    return "jsonl" if is_row or (text[:1] == "{" and "\n" not in text) else "json" if text[:1] in ("{", "[") else "csv"
+    return "jsonl" if text[:1] == "{" and (is_row or "\n" not in text) else "json" if text[:1] in ("{", "[") else "csv"
+
+
+def read(path: Path, container: str) -> Rows:
+    """The rows of a file, which a confined process parses; DataError as `rows_of`, and for a file over a limit."""
+    asked = {"target": f"{__name__}.RowsParser", "name": "", "seconds": LIMITS.seconds, "answer": LIMITS.answer}
+    with refusal(str(path), f"a {container} file"), path.open("rb") as file:
+        parameters = {"descriptor": file.fileno(), "name": str(path), "container": container, "codec": _codec(path)}
+        child = ChildProcess(installation([]), LIMITS, [file.fileno()])
+        try:
+            head = json.dumps(asked | {"parameters": parameters}).encode()
+            while (content := child.ask(head, b"").content) != Parsed(""):
+                if isinstance(content, Unreadable):
+                    raise DataError(str(path), shortened(content.detail, 300), "split or repair the file, or leave columns out")
+                for where, fields, fault in map(json.loads, content.text.split("\n")):
+                    if fault and not where:
+                        raise DataError(*fault)
+                    yield where, DataError(*fault) if fault else fields
+        finally:
+            child.end()
+
+
+class RowsParser:
+    """The rows of an open file in the confined process: each call gives the next ones as lines of JSON.
+
+    A line is the place of a row, its fields, and why it has none: place, fault and remedy. A fault of the file has no place.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    in_process: ClassVar[bool] = False
+
+    def __init__(self, descriptor: int, name: str, container: str, codec: str) -> None:
+        self._container, self._rows = container, rows_of(open(descriptor, "rb"), name, container, codec)  # noqa: SIM115
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        """The next rows; no text at the end of the file."""
+        lines, size = list[str](), 0
+        try:
+            while size < BLOCK and (row := next(self._rows, None)):
+                lines.append(_line(*row, self._container))
+                size += len(lines[-1])
+        except DataError as error:
+            lines.append(json.dumps(["", {}, [error.where, error.what, error.remedy]]))
+        return Parsed("\n".join(lines))
+
+
+def _line(where: str, fields: Fields | DataError, container: str) -> str:
+    """A row as JSON. A few lines of YAML can make billions of values, so these are counted."""
+    if not isinstance(fields, DataError):
+        encoder = json.JSONEncoder(default=str, skipkeys=True)
+        pieces = [*islice(encoder.iterencode(fields), VALUES + 1)] if container == "yaml" else [encoder.encode(fields)]
+        if len(pieces) <= VALUES and len(fields) <= COLUMNS:
+            return f"[{json.dumps(where)}, {''.join(pieces)}, null]"
+        what = f"more than {VALUES:,} values and keys" if len(pieces) > VALUES else f"{len(fields):,} columns"
+        fields = DataError(where, f"has {what}", f"keep {COLUMNS:,} columns at most, of few values")
+    return json.dumps([where, {}, [fields.where, fields.what, fields.remedy]])
 
 
 def rows_of(file: BinaryIO, name: str, container: str, codec: str) -> Rows:
-    """The rows of an open file; DataError for one that is damaged, has too many columns or is no such container."""
+    """The rows of an open file; DataError for one that is damaged or no such container."""
     with refusal(name, f"a {container} file"):
         if container in ("parquet", "arrow"):
-            yield from _numbered(name, _arrow_rows(file, container, name))
+            yield from _numbered(name, _arrow_rows(file, container))
         elif container == "xlsx":
-            yield from _table(name, _Sheets(CELLS).cells(_whole(file, name), name))
+            yield from _table(name, _Sheets(CELLS).cells(file.read(), name))
         elif container == "csv":
             yield from _table(name, _cells(io.TextIOWrapper(file, codec, newline="")))
         elif container == "jsonl":
             yield from _numbered(name, (line for line in io.TextIOWrapper(file, codec, newline="\n") if line.strip()))
         else:
-            yield from _numbered(name, _listed(_whole(file, name).decode(codec), container, name))
+            yield from _numbered(name, _listed(file.read().decode(codec), container, name))
 
 
-def _whole(file: BinaryIO, name: str) -> bytes:
-    if len(data := file.read(MOST + 1)) > MOST:
-        raise DataError(name, f"is larger than {MOST >> 20} MB", "split it, or write its rows as lines of JSON")
-    return data
-
-
-def codec_of(path: Path) -> str:
+def _codec(path: Path) -> str:
     """The encoding of a text file: by its byte order mark, UTF-16 by its zero bytes, UTF-8, or cp1252."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
@@ -118,7 +174,6 @@ class _Sheets(XlsxParser):
 
 def _table(path: str, rows: Iterator[list[str]]) -> Rows:
     header = [name.strip() for name in next(rows, [])]
-    _refuse_wide(header, path)
     if repeated := sorted(name for name, count in Counter(header).items() if name and count > 1):
         raise DataError(path, f"the header has {', '.join(map(repr, repeated))} more than once", "rename the columns")
     for number, row in enumerate(rows, 2):
@@ -129,20 +184,13 @@ def _table(path: str, rows: Iterator[list[str]]) -> Rows:
             yield where, {name: cell for name, cell in zip(header, row, strict=False) if name}
 
 
-def _refuse_wide(columns: Sequence[str], path: str) -> None:
-    if len(columns) > COLUMNS:
-        raise DataError(path, f"has {len(columns):,} columns", f"keep {COLUMNS:,} at most: those of questions and documents")
-
-
-def _arrow_rows(file: BinaryIO, container: str, name: str) -> Iterator[Any]:
+def _arrow_rows(file: BinaryIO, container: str) -> Iterator[Any]:
     """Rows of Parquet, or of a stream of Arrow; values of extension types are read as what they are stored in."""
     os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the others take address space that this process does not have
-    import pyarrow as pa
     from pyarrow import ipc, parquet
 
-    source = parquet.ParquetFile(pa.PythonFile(file)) if container == "parquet" else ipc.open_stream(file)
-    _refuse_wide((source.schema_arrow if container == "parquet" else source.schema).names, name)
-    for batch in source.iter_batches(BATCH, use_threads=False) if container == "parquet" else source:
+    is_stream = container == "arrow"
+    for batch in ipc.open_stream(file) if is_stream else parquet.ParquetFile(file).iter_batches(BATCH, use_threads=False):
         for start in range(0, batch.num_rows, BATCH):
             yield from batch.slice(start, BATCH).to_pylist()
 

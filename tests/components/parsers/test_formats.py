@@ -65,13 +65,11 @@ def test_a_missing_part_loses_no_other_text(choice: str, part: str, mode: str) -
 
 def test_an_email_of_many_parts_is_read_in_time_and_its_note_is_short() -> None:
     head = "From: a@example.org\nSubject: s\nContent-Type: multipart/mixed; boundary=b\n\n"
-    part, began = "--b\nContent-Type: text/html{}\n\n<p>words</p>\n", process_time()
-    content = parse("eml", head + 30_000 * part.format("") + "--b--\n")
+    part, began = "--b\nContent-Type: text/html\n\n<p>words</p>\n", process_time()
+    content = parse("eml", head + 30_000 * part + "--b--\n")
     assert process_time() - began < 8, "15 s and more with each header parsed each time"
     assert content.text.endswith("\n\nwords")
-    assert content.notes == (f"attachments not opened: {'text/html, ' * 19}text/html and 29,979 more",)
-    with pytest.raises(DataError, match="has 10,000 different headers and more"):
-        parse("eml", head + "".join(part.format(f"; name={number}") for number in range(10_001)))
+    assert content.notes == (f"attachments not opened: {'text/html, ' * 27}te…",)
 
 
 RECORDS = {
