@@ -23,10 +23,8 @@ from rag.documents.children import installation
 from rag.documents.json_rows import parse_json, shortened
 from rag.documents.limits import Limits
 
-LIMITS, COLUMNS, VALUES, BLOCK = Limits(), 1_000, 10_000, 1 << 20
-"""Limits of the process that parses; columns of a row; values and keys of one of YAML; characters that are sent at once."""
-MOST, CELLS, BATCH = 256 << 20, 10_000_000, 1024
-"""Characters of a cell of CSV; cells of XLSX; rows of Parquet and Arrow that are read at once."""
+LIMITS, MOST, CELLS, COLUMNS, VALUES, BATCH, BLOCK = Limits(), 256 << 20, 10_000_000, 1_000, 10_000, 1024, 1 << 20
+"""Limits of the process; characters of a cell of CSV, cells of XLSX, columns, values of YAML; rows, characters read at once."""
 MAGIC = {b"PAR1": "parquet", b"PK\3\4": "xlsx", b"\xff\xff\xff\xff": "arrow"}
 LISTS = ("tests", "data", "examples", "items", "questions", "conversations", "rows")
 """Keys of a JSON or YAML object under which its rows may be."""
@@ -45,19 +43,19 @@ def container_of(path: Path) -> str:
         return known
     text = head.decode(_codec(path), "ignore").lstrip()
     first, _, rest = text.partition("\n")
-    is_row = first.rstrip().endswith("}") and rest.lstrip()[:1] in ("", "{")
-    return "jsonl" if text[:1] == "{" and (is_row or "\n" not in text) else "json" if text[:1] in ("{", "[") else "csv"
+    is_row = text[:1] == "{" and ("\n" not in text or (first.rstrip()[-1:] == "}" and rest.lstrip()[:1] in ("", "{")))
+    return "jsonl" if is_row else "json" if text[:1] in ("{", "[") else "csv"
 
 
 def read(path: Path, container: str) -> Rows:
     """The rows of a file, which a confined process parses; DataError as `rows_of`, and for a file over a limit."""
-    asked = {"target": f"{__name__}.RowsParser", "name": "", "seconds": LIMITS.seconds, "answer": LIMITS.answer}
     with refusal(str(path), f"a {container} file"), path.open("rb") as file:
         parameters = {"descriptor": file.fileno(), "name": str(path), "container": container, "codec": _codec(path)}
+        asked: dict[str, Any] = {"target": f"{__name__}.RowsParser", "parameters": parameters, "name": ""}
+        asked |= {"seconds": LIMITS.seconds, "answer": LIMITS.answer}
         child = ChildProcess(installation([]), LIMITS, [file.fileno()])
         try:
-            head = json.dumps(asked | {"parameters": parameters}).encode()
-            while (content := child.ask(head, b"").content) != Parsed(""):
+            while (content := child.ask(json.dumps(asked).encode(), b"").content) != Parsed(""):
                 if isinstance(content, Unreadable):
                     raise DataError(str(path), shortened(content.detail, 300), "split or repair the file, or leave columns out")
                 for where, fields, fault in map(json.loads, content.text.split("\n")):
@@ -69,10 +67,7 @@ def read(path: Path, container: str) -> Rows:
 
 
 class RowsParser:
-    """The rows of an open file in the confined process: each call gives the next ones as lines of JSON.
-
-    A line is the place of a row, its fields, and why it has none: place, fault and remedy. A fault of the file has no place.
-    """
+    """The rows of an open file in the confined process, as lines of JSON: the place of a row, its fields, and its fault."""
 
     suffixes: ClassVar[tuple[str, ...]] = ()
     in_process: ClassVar[bool] = False
@@ -87,7 +82,7 @@ class RowsParser:
             while size < BLOCK and (row := next(self._rows, None)):
                 lines.append(_line(*row, self._container))
                 size += len(lines[-1])
-        except DataError as error:
+        except DataError as error:  # one of the whole file has no place
             lines.append(json.dumps(["", {}, [error.where, error.what, error.remedy]]))
         return Parsed("\n".join(lines))
 
@@ -97,10 +92,9 @@ def _line(where: str, fields: Fields | DataError, container: str) -> str:
     if not isinstance(fields, DataError):
         encoder = json.JSONEncoder(default=str, skipkeys=True)
         pieces = [*islice(encoder.iterencode(fields), VALUES + 1)] if container == "yaml" else [encoder.encode(fields)]
-        if len(pieces) <= VALUES and len(fields) <= COLUMNS:
+        if len(pieces) <= VALUES:
             return f"[{json.dumps(where)}, {''.join(pieces)}, null]"
-        what = f"more than {VALUES:,} values and keys" if len(pieces) > VALUES else f"{len(fields):,} columns"
-        fields = DataError(where, f"has {what}", f"keep {COLUMNS:,} columns at most, of few values")
+        fields = DataError(where, f"has more than {VALUES:,} values and keys", "split it")
     return json.dumps([where, {}, [fields.where, fields.what, fields.remedy]])
 
 
@@ -108,7 +102,7 @@ def rows_of(file: BinaryIO, name: str, container: str, codec: str) -> Rows:
     """The rows of an open file; DataError for one that is damaged or no such container."""
     with refusal(name, f"a {container} file"):
         if container in ("parquet", "arrow"):
-            yield from _numbered(name, _arrow_rows(file, container))
+            yield from _numbered(name, _arrow_rows(file, container, name))
         elif container == "xlsx":
             yield from _table(name, _Sheets(CELLS).cells(file.read(), name))
         elif container == "csv":
@@ -137,6 +131,12 @@ def _codec(path: Path) -> str:
     return "utf-8"
 
 
+def _narrow(columns: Any, where: str) -> Any:
+    if len(columns) > COLUMNS:
+        raise DataError(where, f"has {len(columns):,} columns", f"keep {COLUMNS:,} at most")
+    return columns
+
+
 def _numbered(path: str, rows: Iterable[Any]) -> Rows:
     for number, row in enumerate(rows, 1):
         where = f"{path} row {number}"
@@ -144,7 +144,7 @@ def _numbered(path: str, rows: Iterable[Any]) -> Rows:
             value = parse_json(row, where) if isinstance(row, str) else row
             if not isinstance(value, dict):
                 raise DataError(where, "is not an object", "write {…}, columns as keys")
-            yield where, value
+            yield where, _narrow(value, where)
         except DataError as error:
             yield where, error
 
@@ -173,7 +173,7 @@ class _Sheets(XlsxParser):
 
 
 def _table(path: str, rows: Iterator[list[str]]) -> Rows:
-    header = [name.strip() for name in next(rows, [])]
+    header = _narrow([name.strip() for name in next(rows, [])], path)
     if repeated := sorted(name for name, count in Counter(header).items() if name and count > 1):
         raise DataError(path, f"the header has {', '.join(map(repr, repeated))} more than once", "rename the columns")
     for number, row in enumerate(rows, 2):
@@ -184,13 +184,14 @@ def _table(path: str, rows: Iterator[list[str]]) -> Rows:
             yield where, {name: cell for name, cell in zip(header, row, strict=False) if name}
 
 
-def _arrow_rows(file: BinaryIO, container: str) -> Iterator[Any]:
+def _arrow_rows(file: BinaryIO, container: str, name: str) -> Iterator[Any]:
     """Rows of Parquet, or of a stream of Arrow; values of extension types are read as what they are stored in."""
     os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the others take address space that this process does not have
     from pyarrow import ipc, parquet
 
-    is_stream = container == "arrow"
-    for batch in ipc.open_stream(file) if is_stream else parquet.ParquetFile(file).iter_batches(BATCH, use_threads=False):
+    source = ipc.open_stream(file) if container == "arrow" else parquet.ParquetFile(file)
+    _narrow(source.schema.names, name)
+    for batch in source if container == "arrow" else source.iter_batches(BATCH, use_threads=False):
         for start in range(0, batch.num_rows, BATCH):
             yield from batch.slice(start, BATCH).to_pylist()
 
@@ -234,8 +235,7 @@ def _cell(value: Any) -> str:
 
 def _nested(value: Any) -> Any:
     """A value as a cell of Arrow: lists of texts stay lists, lists of objects become JSON."""
-    is_nested = isinstance(value, list) and value and isinstance(value[0], dict)
-    return json.dumps(value, ensure_ascii=False) if is_nested else value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) and value and isinstance(value[0], dict) else value
 
 
 def _write_arrow(path: Path, rows: list[dict[str, Any]]) -> None:

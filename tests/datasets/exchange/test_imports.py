@@ -215,7 +215,7 @@ def test_a_sheet_that_fills_memory_is_lost_to_a_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl", "a.yaml", "a.parquet", "a.arrow"])
 def test_too_many_columns_are_refused(tmp_path: Path, name: str) -> None:
-    row = {f"c{number}": "x" for number in range(50_000 if name[2] in "ct" else 1_500)} | {"question": "q"}
+    row = {f"c{number}": "x" for number in range(50_000 if name[2] in "ct" else 1_500)} | {"question": ""}
     write(tmp_path / name, [row], list(row))
     if name == "a.json":
         written(tmp_path, name, [row])
