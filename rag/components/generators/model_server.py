@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LONGEST_REPLY = 4096
 """Tokens of the longest reply of a server without a limit."""
-LONGEST_TEXT = 100_000
+LONGEST_TEXT = 40_000
 """Characters of a reply that are read in any case, or 8 for each of `max_tokens`: checks take up to 2 s for so many."""
 MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What a reply of an unexpected form raises."""
