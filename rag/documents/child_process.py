@@ -51,9 +51,9 @@ class Answer:
 
 
 class ChildProcess:
-    """A process and the channel to it. `files` is the number of files that it was given."""
+    """A process and the channel to it. `files` is the number of files that it was given; `opened` are descriptors for it."""
 
-    def __init__(self, installation: Sequence[str], limits: Limits) -> None:
+    def __init__(self, installation: Sequence[str], limits: Limits, opened: Sequence[int] = ()) -> None:
         self.limits, self.files, self.is_alive = limits, 0, True
         self._channel, theirs = socket.socketpair()
         # The kernel counts the peak of this process as that of the child, too: only a greater one is its own.
@@ -67,6 +67,7 @@ class ChildProcess:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=ENVIRONMENT,
+                pass_fds=opened,
                 start_new_session=True,
             )
 

@@ -1,11 +1,12 @@
 """The files of a folder that are read, and the reasons why the others are not."""
 
 import os
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -15,6 +16,11 @@ HIDDEN, FOLDER_LINK, ODD, NOT_TEXT, CLOSED = "hidden", "link to a folder", "no r
 OVER, CRASHED, OUTSIDE = "over a limit", "crashed its parser", "link out of the folder"
 NOT_NAMED, TWICE = "name not UTF-8", "name of another file"
 METADATA = "metadata of other files"
+ANY, WILD = r"[^/\0]", re.compile(r"[*?[]")
+"""A character of a part of a path, and the characters of glob patterns."""
+SIGN = re.compile(r"\*+|\[!?\]?[^]/]*\]|.", re.DOTALL)
+RARE = 8
+"""How many names there must be for each that has the fixed words of a pattern, to look for these words first."""
 KINDS = 5
 """The number of kinds of files that a tally names."""
 
@@ -92,6 +98,9 @@ def _fault(name: str, path: Path, folder: Path, files: Mapping[str, Path]) -> Sk
         return Skipped(name.encode("utf-8", "replace").decode(), NOT_NAMED, wanted=True)
     except DataError as error:
         return Skipped(name, OUTSIDE, error.what, wanted=True)
+    target = os.path.relpath(os.path.realpath(path), os.path.realpath(folder))
+    if path.is_symlink() and any(part.startswith(".") for part in Path(target).parts):
+        return Skipped(name, HIDDEN, f"is a link to the hidden {target}", wanted=True)
     if not path.is_file():
         return Skipped(name, ODD, wanted=True)
     if name in files:
@@ -139,20 +148,61 @@ def leaves_folder(pattern: str) -> bool:
 
 def matches(name: str, pattern: str) -> bool:
     """Whether the name of a file matches a glob pattern, without regard to case; `**` matches any number of folders."""
-    return _matches(_parts(name), _parts(pattern))
+    return _compiled(_path(pattern)).match(f"\0{_path(name)}\0") is not None
+
+
+class Names:
+    """Names of files in which those that match a pattern are found at once. `size` is the number of their characters."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._written: dict[str, list[str]] = {}
+        for name in names:
+            self._written.setdefault(_path(name), []).append(name)
+        self._text = "\0".join(["", *self._written, ""])
+        self.size = len(self._text)
+
+    def matching(self, pattern: str) -> list[str]:
+        """The name that a pattern is, or else the names that it matches as in `matches`."""
+        path = _path(pattern)
+        same = self._written.get(path, [])
+        if pattern in same or not WILD.search(path):
+            return [pattern] if pattern in same else same
+        return [name for each in self._found(path, _compiled(path)) for name in self._written[each]]
+
+    def _found(self, path: str, compiled: re.Pattern[str]) -> Iterator[str]:
+        fixed = max((piece.strip("/") for piece in re.split(r"[*?]", path.partition("[")[0])), key=len)
+        if not fixed or RARE * self._text.count(fixed) > len(self._written):
+            yield from compiled.findall(self._text)
+            return
+        at = 0
+        while (at := self._text.find(fixed, at)) > 0:
+            yield from compiled.findall(self._text, self._text.rfind("\0", 0, at), at := self._text.find("\0", at) + 1)
 
 
 @lru_cache(maxsize=1024)
-def _parts(path: str) -> tuple[str, ...]:
-    return PurePosixPath(path.lower()).parts
+def _path(path: str) -> str:
+    return PurePosixPath(path.lower()).as_posix()
 
 
-def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a path matches a glob pattern, both as parts; `**` matches any number of folders."""
-    if not pattern:
-        return not parts
-    if pattern[0] == "**" and len(pattern) > 1:
-        return _matches(parts, pattern[1:]) or (len(parts) > 1 and _matches(parts[1:], pattern))
-    if pattern[0] == "**":
-        return bool(parts)
-    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A path that matches a pattern, between NULs. Where a `*` or `**` ends is decided once, so the time is linear."""
+    first, *others = (_run(run.strip("/")) for run in re.split(r"/(?:\*\*/)+", f"/{pattern}/"))
+    folders, start = f"(?:{ANY}++/)*?", f"{first}/" if first and others else first
+    between = "".join(f"(?>{folders}{run}/)" for run in others[:-1])
+    end = "".join(f"{folders}{run}" if run else r"[^\0]+" for run in others[-1:])
+    return re.compile(rf"\0({start}{between}{end})(?=\0)")
+
+
+def _run(parts: str) -> str:
+    """Parts of a pattern without `**`, each as `fnmatch` reads it."""
+    pieces = [""]
+    for sign in SIGN.findall(parts):
+        if sign.startswith("*"):
+            pieces.append("")
+        elif len(sign) > 1:
+            pieces[-1] += rf"(?![/\0]){translate(sign)[4:-3]}"
+        else:
+            pieces[-1] += ANY if sign == "?" else re.escape(sign)
+    first, *others = pieces
+    return first + "".join(f"(?>{ANY}*?{piece})" for piece in others[:-1]) + "".join(f"{ANY}*{piece}" for piece in others[-1:])

@@ -7,6 +7,7 @@ in ISO 8601, and numbers with leading zeros.
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +19,10 @@ from rag.core.errors import ConfigError, DataError, closest
 from rag.core.headings import FRONT
 from rag.core.records import Parsed, Value
 from rag.core.roles import Redactor
-from rag.documents.file_tree import METADATA, Skipped, leaves_folder, matches, refuse_escape
-from rag.documents.files import missing_file, read_text
+from rag.core.text.re2_patterns import compiled
+from rag.documents.file_tree import METADATA, WILD, Names, Skipped, leaves_folder, refuse_escape
+from rag.documents.files import decode, missing_file, read_bytes
+from rag.documents.limits import Limits
 from rag.documents.quote_anchors import closest_names
 from rag.documents.redact import redacted
 
@@ -37,12 +40,12 @@ TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
 """Types that a column of a table may name, each with its description and its Python types."""
 LARGEST = 20_000
 """The most characters of front matter that are read."""
+LONG, WORK = 1_000, 1_000_000_000
+"""Characters of a path in a table, and of all names that its patterns are compared with."""
 MARKDOWN = (".md", ".markdown")
 FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
-PATH = "path"
-"""The column of a table that names files."""
-TABLE = "metadata.csv"
-"""The table that a folder may have."""
+PATH, TABLE = "path", "metadata.csv"
+"""The column of a table that names files, and the table that a folder may have."""
 
 
 class MetadataSources:
@@ -148,8 +151,8 @@ class PathPatterns:
     def read(self, names: Collection[str]) -> dict[str, dict[str, Value]]:
         """The fields of every path by the first pattern that matches it; DataError for a pattern that matches no path."""
         found: dict[str, dict[str, Value]] = {}
-        for pattern, compiled in self.patterns:
-            rows = {name: match for name in names if (match := compiled.fullmatch(name))}
+        for pattern, known in self.patterns:
+            rows = {name: match for name in names if (match := known.fullmatch(name))}
             if not rows and names:
                 raise DataError(self.where, f"{pattern!r} matches no path", f"one of the paths is {min(names)!r}")
             for name, match in rows.items():
@@ -164,7 +167,7 @@ def _pattern(pattern: str, where: str) -> re.Pattern[str]:
     if re.search(r"\}[*{]|[*]\{", pattern):
         raise ConfigError(where, f"{pattern!r} has nothing between a field and its neighbour", "put a letter between: {a}-{b}")
     pieces = re.split(r"(\{\w+\}|\*\*/|\*\*|\*)", pattern)
-    return re.compile("".join(_piece(piece) for piece in pieces))
+    return compiled("".join(_piece(piece) for piece in pieces), where, shown=repr(pattern))  # type: ignore[no-any-return]
 
 
 def _piece(piece: str) -> str:
@@ -204,12 +207,17 @@ def read_table(path: Path, names: Collection[str], others: Collection[str] = ())
     columns = _columns(header, where)
     place = [column.name for column in columns].index(PATH)
     found: dict[str, dict[str, Value]] = {}
+    known, rest, work = Names(names), Names(others), 0
     for where, cells in rows:
         if len(cells) != len(columns):
             raise DataError(where, f"has {len(cells)} cells, and the header has {len(columns)}", 'put commas in quotes: "a, b"')
         pattern = cells[place].strip()
-        chosen = [pattern] if pattern in names else [name for name in names if pattern and matches(name, pattern)]
-        if not chosen and not any(name == pattern or (pattern and matches(name, pattern)) for name in others):
+        work += (known.size + rest.size) * bool(WILD.search(pattern))
+        if len(pattern) > LONG or work > WORK:
+            what = f"has a path of {len(pattern):,} characters" if len(pattern) > LONG else "has too many patterns before it"
+            raise DataError(where, what, f"write paths of at most {LONG:,} characters, whole ones rather than patterns")
+        chosen = known.matching(pattern)
+        if not chosen and not rest.matching(pattern):
             raise DataError(where, f"no file matches {pattern!r}", closest_names(pattern, names))
         pairs = zip(columns, cells, strict=True)
         values = {column.name: column.value(cell, where) for column, cell in pairs if column.name != PATH and cell.strip()}
@@ -220,16 +228,13 @@ def read_table(path: Path, names: Collection[str], others: Collection[str] = ())
 
 def table_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
     """The rows of a CSV file that are not empty, each with its place."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    line = 1
+    reader = csv.reader(io.StringIO(decode(read_bytes(path, Limits().file), str(path)), newline=""), strict=True)
     while True:
         line = reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise DataError(
-                f"{path}:{line}", f"is no row of CSV: {error}", "put texts with commas or quotes in quotes"
-            ) from error
+            raise DataError(f"{path}:{line}", f"is no row of CSV: {error}", "put texts with commas in quotes") from error
         if row is None:
             return
         if any(cell.strip() for cell in row):
@@ -239,12 +244,12 @@ def table_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
 def _columns(header: Iterable[str], where: str) -> list[_Column]:
     parts = [cell.strip().partition(":") for cell in header]
     columns = [_Column(name.strip(), kind.strip()) for name, _, kind in parts]
-    names = [column.name for column in columns]
+    names = Counter(column.name for column in columns)
     if PATH not in names:
         remedy = "name a column path, or set loader.metadata_table=null if this is another table"
-        raise DataError(where, f"there is no column {PATH!r}, but {', '.join(map(repr, names[:5])) or 'nothing'}", remedy)
+        raise DataError(where, f"there is no column {PATH!r}, but {', '.join(map(repr, [*names][:5])) or 'nothing'}", remedy)
     for column in columns:
-        if not column.name or names.count(column.name) > 1:
+        if not column.name or names[column.name] > 1:
             raise DataError(where, f"the column {column.name!r} has no name or occurs twice", "give each column its own name")
         if column.type and column.type not in TYPES:
             raise DataError(where, f"{column.name!r} has the unknown type {column.type!r}", closest(column.type, TYPES))

@@ -1,4 +1,4 @@
-"""The process of `rag serve`."""
+"""The process of a server: of `rag serve`, and of the page that reviews a golden set."""
 
 import math
 import resource
@@ -8,6 +8,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
 
 from rag.bundle.open_bundle import Bundle
 from rag.core.errors import ConfigError
@@ -26,32 +29,35 @@ KEEP = 75
 
 def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Settings, *, watch: bool = False) -> None:
     """Serve until SIGTERM or SIGINT, then finish running requests. ConfigError if the address is taken."""
-    import uvicorn
-
     with signals_end_in_order(), closing(bound(settings)) as listening:
         served = Served(sources, opening, watch=watch)
         with closing(Conversations(settings.sessions, settings.idle)) as conversations:
             app = create_app(served, settings, conversations, Opinions(conversations.database, settings.idle))
-            config = uvicorn.Config(
-                app,
-                http=connections_with(settings.patience),
-                limit_concurrency=allowed_connections(settings.connections),
-                ws="none",
-                log_config=dict(LOGGING),
-                access_log=False,
-                server_header=False,
-                timeout_keep_alive=KEEP,
-                timeout_graceful_shutdown=math.ceil(settings.timeout) + 1,
-            )
-            # A client that reads the address may connect at once; it waits until the server accepts.
-            listening.listen(config.backlog)
-            serving(address(listening), [(model.name, model.bundle.digest, model.bundle.stand_ins) for model in served.models])
-            uvicorn.Server(config).run([listening])
+            models = [(model.name, model.bundle.digest, model.bundle.stand_ins) for model in served.models]
+            run_app(app, settings, listening, lambda: serving(address(listening), models), dict(LOGGING))
 
 
-def connections_with(seconds: float) -> type[BoundedConnection]:
-    """A class of connections with that patience."""
-    return type("PatientConnection", (BoundedConnection,), {"patience": seconds})
+def run_app(
+    app: FastAPI, settings: Settings, listening: socket.socket, announce: Callable[[], None], log: dict[str, Any] | None = None
+) -> None:
+    """Run an app on a bound socket with the limits of connections; `announce` says where, when clients may connect."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        http=type("PatientConnection", (BoundedConnection,), {"patience": settings.patience}),
+        limit_concurrency=allowed_connections(settings.connections),
+        ws="none",
+        log_config=log,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP,
+        timeout_graceful_shutdown=math.ceil(settings.timeout) + 1,
+    )
+    # A client that reads the address may connect at once; it waits until the server accepts.
+    listening.listen(config.backlog)
+    announce()
+    uvicorn.Server(config).run([listening])
 
 
 def allowed_connections(connections: int) -> int:

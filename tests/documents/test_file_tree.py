@@ -2,6 +2,7 @@
 
 import os
 import socket
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from support.small_set import write_golden
 from rag.components.loaders.chroma import ChromaLoader
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
-from rag.documents.file_tree import Skipped, SkippedWarning, listed, tally
+from rag.documents.file_tree import Names, Skipped, SkippedWarning, listed, matches, tally
 from rag.evaluation.data import golden
 
 PATTERNS = ("**/*.md", "**/*.txt")
@@ -72,7 +73,17 @@ def test_patterns_mean_what_they_mean_to_pathlib(
         (root / folder).mkdir(parents=True, exist_ok=True)
         write(root / folder, a__md=b"", b__md=b"")
     pattern = "/".join([*parts, "*.md"])
-    assert set(listed(root, [pattern])[0].values()) == {path for path in root.glob(pattern) if path.is_file()}
+    found = listed(root, [pattern])[0]
+    assert set(found.values()) == {path for path in root.glob(pattern) if path.is_file()}
+    names = [path.relative_to(root).as_posix() for path in root.rglob("*.md")]
+    assert sorted(Names(names).matching(pattern)) == sorted(found)
+
+
+@given(st.text("ab*?[]!-", min_size=1, max_size=8), st.sets(st.text("ab]![-", min_size=1, max_size=5), min_size=1, max_size=20))
+def test_a_part_of_a_pattern_means_what_it_means_to_fnmatch(pattern: str, names: set[str]) -> None:
+    expected = {name for name in names if fnmatchcase(name, pattern)}
+    assert {name for name in names if matches(name, pattern)} == expected
+    assert set(Names(names).matching(pattern)) == ({pattern} if pattern in names else expected)
 
 
 @pytest.mark.parametrize("target", ["secret.md", "private", "gone.md"])
@@ -108,6 +119,20 @@ def test_links_inside_the_folder_are_followed_to_files_only(tmp_path: Path) -> N
     (tmp_path / "loop.md").symlink_to(tmp_path / "loop.md")
     skipped = (Skipped("loop.md", "no regular file", wanted=True), Skipped("more", "link to a folder"))
     assert read(tmp_path, "**/*.md", "*/*.md") == (["b.md", "deep/a.md"], skipped)
+
+
+def test_a_hidden_file_is_not_read_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for name in ("a.md", ".hidden.md", ".git/c.md"):
+        (tmp_path / name).write_text("secret" if name[0] == "." else "A")
+    (tmp_path / "b.md").symlink_to(".hidden.md")
+    (tmp_path / "c.md").symlink_to(tmp_path / ".git" / "c.md")
+    names, skipped = read(tmp_path)
+    assert names == ["a.md"]
+    assert skipped[2:] == tuple(
+        Skipped(name, "hidden", f"is a link to the hidden {target}", wanted=True)
+        for name, target in (("b.md", ".hidden.md"), ("c.md", ".git/c.md"))
+    )
 
 
 def test_a_pipe_and_a_socket_are_named_and_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

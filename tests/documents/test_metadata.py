@@ -1,5 +1,6 @@
 """Metadata from front matter, paths and tables, their types, precedence and errors."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from support.corpora import text_folder
 from rag.core.errors import ConfigError, DataError
 from rag.core.headings import title
 from rag.core.records import Value
+from rag.documents import metadata
 from rag.documents.metadata import PathPatterns, front_matter, read_table, typed
 
 HEAD = "---\n{}\n---\n# Heading\n\nWords.\n"
@@ -121,6 +123,7 @@ def test_a_table_names_files_and_patterns_and_later_rows_win(tmp_path: Path) -> 
         ("path,x:boolean\na.md,1\n", 2, "'x' is '1'"),
         ('path,x:date,y\na.md,2024-01-01,"1\n2"\nb/c.md,1.2.24,\n', 4, "'x' is '1.2.24'"),
         ('path,x\na.md,"1\n', 2, "is no row of CSV"),
+        (f"path,x\na.md,1\n{'*a' * 501},1\n", 3, "has a path of 1,002 characters"),
     ],
 )
 def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, text: str, line: int, what: str) -> None:
@@ -128,6 +131,32 @@ def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, text: str, line: in
         table(tmp_path, text)
     assert caught.value.where == f"{tmp_path / 'metadata.csv'}:{line}"
     assert what in caught.value.what
+
+
+@pytest.mark.parametrize("form", ["f{}-*.md", "**/F{}-?.md"])
+def test_patterns_cost_little_for_each_name(tmp_path: Path, form: str) -> None:
+    names = [f"f{number}-a.md" if form[0] == "f" else f"{number % 7}/f{number}-a.md" for number in range(2000)]
+    (tmp_path / "metadata.csv").write_text("path,x\n" + "".join(f"{form.format(number)},1\n" for number in range(2000)))
+    began = time.process_time()
+    found = read_table(tmp_path / "metadata.csv", names)
+    assert time.process_time() - began < 5, "20 s and more with a comparison of each pattern with each name"
+    assert found == {name: {"x": 1} for name in names}
+
+
+def test_a_pattern_of_many_folders_ends(tmp_path: Path) -> None:
+    name = "a/" * 34 + "x.md"
+    (tmp_path / "metadata.csv").write_text(f"path,x\n{'**/a/' * 14}b.md,1\n")
+    with pytest.raises(DataError, match="no file matches"):
+        read_table(tmp_path / "metadata.csv", [name])
+    with pytest.raises(DataError, match="matches no path"):
+        PathPatterns(["**/a/" * 14 + "{x}.txt"], "loader.path_metadata").read([name])
+
+
+def test_patterns_for_too_many_names_are_refused_with_their_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "WORK", 20)
+    (tmp_path / "metadata.csv").write_text("path,x\na.md,1\nA.md,1\n*.md,1\n*.md,1\n*.md,1\n")
+    with pytest.raises(DataError, match=r"metadata.csv:6: has too many patterns before it"):
+        read_table(tmp_path / "metadata.csv", ["a.md", "b"])
 
 
 def test_later_sources_overrule_earlier_ones(tmp_path: Path) -> None:

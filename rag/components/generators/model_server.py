@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LONGEST_REPLY = 4096
 """Tokens of the longest reply of a server without a limit."""
+LONGEST_TEXT = 40_000
+"""Characters of a reply that are read in any case, or 8 for each of `max_tokens`: checks take up to 2 s for so many."""
 MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What a reply of an unexpected form raises."""
 BYTES = 4
@@ -182,10 +184,13 @@ class ModelServer(ABC):
         return self._finished(request, text, finish, counts)
 
     def _finished(self, request: Request, text: str, finish: str, counts: Counts) -> Reply:
-        """The reply with its citations, tokens and cost; with a failure if the text is empty."""
+        """The reply with its citations, tokens and cost; with a failure if the text is empty or too long."""
         spent = (counts[0] or 0, counts[1] or 0, self._cost(*counts))
         if not text.strip():
             return Reply("", (), *spent, str(self._failure(*empty_reply(finish))))
+        if len(text) > (most := max(LONGEST_TEXT, 8 * (self.max_tokens or 0))):
+            what, remedy = f"answered with {len(text):,} characters, more than {most:,}", "it may ignore generator.max_tokens"
+            return Reply("", (), *spent, str(self._failure(what, remedy)))
         return Reply(text, cited(text, len(request.contexts)), *spent)
 
     def _cost(self, prompt: int | None, completion: int | None) -> float:

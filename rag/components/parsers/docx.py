@@ -33,8 +33,8 @@ class DocxParser:
         """The document; DataError for another, an encrypted or a damaged file."""
         from docx import Document
 
-        with office_file(data, name, "a Word document") as file:
-            return _Reader(Document(file)).read()
+        with office_file(data, name, "a Word document") as (file, notes):
+            return _Reader(Document(file)).read(notes)
 
 
 class _Reader:
@@ -48,15 +48,15 @@ class _Reader:
         # A title is the heading of level 1, and the others move down.
         self.shift = int(any(self.styles.of(name).level == 0 for name in used))
 
-    def read(self) -> Parsed:
-        """The document with its body first, then headers and footers."""
+    def read(self, notes: list[str]) -> Parsed:
+        """The document with its body first, then headers and footers, and with more notes."""
         self._blocks(self.document.element.body)
         pages = self.page
         texts = [one_line(" ".join(self._words(part))) for part in self._parts("header", "footer")]
         for text in dict.fromkeys(text for text in texts if re.search(r"[^\W\d_]", text)):
             self.text.add("marginalia", text)
         self.left_out["comments"] = len(self._notes("comments"))
-        notes = [f"{what} left out: {count}" for what, count in sorted(self.left_out.items()) if count]
+        notes += [f"{what} left out: {count}" for what, count in sorted(self.left_out.items()) if count]
         return self.text.parsed(properties(self.document.core_properties), pages, notes)
 
     def _parts(self, *kinds: str) -> Iterator[Any]:

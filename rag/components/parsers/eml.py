@@ -1,14 +1,17 @@
 """E-mails (RFC 5322) → Markdown."""
 
 from email import policy
+from email.headerregistry import HeaderRegistry
 from email.message import EmailMessage
 from email.parser import BytesParser
+from functools import cache
 from typing import ClassVar
 
 from rag.components.parsers.html_blocks import HtmlBlocks, tree_of
 from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.errors import DataError
 from rag.core.records import Parsed
+from rag.documents.json_rows import shortened
 from rag.documents.markdown_text import MarkdownText, cleaned, one_line
 
 SHOWN = ("From", "To", "Cc", "Date")
@@ -27,7 +30,9 @@ class EmlParser:
         """The message; DataError for a file without the headers of one."""
         refuse_other(data, name, "an e-mail")
         with refusal(name, "an e-mail"):
-            message = BytesParser(EmailMessage, policy=policy.default).parsebytes(data)
+            # The library would parse the type of a part each time that it is asked for.
+            cached = policy.default.clone(header_factory=cache(HeaderRegistry()))
+            message = BytesParser(EmailMessage, policy=cached).parsebytes(data)
             if not any(message[header] for header in ("From", "Subject", "Date", "Message-ID")):
                 raise DataError(name, "is not an e-mail: it has no sender, subject or date", "leave it out")
             return _content(message)
@@ -53,4 +58,4 @@ def _content(message: EmailMessage) -> Parsed:
         "to": shown.get("To"),
         "date": stamp.isoformat() if stamp else None,
     }
-    return text.parsed(metadata, notes=[f"attachments not opened: {', '.join(names)}"] if names else [])
+    return text.parsed(metadata, notes=[f"attachments not opened: {shortened(', '.join(names), 300)}"] if names else [])

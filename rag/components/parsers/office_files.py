@@ -2,15 +2,18 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC
+from html import unescape
+from posixpath import dirname, join, normpath
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from rag.components.parsers.refusals import kind_of, refusal, too_large
 from rag.core.errors import DataError
 from rag.core.records import Value
+from rag.documents.json_rows import shortened
 
 ENTRIES = 10_000
 """The most files in an archive."""
@@ -20,15 +23,21 @@ RATIO, SMALL = 200, 8 << 20
 """The most bytes unpacked from a byte of the archive, and the size from which this counts."""
 STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)")
 """The namespaces of Office Open XML in its strict form (ISO/IEC 29500)."""
+LINK = re.compile(rb"""(<(?:\w+:)?Relationship)(?=\s)([^<>]*?\sTarget=["']([^"'<>]*)["'][^<>]*>)""")
+MODE = re.compile(rb"""\sTargetMode=["']\w*["']""")
 NAMES = ("title", "author", "subject", "keywords", "category", "language", "last_modified_by", "version")
 
 
 @contextmanager
-def office_file(data: bytes, name: str, kind: str) -> Iterator[io.BytesIO]:
-    """The file in its transitional form, and DataError for a fault of the block as `refusal` makes it."""
+def office_file(data: bytes, name: str, kind: str) -> Iterator[tuple[io.BytesIO, list[str]]]:
+    """The file as libraries can read it, and notes on parts that it lacks; DataError for a fault of the block as `refusal`."""
     archive = checked_zip(data, name, kind)
     with refusal(name, kind):
-        yield io.BytesIO(transitional(archive, data))
+        parts, lost = dict.fromkeys(archive.namelist()), dict[str, None]()
+        links = {part: _linked(part, archive.read(part), parts, lost) for part in parts if part.endswith(".rels")}
+        is_changed = lost or STRICT.search(links.get("_rels/.rels", b""))
+        notes = [f"parts that the file lacks: {shortened(', '.join(lost), 300)}"] if lost else []
+        yield io.BytesIO(_rewritten(archive, parts, links) if is_changed else data), notes
 
 
 def properties(core: Any) -> dict[str, Value | None]:
@@ -65,15 +74,26 @@ def checked_zip(data: bytes, name: str, kind: str) -> ZipFile:
     return archive
 
 
-def transitional(archive: ZipFile, data: bytes) -> bytes:
-    """The bytes of an Office file with the namespaces that libraries know; files in the strict form have others."""
-    if "_rels/.rels" not in archive.namelist() or not STRICT.search(archive.read("_rels/.rels")):
-        return data
+def _rewritten(archive: ZipFile, parts: Iterable[str], links: Mapping[str, bytes]) -> bytes:
+    """An Office file with other links, and with the namespaces that libraries know; files in the strict form have others."""
     copy = io.BytesIO()
     with ZipFile(copy, "w", ZIP_STORED) as target:
-        for name in archive.namelist():
-            content = archive.read(name)
+        for name in parts:
+            content = links.get(name) or archive.read(name)
             if name.endswith((".xml", ".rels")):
                 content = STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", content)
             target.writestr(name, content)
     return copy.getvalue()
+
+
+def _linked(part: str, content: bytes, parts: Container[str], lost: dict[str, None]) -> bytes:
+    """The links of a part; those to parts that the file lacks, which `lost` gets, leave the file: nothing follows them."""
+
+    def kept(link: re.Match[bytes]) -> bytes:
+        path = normpath(join("/", dirname(dirname(part)), unescape(link[3].decode("utf-8", "replace")))).lstrip("/")
+        if path in parts or b"External" in link[0]:
+            return link[0]
+        lost[path] = None
+        return link[1] + b' TargetMode="External"' + MODE.sub(b"", link[2])
+
+    return LINK.sub(kept, content)

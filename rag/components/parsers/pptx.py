@@ -28,7 +28,7 @@ class PptxParser:
         """All slides; DataError for another, an encrypted or a damaged file."""
         from pptx import Presentation
 
-        with office_file(data, name, "a presentation") as file:
+        with office_file(data, name, "a presentation") as (file, notes):
             deck = Presentation(file)
             text, slides = MarkdownText(), list(deck.slides)
             for number, slide in enumerate(slides, 1):
@@ -41,7 +41,7 @@ class PptxParser:
                     text.add("footnote", slide.notes_slide.notes_text_frame.text, number)
             frames = [frame for slide in slides for frame in slide.element.iter(P + "graphicFrame")]
             drawn = sum(frame.find(f".//{A}tbl") is None for frame in frames)
-            notes = [f"charts and diagrams left out: {drawn}"] if drawn else []
+            notes += [f"charts and diagrams left out: {drawn}"] if drawn else []
             return text.parsed(properties(deck.core_properties), len(slides), notes)
 
 

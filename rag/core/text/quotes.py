@@ -1,7 +1,7 @@
 """The words of a passage behind a sentence of an answer: a span to show to the reader, not a proof of support."""
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 
 from rag.core import headings
 from rag.core.records import Chunk, Span
@@ -50,18 +50,18 @@ def _verbatim(sentence: str, text: str) -> Piece | None:
 def _nearest(sentence: str, chunk: Chunk) -> Piece | None:
     wanted = _words(sentence)
     best, share = None, SHARED
-    for piece in _pieces(chunk):
-        common = len(wanted & _words(chunk.text[piece[0] : piece[1]])) / max(len(wanted), 1)
+    for piece, words in _pieces(chunk):
+        common = len(wanted & words) / max(len(wanted), 1)
         if common > share:
             best, share = piece, common
     return best
 
 
-def _pieces(chunk: Chunk) -> Iterator[Piece]:
-    """The sentences of a passage without headings."""
-    for block in blocks(chunk.text):
-        if not headings.holds(chunk.sections, chunk.span.start + block[0]):
-            yield from sentences(chunk.text, block)
+@lru_cache(maxsize=256)
+def _pieces(chunk: Chunk) -> list[tuple[Piece, set[str]]]:
+    """The sentences of a passage without headings, with their words: an answer may have thousands that cite it."""
+    kept = (block for block in blocks(chunk.text) if not headings.holds(chunk.sections, chunk.span.start + block[0]))
+    return [(piece, _words(chunk.text[slice(*piece)])) for block in kept for piece in sentences(chunk.text, block)]
 
 
 def _words(text: str) -> set[str]:

@@ -112,7 +112,7 @@ class _Importer:
                         self.report.notes += imported.notes
                 except DataError as error:
                     self.report.refused.append(f"{error.where}: {error.what}")
-        listed = f"the columns are: {', '.join(map(repr, self.columns)) or 'none'}"
+        listed = f"the columns are: {shortened(', '.join(map(repr, self.columns)), 300) or 'none'}"
         if missing := [column for column in self.given.values() if "." not in column and column not in self.columns]:
             raise DataError(str(self.source), f"has no column {missing[0]!r}", listed)
         if not self.report.questions:

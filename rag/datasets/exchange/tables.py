@@ -4,21 +4,27 @@ import codecs
 import csv
 import io
 import json
+import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, ClassVar
 
 from rag.components.parsers.encodings import LAST, MARKS
 from rag.components.parsers.office_files import checked_zip
 from rag.components.parsers.refusals import refusal
 from rag.components.parsers.xlsx import XlsxParser, shown
 from rag.core.errors import DataError
-from rag.documents.files import read_bytes
-from rag.documents.json_rows import parse_json
+from rag.core.records import Parsed
+from rag.documents.child_process import ChildProcess, Unreadable
+from rag.documents.children import installation
+from rag.documents.json_rows import parse_json, shortened
+from rag.documents.limits import Limits
 
-MOST, CELLS, BATCH = 256 << 20, 10_000_000, 1024
-"""Bytes of a file that is read whole and of a cell of CSV; cells of XLSX; rows of Parquet and Arrow that are read at once."""
+LIMITS, MOST, CELLS, COLUMNS, VALUES, BATCH, BLOCK = Limits(), 256 << 20, 10_000_000, 1_000, 10_000, 1024, 1 << 20
+"""Limits of the process; characters of a cell of CSV, cells of XLSX, columns, values of YAML; rows, characters read at once."""
 MAGIC = {b"PAR1": "parquet", b"PK\3\4": "xlsx", b"\xff\xff\xff\xff": "arrow"}
 LISTS = ("tests", "data", "examples", "items", "questions", "conversations", "rows")
 """Keys of a JSON or YAML object under which its rows may be."""
@@ -36,25 +42,75 @@ def container_of(path: Path) -> str:
     if known := MAGIC.get(head[:4], "yaml" if path.suffix.lower() in (".yaml", ".yml") else ""):
         return known
     text = head.decode(_codec(path), "ignore").lstrip()
-    is_row = re.match(r"\{.*\}\s*(\n\s*\{|\Z)", text) and not text.startswith("{\n")
-    return "jsonl" if is_row or (text[:1] == "{" and "\n" not in text) else "json" if text[:1] in ("{", "[") else "csv"
+    first, _, rest = text.partition("\n")
+    is_row = text[:1] == "{" and ("\n" not in text or (first.rstrip()[-1:] == "}" and rest.lstrip()[:1] in ("", "{")))
+    return "jsonl" if is_row else "json" if text[:1] in ("{", "[") else "csv"
 
 
 def read(path: Path, container: str) -> Rows:
-    """The rows of a file; DataError for a file that is damaged or no such container."""
-    with refusal(str(path), f"a {container} file"):
+    """The rows of a file, which a confined process parses; DataError as `rows_of`, and for a file over a limit."""
+    with refusal(str(path), f"a {container} file"), path.open("rb") as file:
+        parameters = {"descriptor": file.fileno(), "name": str(path), "container": container, "codec": _codec(path)}
+        asked: dict[str, Any] = {"target": f"{__name__}.RowsParser", "parameters": parameters, "name": ""}
+        asked |= {"seconds": LIMITS.seconds, "answer": LIMITS.answer}
+        child = ChildProcess(installation([]), LIMITS, [file.fileno()])
+        try:
+            while (content := child.ask(json.dumps(asked).encode(), b"").content) != Parsed(""):
+                if isinstance(content, Unreadable):
+                    raise DataError(str(path), shortened(content.detail, 300), "split or repair the file, or leave columns out")
+                for where, fields, fault in map(json.loads, content.text.split("\n")):
+                    if fault and not where:
+                        raise DataError(*fault)
+                    yield where, DataError(*fault) if fault else fields
+        finally:
+            child.end()
+
+
+class RowsParser:
+    """The rows of an open file in the confined process, as lines of JSON: the place of a row, its fields, and its fault."""
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    in_process: ClassVar[bool] = False
+
+    def __init__(self, descriptor: int, name: str, container: str, codec: str) -> None:
+        self._container, self._rows = container, rows_of(open(descriptor, "rb"), name, container, codec)  # noqa: SIM115
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        """The next rows; no text at the end of the file."""
+        lines, size = list[str](), 0
+        try:
+            while size < BLOCK and (row := next(self._rows, None)):
+                lines.append(_line(*row, self._container))
+                size += len(lines[-1])
+        except DataError as error:  # one of the whole file has no place
+            lines.append(json.dumps(["", {}, [error.where, error.what, error.remedy]]))
+        return Parsed("\n".join(lines))
+
+
+def _line(where: str, fields: Fields | DataError, container: str) -> str:
+    """A row as JSON. A few lines of YAML can make billions of values, so these are counted."""
+    if not isinstance(fields, DataError):
+        encoder = json.JSONEncoder(default=str, skipkeys=True)
+        pieces = [*islice(encoder.iterencode(fields), VALUES + 1)] if container == "yaml" else [encoder.encode(fields)]
+        if len(pieces) <= VALUES:
+            return f"[{json.dumps(where)}, {''.join(pieces)}, null]"
+        fields = DataError(where, f"has more than {VALUES:,} values and keys", "split it")
+    return json.dumps([where, {}, [fields.where, fields.what, fields.remedy]])
+
+
+def rows_of(file: BinaryIO, name: str, container: str, codec: str) -> Rows:
+    """The rows of an open file; DataError for one that is damaged or no such container."""
+    with refusal(name, f"a {container} file"):
         if container in ("parquet", "arrow"):
-            yield from _numbered(path, _arrow_rows(path, container))
+            yield from _numbered(name, _arrow_rows(file, container, name))
         elif container == "xlsx":
-            yield from _table(path, _Sheets(CELLS).cells(read_bytes(path, MOST), str(path)))
+            yield from _table(name, _Sheets(CELLS).cells(file.read(), name))
         elif container == "csv":
-            with path.open(encoding=_codec(path), newline="") as file:
-                yield from _table(path, _cells(file))
+            yield from _table(name, _cells(io.TextIOWrapper(file, codec, newline="")))
         elif container == "jsonl":
-            with path.open(encoding=_codec(path), newline="\n") as file:
-                yield from _numbered(path, (line for line in file if line.strip()))
+            yield from _numbered(name, (line for line in io.TextIOWrapper(file, codec, newline="\n") if line.strip()))
         else:
-            yield from _numbered(path, _listed(read_bytes(path, MOST).decode(_codec(path)), container, str(path)))
+            yield from _numbered(name, _listed(file.read().decode(codec), container, name))
 
 
 def _codec(path: Path) -> str:
@@ -75,14 +131,20 @@ def _codec(path: Path) -> str:
     return "utf-8"
 
 
-def _numbered(path: Path, rows: Iterable[Any]) -> Rows:
+def _narrow(columns: Any, where: str) -> Any:
+    if len(columns) > COLUMNS:
+        raise DataError(where, f"has {len(columns):,} columns", f"keep {COLUMNS:,} at most")
+    return columns
+
+
+def _numbered(path: str, rows: Iterable[Any]) -> Rows:
     for number, row in enumerate(rows, 1):
         where = f"{path} row {number}"
         try:
             value = parse_json(row, where) if isinstance(row, str) else row
             if not isinstance(value, dict):
                 raise DataError(where, "is not an object", "write {…}, columns as keys")
-            yield where, value
+            yield where, _narrow(value, where)
         except DataError as error:
             yield where, error
 
@@ -110,10 +172,10 @@ class _Sheets(XlsxParser):
         yield from ([shown(value) for value in row] for sheet in sheets[:1] for row in sheet.iter_rows())
 
 
-def _table(path: Path, rows: Iterator[list[str]]) -> Rows:
-    header = [name.strip() for name in next(rows, [])]
-    if repeated := sorted({name for name in header if name and header.count(name) > 1}):
-        raise DataError(str(path), f"the header has {', '.join(map(repr, repeated))} more than once", "rename the columns")
+def _table(path: str, rows: Iterator[list[str]]) -> Rows:
+    header = _narrow([name.strip() for name in next(rows, [])], path)
+    if repeated := sorted(name for name, count in Counter(header).items() if name and count > 1):
+        raise DataError(path, f"the header has {', '.join(map(repr, repeated))} more than once", "rename the columns")
     for number, row in enumerate(rows, 2):
         where = f"{path} row {number}"
         if any(row[len(header) :]):
@@ -122,16 +184,16 @@ def _table(path: Path, rows: Iterator[list[str]]) -> Rows:
             yield where, {name: cell for name, cell in zip(header, row, strict=False) if name}
 
 
-def _arrow_rows(path: Path, container: str) -> Iterator[Any]:
+def _arrow_rows(file: BinaryIO, container: str, name: str) -> Iterator[Any]:
     """Rows of Parquet, or of a stream of Arrow; values of extension types are read as what they are stored in."""
-    import pyarrow as pa
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the others take address space that this process does not have
     from pyarrow import ipc, parquet
 
-    with pa.memory_map(str(path)) as file:
-        batches = parquet.ParquetFile(file).iter_batches(BATCH) if container == "parquet" else ipc.open_stream(file)
-        for batch in batches:
-            for start in range(0, batch.num_rows, BATCH):
-                yield from batch.slice(start, BATCH).to_pylist()
+    source = ipc.open_stream(file) if container == "arrow" else parquet.ParquetFile(file)
+    _narrow(source.schema.names, name)
+    for batch in source if container == "arrow" else source.iter_batches(BATCH, use_threads=False):
+        for start in range(0, batch.num_rows, BATCH):
+            yield from batch.slice(start, BATCH).to_pylist()
 
 
 def _listed(text: str, container: str, where: str) -> Sequence[Any]:
@@ -173,8 +235,7 @@ def _cell(value: Any) -> str:
 
 def _nested(value: Any) -> Any:
     """A value as a cell of Arrow: lists of texts stay lists, lists of objects become JSON."""
-    is_nested = isinstance(value, list) and value and isinstance(value[0], dict)
-    return json.dumps(value, ensure_ascii=False) if is_nested else value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) and value and isinstance(value[0], dict) else value
 
 
 def _write_arrow(path: Path, rows: list[dict[str, Any]]) -> None:

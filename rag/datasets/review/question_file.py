@@ -124,6 +124,8 @@ class QuestionFile:
             line.encode("utf-8")
         except ValueError as error:
             raise DataError("question", f"cannot be written as JSON: {error}", "fix the text") from error
+        if "\\u0000" in line.replace("\\\\", ""):
+            raise DataError("question", "has a NUL character, which databases and terminals do not hold", "remove it")
         after = f"{before}{'' if not before or before.endswith(chr(10)) else chr(10)}{line}\n"
         trial = self.path.with_name(f".{self.path.name}.{os.getpid()}.review")
         try:

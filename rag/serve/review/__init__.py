@@ -14,7 +14,7 @@ from rag.serve.keys import Keys, hashed, new_key
 from rag.serve.middleware import LoopbackOnly, add_middleware
 from rag.serve.page import routes_of, shipped
 from rag.serve.problems import add_error_handlers, problem, problem_response
-from rag.serve.process import address, bound, signals_end_in_order
+from rag.serve.process import address, bound, run_app, signals_end_in_order
 from rag.serve.responses import json_response
 from rag.serve.settings import Settings
 
@@ -32,16 +32,11 @@ class Decision(BaseModel):
 
 def serve(review: Review, name: str, port: int) -> None:
     """Serve the page until SIGTERM or Ctrl-C, and print its address. ConfigError if the port is taken."""
-    import uvicorn
-
     key = new_key()
     settings = Settings(port=port, keys=Keys((("reviewer", hashed(key)),)), rate=0)
     with signals_end_in_order(), closing(bound(settings)) as listening:
-        app = create_app(review, name, settings)
-        config = uvicorn.Config(app, ws="none", log_config=None, access_log=False, server_header=False)
-        listening.listen(config.backlog)
-        print_line(f"Review {name} at {address(listening)}/#key={key}")
-        uvicorn.Server(config).run([listening])
+        line = f"Review {name} at {address(listening)}/#key={key}"
+        run_app(create_app(review, name, settings), settings, listening, lambda: print_line(line))
 
 
 def create_app(review: Review, name: str, settings: Settings) -> FastAPI:

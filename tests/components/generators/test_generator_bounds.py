@@ -1,5 +1,7 @@
 """Two generators that show what answers can be without retrieval, and at best."""
 
+from time import process_time
+
 from support.scripted_server import say, serving
 
 from rag.components.generators.closed_book import ClosedBookGenerator
@@ -43,3 +45,15 @@ def test_a_closed_book_without_turns_or_instruction() -> None:
     with serving(say("Yes.")) as script:
         ClosedBookGenerator(OpenAiGenerator("tiny", script.url), "", "{question}", turns=0).generate([request(history=HISTORY)])
     assert [message["role"] for message in script.asked[0]["messages"]] == ["user"]
+
+
+def test_a_reply_of_more_characters_than_are_read_is_a_failure_in_no_time() -> None:
+    text = "[1-999] The fee is 4, and " * 65_000
+    with serving(say(text), say("word " * 40_000), say("word " * 40_001)) as script:
+        began = process_time()
+        (reply,) = OpenAiGenerator("tiny", script.url).generate([request()])
+        assert process_time() - began < 2, "to read its 65,000 markers takes longer"
+        assert (reply.text, reply.failure.count("answered with 1,690,000 characters, more than 40,000")) == ("", 1)
+        allowed = OpenAiGenerator("tiny", script.url, max_tokens=25_000)
+        long, longer = (allowed.generate([request()])[0] for _ in range(2))
+    assert (len(long.text), "more than 200,000" in longer.failure) == (200_000, True)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,11 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.corpora import text_folder
+from support.sample_files import archive, parts_of, xlsx
 
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.core.records import Document
+from rag.datasets.exchange import imports, tables
 from rag.datasets.exchange.imports import PARTIAL, Report, import_set
+from rag.datasets.exchange.tables import write
 from rag.evaluation.data import golden as golden_sets
 
 DOCUMENT = Document("bus.md", "# Bus\n\nThe bus to Holm leaves at eight. A ticket costs **4 crowns**, not more.")
@@ -199,6 +203,28 @@ def test_bombs_are_refused(tmp_path: Path) -> None:
         imported(written(tmp_path, "bomb.yaml", laughs))
 
 
+def test_a_sheet_that_fills_memory_is_lost_to_a_limit(tmp_path: Path) -> None:
+    parts, ns = parts_of(xlsx()), 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    words = "".join(map(str, range(170_000)))
+    parts["xl/sharedStrings.xml"] = f"<sst {ns}><si><t>{words}</t></si></sst>".encode()
+    rows = "".join(f'<row r="{row}"><c r="A{row}" t="s"><v>0</v></c></row>' for row in range(1, 1500))
+    parts["xl/worksheets/sheet1.xml"] = f"<worksheet {ns}><sheetData>{rows}</sheetData></worksheet>".encode()
+    with pytest.raises(DataError, match=r"needs more than 512 MB of memory|ended the process of its parser \(SIGABRT"):
+        imported(written(tmp_path, "bomb.xlsx", archive(parts)))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl", "a.yaml", "a.parquet", "a.arrow"])
+def test_too_many_columns_are_refused(tmp_path: Path, name: str) -> None:
+    row = {f"c{number}": "x" for number in range(50_000 if name[2] in "ct" else 1_500)} | {"question": ""}
+    write(tmp_path / name, [row], list(row))
+    if name == "a.json":
+        written(tmp_path, name, [row])
+    began = time.process_time()
+    with pytest.raises(DataError, match=r"has (50|1),[05]0[01] columns"):
+        imported(tmp_path / name)
+    assert time.process_time() - began < 5, "a header of 50,000 names was compared with itself"
+
+
 class Trap:
     """Leaves a mark when it is unpickled."""
 
@@ -245,9 +271,11 @@ def test_any_row_is_refused_or_loads(rows: list[Any]) -> None:
         path = written(Path(folder), "in.jsonl", rows)
         (Path(folder) / "documents").mkdir()
         (Path(folder) / "documents" / "bus.md").write_text(DOCUMENT.text, "utf-8")
-        try:
-            report, _ = imported(path, DOCUMENT)
-        except DataError:
-            return
+        with pytest.MonkeyPatch.context() as patch:  # to start a process for each example would take long
+            patch.setattr(imports, "read", lambda path, kind: tables.rows_of(path.open("rb"), str(path), kind, "utf-8"))
+            try:
+                report, _ = imported(path, DOCUMENT)
+            except DataError:
+                return
         loader = text_folder(f"{folder}/documents")
         assert len(golden_sets.load(loader, NativeQuestions(f"{path}-set")).examples) == report.questions

@@ -2,9 +2,11 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from importlib import resources
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 from support.chromium import CONTRAST
 from support.page_server import HOSTILE
+from support.servers import address_of
 from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
 
 from rag.datasets.review.review_loop import Review
@@ -78,11 +81,16 @@ def test_wrong_decisions_are_problems_and_change_nothing(client: TestClient, gol
     row = rows_of(golden)[1] | {"evidence": [{"any": [{"doc": "bus.md", "quote": "nine"}]}]}
     said = client.post("/decide", json={"name": "q2", "row": row})
     assert (said.status_code, "is not in 'bus.md'" in said.json()["detail"]) == (422, True)
+    for field in ({"text": "\0"}, {"answers": ["a\0"]}):
+        said = client.post("/decide", json={"name": "q2", "row": rows_of(golden)[1] | field})
+        assert (said.status_code, "NUL" in said.json()["detail"]) == (422, True)
     for wrong in ({"name": "none"}, {"name": "q2", "drop": "now"}, {"name": "q2", "row": 3}, {}):
         assert client.post("/decide", json=wrong).status_code == 422
     assert client.post("/undo").status_code == 422
     assert client.get("/item", params={"name": "none"}).status_code == 422
     assert (golden / "questions.jsonl").read_bytes() == before
+    row = rows_of(golden)[1] | {"answers": [r"of \u0000"]}
+    assert client.post("/decide", json={"name": "q2", "row": row}).status_code == 200
 
 
 def test_the_list_comes_in_parts_and_is_filtered(client: TestClient) -> None:
@@ -103,6 +111,18 @@ def address(golden: Path) -> Iterator[str]:
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     assert "waiting" in out or not out
+
+
+HEADS = ["GET / HTTP/1.1\r\nHost: {}\r\n", "GET / HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"]
+
+
+def test_a_head_and_trailers_without_end_are_refused(address: str) -> None:
+    for head in HEADS:
+        sent = head.format(httpx.URL(address).netloc.decode()).encode() + b"X: y\r\n" * 500_000
+        with closing(socket.create_connection(address_of(address), timeout=20)) as one, suppress(ConnectionError):
+            one.sendall(sent)
+            while one.recv(65_536):
+                pass
 
 
 @pytest.fixture
