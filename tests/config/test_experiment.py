@@ -434,11 +434,11 @@ def test_an_experiment_is_found_by_path_then_here_then_among_ours(here: Path) ->
 
 
 def test_every_mistake_of_every_trial_is_reported_once(study: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ASSAY_NOPE", raising=False)
+    monkeypatch.delenv("NOPE_MODEL", raising=False)
     found = load(
         study(
             "question: q\naxes:\n  chunker: chunker=fixd,whole,recursve\n  k: kk=3,4\n  fusion: fusion=rrf,single\n"
-            "  depth: ['depth=${oc.env:ASSAY_NOPE}', depth=5]\n  dataset: dataset=native,handbook\n"
+            "  depth: ['depth=${oc.env:NOPE_MODEL}', depth=5]\n  dataset: dataset=native,handbook\n"
         )
     )
     with pytest.raises(ProblemsError) as caught:

@@ -124,7 +124,8 @@ def test_no_experiment_is_called_as_the_folder_of_baselines(here: Path, rag: Ver
 
 
 @pytest.mark.parametrize("url", ["simplecache::zip://a.zip::file:///nowhere/b.zip", "reference://x", "nothing://x"])
-def test_a_store_that_cannot_be_opened(url: str) -> None:
+def test_a_store_that_cannot_be_opened(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_TRUST_HOST", "x")
     with pytest.raises(StoreError, match="cannot be opened"):
         Store(url)
 
