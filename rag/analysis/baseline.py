@@ -8,19 +8,19 @@ gate computes a sample of the scores, and its comment says if a pull request cha
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rag.config.compose import shipped
+from rag.config.compose import parsed, shipped, written
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
 from rag.core.numbers import finite
-from rag.core.redaction import redacted_json
+from rag.core.redaction import redacted_json, redacted_text
 from rag.core.roles import fingerprint
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import ELSEWHERE, Plan, PlannedTrial
@@ -30,6 +30,8 @@ from rag.execution.sweep.trial_scores import Result
 
 FOLDER = Path("reports/baselines")
 MODELS = ("embedder", "reranker", "generator")
+PLACES = {*ELSEWHERE, "split"} - {"language"}
+"""Keys whose overrides do not belong to a baseline."""
 DIGITS = 6
 """Digits of stored scores: last bits of sums differ between machines."""
 
@@ -39,7 +41,7 @@ class Baseline:
     """The reference of a gate. `result.config` is portable: no secrets, no runtime blocks, no absolute paths.
 
     `models` are fingerprints of the models of roles, `judge` that of a judging model (none yet), `score` is the key of the
-    stage of the scores: a trial with the same key has the same scores.
+    stage of the scores: a trial with the same key has the same scores. `overrides` are those of its sweep, as portable.
     """
 
     experiment: str
@@ -48,6 +50,7 @@ class Baseline:
     models: Mapping[str, str]
     score: str
     judge: str | None = None
+    overrides: tuple[str, ...] = ()
 
 
 def path_of(experiment: str, folder: Path = FOLDER) -> Path:
@@ -63,7 +66,18 @@ def make_baseline(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
     kept = Result(
         found.trial_id, found.name, found.choices, portable(config), found.scores, found.questions, found.fingerprints
     )
-    return Baseline(made.experiment.name, str(config["split"]), kept, models, trial.ends.score)
+    typed = tuple(_portable(made.experiment.typed[1:], str(config.get("data") or "")))
+    return Baseline(made.experiment.name, str(config["split"]), kept, models, trial.ends.score, overrides=typed)
+
+
+def _portable(overrides: Sequence[str], data: str) -> Iterator[str]:
+    """The overrides that define pipeline and data, without secrets and paths of this machine."""
+    for override, read in zip(overrides, parsed(overrides), strict=True):
+        key, _, text = override.partition("=")
+        value = None if read.is_sweep_override() else read.value()
+        if key.lstrip("+~").split(".")[0] not in PLACES:
+            single = redacted_text(key, _relative(value, data)) if isinstance(value, str) else None
+            yield written(key, single) if single is not None else f"{key}={redacted_text(key, text)}" if text else override
 
 
 def models_of(trial: PlannedTrial, made: Plan) -> dict[str, str]:
@@ -139,6 +153,7 @@ def text_of(kept: Baseline) -> str:
         "models": dict(kept.models),
         "judge": kept.judge,
         "score": kept.score,
+        **({"overrides": list(kept.overrides)} if kept.overrides else {}),
         "columns": list(result.scores.columns),
         "config": result.config,
     }
@@ -214,7 +229,8 @@ def _loaded(content: Any) -> Baseline:
     questions = {query_id: str(line["digest"]) for query_id, line in lines.items()}
     found = Result(texts[0], texts[1], mappings[0], mappings[1], scores, questions, dict(content["fingerprints"]))
     names = str(content["experiment"]), str(content["split"])
-    return Baseline(*names, found, dict(content["models"]), str(content["score"]), content["judge"])
+    overrides = tuple(map(str, content.get("overrides", ())))
+    return Baseline(*names, found, dict(content["models"]), str(content["score"]), content["judge"], overrides)
 
 
 def _score(value: Any) -> float:

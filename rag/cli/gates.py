@@ -51,7 +51,8 @@ def baseline(
     if as_json:
         print_json(report.baseline_json(kept, place))
     else:
-        report.baseline(kept, place, whole, gate.command(declared, kept))
+        own = [f"--baseline={path}"] if path else []
+        report.baseline(kept, place, whole, gate.command(ready.plan.experiment, kept, own))
 
 
 @app.command(name="gate")

@@ -208,6 +208,9 @@ def _parsed(override: str) -> Override:
             override[:60], f"is not a valid override: {str(error).split(';')[0]}", "write a shorter number"
         ) from error
     except HydraException as error:
+        key, _, text = override.partition("=")
+        if "token recognition error" in str(error) and not re.search(r"[\[\]{}()'\",$]", text):
+            return _parsed(written(key, text))  # a letter or sign outside of the grammar: this can only be text
         bare = bool(override.strip("~")) and "=" not in override
         reason = "has no '='" if bare else f"is not a valid override: {_grammar(error)}"
         remedy = f"write key=value, or key=a,b,c for several{'; put a question in quotes' if bare else ''}"

@@ -117,10 +117,11 @@ class GateReport:
 
 
 def command(experiment: Experiment, kept: Baseline, changes: Sequence[str] = ()) -> str:
-    """The command of a gate on the questions of a baseline, under some changes."""
-    own = candidate.asking(experiment, kept.result.config)
+    """The command of a gate on the questions of a baseline, under some changes, with the store of the experiment."""
+    own = candidate.asking(experiment, kept)
+    own += [override for override in experiment.typed[1:] if candidate.key_of(override) in ("store", "data")]
     others = candidate.under(["dataset=", *own], changes) if own else changes
-    return shlex.join(["rag", "gate", experiment.name, *own, *others])
+    return shlex.join(["rag", "gate", experiment.typed[0], *own, *others])
 
 
 def check(gated: Gated, bridges: Collection[str]) -> None:
@@ -136,7 +137,7 @@ def check(gated: Gated, bridges: Collection[str]) -> None:
         if error.where == "--bridge":
             raise
         remedy = f"make it again: rag baseline {gated.kept.experiment}; or, {error.remedy}"
-        if candidate.asking(ready.plan.experiment, gated.kept.result.config):
+        if candidate.asking(ready.plan.experiment, gated.kept):
             remedy = f"ask its questions: {command(ready.plan.experiment, gated.kept, gated.changes)}; or {remedy}"
         raise DataError(str(gated.path), error.what, remedy) from error
     sample.check_store(gated.kept, ready.store, gated.path)

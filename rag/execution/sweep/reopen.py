@@ -20,11 +20,12 @@ AGAIN = "run its sweep again: what has not changed is reused"
 
 @dataclass(frozen=True)
 class StoredTrial:
-    """A trial under the id that it had when `experiment` ran."""
+    """A trial under the id that it had when `experiment` ran with `overrides`."""
 
     trial_id: str
     trial: Trial
     experiment: str
+    overrides: tuple[str, ...] = ()
 
 
 def stored_trial(prefix: str, folder: Path = REPORTS) -> StoredTrial:
@@ -50,10 +51,10 @@ def stored_trial(prefix: str, folder: Path = REPORTS) -> StoredTrial:
 def _trials_of(path: Path, changed: int) -> Mapping[str, StoredTrial]:
     """The trials of a file by id; callers share their configs and must not change them."""
     try:
-        return {
-            row["trial"]: StoredTrial(row["trial"], Trial(row["name"], row.get("choices", {}), row["config"]), path.parent.name)
-            for row in json.loads(path.read_text("utf-8"))
-        }
+        rows = json.loads(path.read_text("utf-8"))
+        trials = {row["trial"]: Trial(row["name"], row.get("choices", {}), row["config"]) for row in rows}
+        typed = {row["trial"]: tuple(row.get("overrides", ())) for row in rows}
+        return {name: StoredTrial(name, trial, path.parent.name, typed[name]) for name, trial in trials.items()}
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(str(path), f"cannot be read ({error})", "run its sweep again: what ran is reused") from error
 
