@@ -119,8 +119,10 @@ def check_override(override: Override) -> None:
         files = [path for folder in search_folders() if (path := folder / key / f"{name}.yaml").is_file()]
         if not isinstance(name, str) or not files:
             own = key == "dataset" and name not in ("", None) and Path(str(name)).is_dir()
-            remedy = f"for a folder of your own: native dataset.path={name}" if own else closest(str(name), choices(key))
-            raise ConfigError(key, f"there is no choice {name!r}", remedy)
+            path = shlex.quote(written("dataset.path", str(name)))
+            remedy = f"for a folder of your own: native {path}" if own else closest(str(name), choices(key))
+            what = "folder" if key == "dataset" and "/" in str(name) and not own else "choice"
+            raise ConfigError(key, f"there is no {what} {name!r}", remedy)
         check_mapping(files[0])
 
 

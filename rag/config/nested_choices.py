@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from rag.config.catalog import choice, choices, first
@@ -26,6 +29,17 @@ def names_choices(node: Any) -> bool:
     if not isinstance(node, Mapping):
         return False
     return not NESTED.keys().isdisjoint(node) if "_target_" in node else any(map(names_choices, node.values()))
+
+
+def open_choice(config: DictConfig, key: str) -> None:
+    """Put the content of a choice in place of its name where `key` is a parameter in it: `loader.parsers.html.article`."""
+    parts, group = key.split("."), ""
+    for end in range(1, len(parts) if NESTED.keys() & parts[:-1] else 0):
+        group, place = NESTED.get(parts[end - 1], group), ".".join(parts[:end])
+        with suppress(OmegaConfBaseException):
+            name = OmegaConf.select(config, place) if group else None
+            if isinstance(name, str) and (content := _read(group, name)):
+                OmegaConf.update(config, place, content)
 
 
 def with_choices(node: Any, where: str = "loader", language: Any = None) -> Any:

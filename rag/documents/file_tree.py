@@ -13,7 +13,7 @@ from rag.core.errors import DataError
 
 HIDDEN, FOLDER_LINK, ODD, NOT_TEXT, CLOSED = "hidden", "link to a folder", "no regular file", "not UTF-8", "not readable"
 OVER, CRASHED, OUTSIDE = "over a limit", "crashed its parser", "link out of the folder"
-NOT_NAMED, TWICE = "name not UTF-8", "name of another file"
+NOT_NAMED, TWICE, LOCKED = "name not UTF-8", "name of another file", "encrypted"
 METADATA = "metadata of other files"
 KINDS = 5
 """The number of kinds of files that a tally names."""

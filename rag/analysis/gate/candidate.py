@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rag.analysis.baseline import Baseline, portable
 from rag.config.build import TARGET
-from rag.config.compose import LISTS, choice, choices, compose, hydra_ready, resolve, written
+from rag.config.compose import LISTS, compose, hydra_ready, resolve
 from rag.config.experiment import Experiment, Trial
 from rag.core.errors import ConfigError, closest
 
-OPEN = "???"
 DATA = ("loader", "dataset", "split")
 
 
@@ -64,22 +62,6 @@ def key_of(override: str) -> str:
 def of_data(override: str) -> bool:
     """Whether an override names documents, questions or their split."""
     return key_of(override).split(".")[0] in DATA
-
-
-def asking(experiment: Experiment, kept: Baseline) -> list[str]:
-    """The overrides by which an experiment reads the documents and questions of a baseline; empty if it does without."""
-    node = kept.result.config["dataset"]
-    with hydra_ready():
-        today = resolve(compose([override for override in experiment.fixed if of_data(override)]))
-    loader = [override for override in kept.overrides if key_of(override).startswith("loader")]
-    if node == portable(today)["dataset"]:
-        return loader
-    # A choice without a path is meant for any data set, the others for one.
-    known = {name: choice("dataset", name) for name in choices("dataset")}
-    alike = [name for name, values in known.items() if values.get(TARGET) == node.get(TARGET)]
-    name = min(alike, key=lambda each: (OPEN not in known[each].values(), each), default="")
-    others = [written(f"dataset.{key}", part) for key, part in node.items() if known.get(name, {}).get(key) != part]
-    return [f"dataset={name}", *others, *loader] if name else loader
 
 
 def changed(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[tuple[str, Any, Any], ...]:
