@@ -135,7 +135,7 @@ def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
     if trial.choices.keys() != experiment.axes.keys():
         axes, varied = (", ".join(names) or "nothing" for names in (trial.choices, experiment.axes))
         what = f"chose along {axes}, and this experiment varies {varied}"
-        raise ConfigError(f"trial {trial_id}", what, f"name a trial of its sweep: rag sweep {experiment.name}")
+        raise ConfigError(f"trial {trial_id}", what, f"name a trial of its sweep: rag sweep {experiment.called}")
     spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
 
     placed = [override for override in stored.overrides if candidate.key_of(override).partition(".")[0] in plan.ELSEWHERE]

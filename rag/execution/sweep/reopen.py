@@ -89,7 +89,7 @@ def _no_scores(trial: PlannedTrial, folder: Path) -> DataError:
         status = {row["trial"]: row["status"] for row in leaderboard_rows(path)}.get(trial.trial_id, "done")
         if status != "done":
             what = "failed in its sweep" if status == "failed" else "did not run to its end"
-            return DataError(where, f"{what} and has no scores", f"rag sweep {path.parent.name} says why, and goes on")
+            return DataError(where, f"{what} and has no scores", "its sweep says why, and goes on")
     return DataError(where, "has no scores in the store: the code changed since, or the store was cleared", AGAIN)
 
 

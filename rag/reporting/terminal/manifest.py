@@ -143,13 +143,11 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
     return between.join(names[:SHOWN]) + more
 
 
-def next_steps(done: Ingestion, what: Sequence[str]) -> None:
-    """Print the commands that can follow."""
-    parse, advise = shlex.join(["rag", "ingest", *what]), shlex.join(["rag", "ingest", "advise", *what])
-    if done.is_dry:
-        next_commands([parse, advise])
-    elif done.coverage.outliers or done.coverage.duplicates:
-        next_commands([advise])
+def next_steps(done: Ingestion, what: Sequence[str], advises: bool) -> None:
+    """Print the commands that can follow; with `advises` rules can be proposed."""
+    found = done.is_dry or done.coverage.outliers or done.coverage.duplicates
+    verbs = [["ingest"]] * done.is_dry + [["ingest", "advise"]] * bool(advises and found)
+    next_commands(shlex.join(["rag", *verb, *what]) for verb in verbs)
 
 
 def advised(made: Advice, what: Sequence[str]) -> None:
