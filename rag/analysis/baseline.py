@@ -8,7 +8,7 @@ gate computes a sample of the scores, and its comment says if a pull request cha
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
 from rag.core.numbers import finite
-from rag.core.redaction import redacted_json, redacted_text
+from rag.core.redaction import redacted_json, redacted_text, without_secrets
 from rag.core.roles import fingerprint
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import ELSEWHERE, Plan, PlannedTrial
@@ -30,8 +30,6 @@ from rag.execution.sweep.trial_scores import Result
 
 FOLDER = Path("reports/baselines")
 MODELS = ("embedder", "reranker", "generator")
-PLACES = {*ELSEWHERE, "split"} - {"language"}
-"""Keys whose overrides do not belong to a baseline."""
 DIGITS = 6
 """Digits of stored scores: last bits of sums differ between machines."""
 
@@ -66,18 +64,20 @@ def make_baseline(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
     kept = Result(
         found.trial_id, found.name, found.choices, portable(config), found.scores, found.questions, found.fingerprints
     )
-    typed = tuple(_portable(made.experiment.typed[1:], str(config.get("data") or "")))
-    return Baseline(made.experiment.name, str(config["split"]), kept, models, trial.ends.score, overrides=typed)
+    typed = (_portable(override, str(config.get("data") or "")) for override in parsed(made.experiment.typed[1:]))
+    return Baseline(
+        made.experiment.name, str(config["split"]), kept, models, trial.ends.score, None, tuple(filter(None, typed))
+    )
 
 
-def _portable(overrides: Sequence[str], data: str) -> Iterator[str]:
-    """The overrides that define pipeline and data, without secrets and paths of this machine."""
-    for override, read in zip(overrides, parsed(overrides), strict=True):
-        key, _, text = override.partition("=")
-        value = None if read.is_sweep_override() else read.value()
-        if key.lstrip("+~").split(".")[0] not in PLACES:
-            single = redacted_text(key, _relative(value, data)) if isinstance(value, str) else None
-            yield written(key, single) if single is not None else f"{key}={redacted_text(key, text)}" if text else override
+def _portable(override: Any, data: str) -> str:
+    """An override without secrets and paths of this machine; empty for one that defines neither pipeline nor data."""
+    line = str(override.input_line)
+    key = line.partition("=")[0]
+    if key.lstrip("+~").split(".")[0] in {*ELSEWHERE, "split"} - {"language"}:
+        return ""
+    single = not override.is_sweep_override() and isinstance(override.value(), str)
+    return written(key, redacted_text(key, _relative(override.value(), data))) if single else without_secrets(line)
 
 
 def models_of(trial: PlannedTrial, made: Plan) -> dict[str, str]:

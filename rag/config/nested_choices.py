@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from rag.config.catalog import choice, choices, first
@@ -33,13 +31,12 @@ def names_choices(node: Any) -> bool:
 
 def open_choice(config: DictConfig, key: str) -> None:
     """Put the content of a choice in place of its name where `key` is a parameter in it: `loader.parsers.html.article`."""
-    parts, group = key.split("."), ""
-    for end in range(1, len(parts) if NESTED.keys() & parts[:-1] else 0):
-        group, place = NESTED.get(parts[end - 1], group), ".".join(parts[:end])
-        with suppress(OmegaConfBaseException):
-            name = OmegaConf.select(config, place) if group else None
-            if isinstance(name, str) and (content := _read(group, name)):
-                OmegaConf.update(config, place, content)
+    parts = key.split(".")
+    for end, part in enumerate(parts[:-1], 1):
+        group = next((NESTED[each] for each in (part, parts[end - 2]) if each in NESTED), "")
+        name = OmegaConf.select(config, ".".join(parts[:end])) if group else None
+        if isinstance(name, str) and (content := _read(group, name)):
+            OmegaConf.update(config, ".".join(parts[:end]), content)
 
 
 def with_choices(node: Any, where: str = "loader", language: Any = None) -> Any:

@@ -115,9 +115,8 @@ def test_a_sweep_of_ones_own_set_leads_to_a_report_a_gate_and_a_bundle(rag: Verb
     sealed = json.loads((bundle / "manifest.json").read_text("utf-8"))["trial"]
     scores = json.loads((bundle / "scores.json").read_text("utf-8"))
     report = Path("reports/study/report.md").read_text("utf-8")
-    assert {first, kept["trial_id"], judged["baseline"]["trial"], judged["candidate"]["trial"], sealed, scores["trial_id"]} == {
-        first
-    }
+    gated = [judged[side]["trial"] for side in ("baseline", "candidate")]
+    assert {kept["trial_id"], *gated, sealed, scores["trial_id"]} == {first}
     assert first in report
     assert "overrides" not in scores
     assert kept["overrides"] == [
@@ -146,7 +145,7 @@ def test_a_study_elsewhere_and_a_preset_print_commands_that_run(rag: Verb, here:
         (("ingest", "leer ü"), "leer ü", "is an empty folder"),
         (("inspect", "leer ü"), "leer ü", "is an empty folder"),
         (("ingest", "ein Bild.png"), "ein Bild.png", "is a file without a parser"),
-        (("dataset", "check", "../nirgends"), "dataset", "there is no folder '../nirgends'"),
+        (("dataset", "check", "../nirgends"), "dataset", "there is no folder or choice '../nirgends'"),
         (("search", "x", "loader=folder", "loader.path=leer ü"), "leer ü", "is an empty folder"),
     ],
 )

@@ -1,6 +1,6 @@
 """The candidate of a gate: the choices of the baseline, composed from today's conf, with a change."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rag.config.build import TARGET
@@ -59,9 +59,9 @@ def key_of(override: str) -> str:
     return override.lstrip("+~").partition("=")[0]
 
 
-def of_data(override: str) -> bool:
-    """Whether an override names documents, questions or their split."""
-    return key_of(override).split(".")[0] in DATA
+def of_data(overrides: Iterable[str]) -> list[str]:
+    """The overrides that name documents, questions or their split."""
+    return [override for override in overrides if key_of(override).split(".")[0] in DATA]
 
 
 def changed(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[tuple[str, Any, Any], ...]:

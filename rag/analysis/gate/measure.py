@@ -47,7 +47,7 @@ def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated
     """Read the gate and the baseline of an experiment and plan the candidate; UserError for any problem."""
     kept = baseline.load(path)
     # Data are named anew with every gate: other questions are another gate.
-    if own := [override for override in kept.overrides if not candidate.of_data(override)]:
+    if own := [override for override in kept.overrides if not candidate.of_data([override])]:
         experiment = replace(experiment_file.load(experiment.typed[0], own), gate=experiment.gate)
     has_holdout = kept.split != spec.ALL
     split = spec.split_of(experiment.gate, has_holdout)
@@ -138,9 +138,8 @@ def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
         raise ConfigError(f"trial {trial_id}", what, f"name a trial of its sweep: rag sweep {experiment.called}")
     spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
 
-    placed = [override for override in stored.overrides if candidate.key_of(override).partition(".")[0] in plan.ELSEWHERE]
-    fixed, typed = (*candidate.under(placed, experiment.fixed), *placed), (*experiment.typed[:1], *stored.overrides)
-    swept = replace(experiment, fixed=fixed, typed=typed)
+    own = stored.overrides if stored.experiment == experiment.name else ()
+    swept = experiment_file.load(experiment.typed[0], own) if own else experiment
 
     def on_split(split: str) -> Prepared:
         ready = _planned(swept, Trial(trial.name, trial.choices, {**trial.config, "split": split, "latency": 0}))

@@ -119,9 +119,9 @@ class GateReport:
 
 def command(experiment: Experiment, kept: Baseline, changes: Sequence[str] = ()) -> str:
     """The command of a gate on the questions of a baseline, under some changes, with the store of the experiment."""
-    own = [override for override in kept.overrides if candidate.of_data(override)]
+    own = candidate.of_data(kept.overrides)
     own += [override for override in experiment.typed[1:] if candidate.key_of(override) in ("store", "data")]
-    return shlex.join(["rag", "gate", experiment.typed[0], *own, *(candidate.under(own, changes))])
+    return shlex.join(["rag", "gate", experiment.typed[0], *own, *candidate.under(own, changes)])
 
 
 def check(gated: Gated, bridges: Collection[str]) -> None:
@@ -137,7 +137,7 @@ def check(gated: Gated, bridges: Collection[str]) -> None:
         if error.where == "--bridge":
             raise
         remedy = f"make it again: rag baseline {gated.kept.experiment}; or, {error.remedy}"
-        if any(map(candidate.of_data, gated.kept.overrides)):
+        if candidate.of_data(gated.kept.overrides):
             remedy = f"ask its questions: {command(ready.plan.experiment, gated.kept, gated.changes)}; or {remedy}"
         raise DataError(str(gated.path), error.what, remedy) from error
     sample.check_store(gated.kept, ready.store, gated.path)
@@ -172,11 +172,9 @@ def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path 
 
 def _absent(gated: Gated, pair: Pair) -> list[Margin]:
     """The margins of slices without a question, where overrides name other data than the experiment was written for."""
-    if not any(map(candidate.of_data, (*gated.kept.overrides, *gated.changes))):
-        return []
-    single = [margin for margin in gated.gate.margins if "=" in margin.slice]
-    dimensions = [margin.slice.partition("=")[0] for margin in single]
-    known = {part.name for part in slices_along(pair.golden, dimensions)}
+    own = candidate.of_data((*gated.kept.overrides, *gated.changes))
+    single = [margin for margin in gated.gate.margins if own and "=" in margin.slice]
+    known = {part.name for part in slices_along(pair.golden, [margin.slice.partition("=")[0] for margin in single])}
     return [margin for margin in single if margin.slice not in known]
 
 
