@@ -65,9 +65,8 @@ def make_baseline(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
         found.trial_id, found.name, found.choices, portable(config), found.scores, found.questions, found.fingerprints
     )
     typed = (_portable(override, str(config.get("data") or "")) for override in parsed(made.experiment.typed[1:]))
-    return Baseline(
-        made.experiment.name, str(config["split"]), kept, models, trial.ends.score, None, tuple(filter(None, typed))
-    )
+    split, own = str(config["split"]), tuple(filter(None, typed))
+    return Baseline(made.experiment.name, split, kept, models, trial.ends.score, overrides=own)
 
 
 def _portable(override: Any, data: str) -> str:

@@ -51,8 +51,7 @@ def baseline(
     if as_json:
         print_json(report.baseline_json(kept, place))
     else:
-        own = [f"--baseline={path}"] if path else []
-        report.baseline(kept, place, whole, gate.command(ready.plan.experiment, kept, own))
+        report.baseline(kept, place, whole, gate.command(ready.plan.experiment, kept, [f"--baseline={path}"] if path else ()))
 
 
 @app.command(name="gate")

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
 from yaml import MarkedYAMLError, YAMLError
 
 from rag.config.catalog import choice, choices, first
@@ -27,16 +26,6 @@ def names_choices(node: Any) -> bool:
     if not isinstance(node, Mapping):
         return False
     return not NESTED.keys().isdisjoint(node) if "_target_" in node else any(map(names_choices, node.values()))
-
-
-def open_choice(config: DictConfig, key: str) -> None:
-    """Put the content of a choice in place of its name where `key` is a parameter in it: `loader.parsers.html.article`."""
-    parts = key.split(".")
-    for end, part in enumerate(parts[:-1], 1):
-        group = next((NESTED[each] for each in (part, parts[end - 2]) if each in NESTED), "")
-        name = OmegaConf.select(config, ".".join(parts[:end])) if group else None
-        if isinstance(name, str) and (content := _read(group, name)):
-            OmegaConf.update(config, ".".join(parts[:end]), content)
 
 
 def with_choices(node: Any, where: str = "loader", language: Any = None) -> Any:

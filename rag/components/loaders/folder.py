@@ -142,7 +142,6 @@ class FolderLoader:
         return found
 
     def _listed(self) -> tuple[dict[str, Path], list[Skipped]]:
-        """The files with a parser by name, and the others; DataError for a path with neither."""
         if self.path.is_file():
             if suffix_of(self.path) not in self.parsers:
                 raise DataError(str(self.path), "is a file without a parser", f"there are parsers of {', '.join(self.parsers)}")

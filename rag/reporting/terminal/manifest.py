@@ -102,7 +102,6 @@ def _totals(done: Ingestion) -> None:
 
 
 def _remarks(files: Iterable[ManifestLine]) -> None:
-    """Print why files failed, and what the parser noted of documents without text."""
     found: dict[str, list[str]] = defaultdict(list)
     for line in files:
         for said in (line.detail,) if line.detail else () if line.characters else line.notes:
