@@ -120,8 +120,8 @@ def inspect(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[BUNDLE | FOLDER] KEY=VALUE …",
-            help="A bundle, a folder or a file, and Hydra overrides; left out for the default dataset.",
+            metavar="[BUNDLE | KEY=VALUE …]",
+            help="A bundle, or Hydra overrides, for example loader.path=docs; left out for the default dataset.",
         ),
     ] = None,
     chunkers: Annotated[
@@ -142,18 +142,13 @@ def inspect(
     whole), rows_parted (rows that no chunk holds whole and is read with the header of).
     """
     from rag.analysis import corpus_view
-    from rag.api.ingestion import overrides_of
-    from rag.bundle.archive import MANIFEST, SEAL, SUFFIX
     from rag.bundle.open_bundle import open_bundle
     from rag.reporting.html import corpus_page
     from rag.reporting.terminal.corpora import inspected
 
-    given, first = what or [], Path(what[0] if what else "")
-    is_bundle = first.name.endswith(SUFFIX) or any((first / name).exists() for name in (MANIFEST, SEAL))
-    if given and first.exists() and not is_bundle:
-        view = corpus_view.of_config(overrides_of(given), chunkers.split(","))
-    elif len(given) == 1 and "=" not in given[0]:
-        bundle = open_bundle(first)
+    given = what or []
+    if len(given) == 1 and "=" not in given[0]:
+        bundle = open_bundle(Path(given[0]))
         view = corpus_view.of_pipeline(bundle.name, bundle.pipeline)
     else:
         view = corpus_view.of_config(given, chunkers.split(","))

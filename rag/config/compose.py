@@ -121,8 +121,8 @@ def check_override(override: Override) -> None:
             own = key == "dataset" and name not in ("", None) and Path(str(name)).is_dir()
             path = shlex.quote(written("dataset.path", str(name)))
             remedy = f"for a folder of your own: native {path}" if own else closest(str(name), choices(key))
-            what = "folder or choice" if "/" in str(name) and not own else "choice"
-            raise ConfigError(key, f"there is no {what} {name!r}", remedy)
+            also = ", and no such folder" if key == "dataset" and "/" in str(name) and not own else ""
+            raise ConfigError(key, f"there is no choice {name!r}{also}", remedy)
         check_mapping(files[0])
 
 

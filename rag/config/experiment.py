@@ -27,18 +27,10 @@ KEYS = (
     *("question", "dataset", "fixed", "axes", "objective", "split", "holdout"),
     *("controls", "answers", "recommend", "showed", "gate", "wins"),
 )
-KINDS = {
-    "question": str,
-    "dataset": str,
-    "split": str,
-    "objective": str | list,
-    "holdout": int,
-    "controls": bool,
-    "answers": list,
-    "axes": dict,
-    "gate": dict,
-    "recommend": dict,
-    "wins": dict,
+KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("question", "dataset", "split"), str),
+    **dict.fromkeys(("axes", "gate", "recommend", "wins"), dict),
+    **{"objective": str | list, "holdout": int, "controls": bool, "answers": list},
 }
 CALLED: Mapping[Any, str] = {
     **{str: "text", bool: "true or false", int: "a whole number"},

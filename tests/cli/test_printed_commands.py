@@ -82,7 +82,7 @@ def test_the_first_hour_with_a_folder_of_ones_own(rag: Verb, here: Path) -> None
         rag,
         ("ingest", "../Meine Akten ü", "--dry-run"),
         ("dataset", "generate", "../Meine Akten ü", "coverage=0.4", "--to", "Neue Fragen ü", "--questions", "3"),
-        ("inspect", "../Meine Akten ü", "--chunkers", "fixed size=60"),
+        ("inspect", "loader=folder", "loader.path=../Meine Akten ü", "--chunkers", "fixed size=60"),
     )
     assert [command.split("'")[0].strip() for command in commands] == [
         *("rag ingest", "rag ingest advise", "rag dataset check native", "rag ingest"),
@@ -143,9 +143,8 @@ def test_a_study_elsewhere_and_a_preset_print_commands_that_run(rag: Verb, here:
         (("ingest", "./nirgends ü"), "nirgends ü", "there is no such folder below"),
         (("ingest", "leer ü/a.pdf"), "leer ü/a.pdf", "there is no such file below"),
         (("ingest", "leer ü"), "leer ü", "is an empty folder"),
-        (("inspect", "leer ü"), "leer ü", "is an empty folder"),
         (("ingest", "ein Bild.png"), "ein Bild.png", "is a file without a parser"),
-        (("dataset", "check", "../nirgends"), "dataset", "there is no folder or choice '../nirgends'"),
+        (("dataset", "check", "../nirgends"), "dataset", "there is no choice '../nirgends', and no such folder"),
         (("search", "x", "loader=folder", "loader.path=leer ü"), "leer ü", "is an empty folder"),
     ],
 )
