@@ -130,8 +130,7 @@ def recommended(experiment: str) -> str:
 
 def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
     """Plan a trial that is to become the baseline, on the questions of the gate and under its id."""
-    stored = stored_trial(trial_id)
-    trial = stored.trial
+    trial = (stored := stored_trial(trial_id)).trial
     if trial.choices.keys() != experiment.axes.keys():
         axes, varied = (", ".join(names) or "nothing" for names in (trial.choices, experiment.axes))
         what = f"chose along {axes}, and this experiment varies {varied}"
