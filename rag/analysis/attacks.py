@@ -155,7 +155,7 @@ def measure_attacks(made: Plan, store: Store) -> Attacked:
     ran = [trial for trial in asked if store.read_meta(made.stages[trial.ends.score].entry) is not None]
     if not ran:
         where = f"experiment {made.experiment.name}"
-        raise DataError(where, "has no scores in the store", f"rag sweep {made.experiment.name}")
+        raise DataError(where, "has no scores in the store", f"rag sweep {made.experiment.called}")
     tables = {trial.trial_id: trial_scores.read_scores(trial, made, store).scores for trial in ran}
     arms = tuple(_arm(trial, tables[trial.trial_id], _answers(trial, made, store)) for trial in ran)
     examples = {trial.trial_id: trial.golden.examples for trial in ran}

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from rag.config.compose import shipped
+from rag.config.compose import parsed, shipped, written
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
 from rag.core.numbers import finite
-from rag.core.redaction import redacted_json
+from rag.core.redaction import redacted_json, redacted_text, without_secrets
 from rag.core.roles import fingerprint
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import ELSEWHERE, Plan, PlannedTrial
@@ -39,7 +39,7 @@ class Baseline:
     """The reference of a gate. `result.config` is portable: no secrets, no runtime blocks, no absolute paths.
 
     `models` are fingerprints of the models of roles, `judge` that of a judging model (none yet), `score` is the key of the
-    stage of the scores: a trial with the same key has the same scores.
+    stage of the scores: a trial with the same key has the same scores. `overrides` are those of its sweep, as portable.
     """
 
     experiment: str
@@ -48,6 +48,7 @@ class Baseline:
     models: Mapping[str, str]
     score: str
     judge: str | None = None
+    overrides: tuple[str, ...] = ()
 
 
 def path_of(experiment: str, folder: Path = FOLDER) -> Path:
@@ -63,7 +64,19 @@ def make_baseline(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
     kept = Result(
         found.trial_id, found.name, found.choices, portable(config), found.scores, found.questions, found.fingerprints
     )
-    return Baseline(made.experiment.name, str(config["split"]), kept, models, trial.ends.score)
+    typed = (_portable(override, str(config.get("data") or "")) for override in parsed(made.experiment.typed[1:]))
+    split, own = str(config["split"]), tuple(filter(None, typed))
+    return Baseline(made.experiment.name, split, kept, models, trial.ends.score, overrides=own)
+
+
+def _portable(override: Any, data: str) -> str:
+    """An override without secrets and paths of this machine; empty for one that defines neither pipeline nor data."""
+    line = str(override.input_line)
+    key = line.partition("=")[0]
+    if key.lstrip("+~").split(".")[0] in {*ELSEWHERE, "split"} - {"language"}:
+        return ""
+    single = not override.is_sweep_override() and isinstance(override.value(), str)
+    return written(key, redacted_text(key, _relative(override.value(), data))) if single else without_secrets(line)
 
 
 def models_of(trial: PlannedTrial, made: Plan) -> dict[str, str]:
@@ -139,6 +152,7 @@ def text_of(kept: Baseline) -> str:
         "models": dict(kept.models),
         "judge": kept.judge,
         "score": kept.score,
+        **({"overrides": list(kept.overrides)} if kept.overrides else {}),
         "columns": list(result.scores.columns),
         "config": result.config,
     }
@@ -214,7 +228,8 @@ def _loaded(content: Any) -> Baseline:
     questions = {query_id: str(line["digest"]) for query_id, line in lines.items()}
     found = Result(texts[0], texts[1], mappings[0], mappings[1], scores, questions, dict(content["fingerprints"]))
     names = str(content["experiment"]), str(content["split"])
-    return Baseline(*names, found, dict(content["models"]), str(content["score"]), content["judge"])
+    overrides = tuple(map(str, content.get("overrides", ())))
+    return Baseline(*names, found, dict(content["models"]), str(content["score"]), content["judge"], overrides)
 
 
 def _score(value: Any) -> float:

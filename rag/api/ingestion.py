@@ -7,18 +7,27 @@ from typing import Any
 from rag.analysis.ingestion.advice import Advice, check_new, proposals, write
 from rag.analysis.ingestion.ingest import Ingestion, components_of, ingest
 from rag.analysis.ingestion.model_advice import propose
-from rag.config.compose import compose, hydra_ready, resolve, written
+from rag.config.compose import choices, compose, hydra_ready, resolve, written
+from rag.core.errors import DataError, closest
 from rag.documents.watch import changes
 
 
 def config_of_folder(what: Sequence[str]) -> dict[str, Any]:
-    """The config of overrides; the first one may be a folder of documents or the name of a dataset instead."""
-    first, *others = what or ("",)
-    if first and "=" not in first and not first.startswith("~"):
-        is_folder = "/" in first or Path(first).is_dir()
-        what = [*(["loader=folder", written("loader.path", first)] if is_folder else [f"dataset={first}"]), *others]
+    """The config of overrides; the first one may be a folder of documents, a file, or the name of a dataset instead."""
     with hydra_ready():
-        return resolve(compose(what))
+        return resolve(compose(overrides_of(what)))
+
+
+def overrides_of(what: Sequence[str]) -> list[str]:
+    """Overrides, the first of which may be a folder of documents, a file, or the name of a dataset."""
+    first, *others = what or ("",)
+    if not first or first.startswith("~") or ("=" in first and not Path(first).exists()):
+        return list(what)
+    if "/" in first or Path(first).exists():
+        return ["loader=folder", written("loader.path", first), *others]
+    if first not in (known := choices("dataset")):
+        raise DataError(first, "is neither a folder or file here nor a data set", closest(first, known))
+    return [f"dataset={first}", *others]
 
 
 def watched(config: Mapping[str, Any], dry_run: bool = False, watch: bool = False) -> Iterator[Ingestion]:

@@ -153,7 +153,7 @@ def open_sweep(name: str, overrides: Sequence[str] = ()) -> SweepResult:
     rows = result.sweep.board.rows
     if missing := [row.name for row in rows if row.status == "not run"]:
         what = f"{len(missing)} of {len(rows)} trials have not run, the first is {missing[0]}"
-        raise DataError(f"experiment {name}", what, f"run it first: rag sweep {name}")
+        raise DataError(f"experiment {name}", what, f"run it first: rag sweep {shlex.join([name, *overrides])}")
     return result
 
 

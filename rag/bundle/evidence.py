@@ -46,7 +46,7 @@ def _compared(source: Measured) -> baseline.Baseline:
             scores = baseline.make_baseline(ready.trial, ready.plan, ready.store)
     scores = scores or baseline.make_baseline(source.trial, source.made, source.runner.store)
     config = _without_folders(scores.result.config)
-    return replace(scores, experiment=source.experiment, result=replace(scores.result, config=config))
+    return replace(scores, experiment=source.experiment, result=replace(scores.result, config=config), overrides=())
 
 
 def _without_folders(value: Any) -> Any:

@@ -39,13 +39,13 @@ def import_questions(
     from rag.reporting.terminal.exchange import imported
 
     named = {"text": question, "answers": answer, "contexts": context, "document": document, "id": id, "kind": kind}
-    corpus = None
+    corpus, place = None, ""
     if documents:
         config = config_of_folder([documents])
-        corpus = documents_of(components_of(config).role("loader", config["loader"]))
+        corpus, place = documents_of(components_of(config).role("loader", config["loader"])), config["loader"]["path"]
     given = {name: column for name, column in named.items() if column}
     report = import_set(source, to, corpus, given, datetime.now(UTC).date().isoformat(), format)
-    print_json(report.to_json()) if as_json else imported(report, documents)
+    print_json(report.to_json()) if as_json else imported(report, place)
 
 
 @datasets.command("export")

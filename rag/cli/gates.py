@@ -51,7 +51,7 @@ def baseline(
     if as_json:
         print_json(report.baseline_json(kept, place))
     else:
-        report.baseline(kept, place, whole, gate.command(declared, kept))
+        report.baseline(kept, place, whole, gate.command(ready.plan.experiment, kept, [f"--baseline={path}"] if path else ()))
 
 
 @app.command(name="gate")

@@ -41,9 +41,14 @@ def generate(
     solved (share of questions by trial of the probe).
     """
     from rag.api.generation import generate_set
+    from rag.api.ingestion import config_of_folder, overrides_of
+    from rag.config.compose import written
     from rag.reporting.terminal import generation
 
     chosen = [kind.strip() for kind in kinds.split(",") if kind.strip()]
     filters = [name.strip() for name in model_filters.split(",") if name.strip() not in ("", "none")]
     made, report = generate_set(what or (), to, questions, chosen, model, filters if model_filters else None, style_from)
-    print_json(report) if as_json else generation.generated(made, report, what or ())
+    place = config_of_folder(what or ())["loader"].get("path", "")
+    own = [written("loader.path", place)] if Path(place) != to / "documents" else []
+    own += [each for each in overrides_of(what or ()) if not each.startswith(("dataset", "loader=", "loader.path="))]
+    print_json(report) if as_json else generation.generated(made, report, [written("dataset.path", str(to)), *own])

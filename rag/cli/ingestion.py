@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from rag.cli.app import app
 from rag.cli.options import INTERRUPTED, Json, print_json, print_line
 
-DEFAULT = "run"
+DEFAULT, PROPOSED = "run", Path("conf/ingest/proposed.yaml")
 
 
 class WithDefault(TyperGroup):
@@ -58,7 +58,7 @@ def run(
                 if not as_json:
                     print_line(f"Page: {html}")
             if not as_json:
-                manifest.next_steps(done, what or ())
+                manifest.next_steps(done, what or (), advises=not PROPOSED.exists())
     except KeyboardInterrupt:
         raise typer.Exit(0 if watch else INTERRUPTED) from None
 
@@ -66,9 +66,7 @@ def run(
 @ingestion.command()
 def advise(
     what: Folder = None,
-    to: Annotated[Path, typer.Option(help="The new file; an existing one is not overwritten.")] = Path(
-        "conf/ingest/proposed.yaml"
-    ),
+    to: Annotated[Path, typer.Option(help="The new file; an existing one is not overwritten.")] = PROPOSED,
     model: Annotated[bool, typer.Option("--model", help="Ask the generator of the config, too.")] = False,
     as_json: Json = False,
 ) -> None:

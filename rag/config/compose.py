@@ -118,8 +118,10 @@ def check_override(override: Override) -> None:
         files = [path for folder in search_folders() if (path := folder / key / f"{name}.yaml").is_file()]
         if not isinstance(name, str) or not files:
             own = key == "dataset" and name not in ("", None) and Path(str(name)).is_dir()
-            remedy = f"for a folder of your own: native dataset.path={name}" if own else closest(str(name), choices(key))
-            raise ConfigError(key, f"there is no choice {name!r}", remedy)
+            path = shlex.quote(written("dataset.path", str(name)))
+            remedy = f"for a folder of your own: native {path}" if own else closest(str(name), choices(key))
+            also = ", and no such folder" if key == "dataset" and "/" in str(name) and not own else ""
+            raise ConfigError(key, f"there is no choice {name!r}{also}", remedy)
         check_mapping(files[0])
 
 
@@ -207,6 +209,9 @@ def _parsed(override: str) -> Override:
             override[:60], f"is not a valid override: {str(error).split(';')[0]}", "write a shorter number"
         ) from error
     except HydraException as error:
+        key, _, text = override.partition("=")
+        if "token recognition error" in str(error) and not re.search(r"[\[\]{}()'\",$]", text):
+            return _parsed(written(key, text))  # a letter or sign outside of the grammar: this can only be text
         bare = bool(override.strip("~")) and "=" not in override
         reason = "has no '='" if bare else f"is not a valid override: {_grammar(error)}"
         remedy = f"write key=value, or key=a,b,c for several{'; put a question in quotes' if bare else ''}"

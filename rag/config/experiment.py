@@ -27,25 +27,14 @@ KEYS = (
     *("question", "dataset", "fixed", "axes", "objective", "split", "holdout"),
     *("controls", "answers", "recommend", "showed", "gate", "wins"),
 )
-KINDS = {
-    "question": str,
-    "dataset": str,
-    "split": str,
-    "objective": str | list,
-    "holdout": int,
-    "controls": bool,
-    "answers": list,
-    "axes": dict,
-    "gate": dict,
-    "recommend": dict,
-    "wins": dict,
+KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("question", "dataset", "split"), str),
+    **dict.fromkeys(("axes", "gate", "recommend", "wins"), dict),
+    **{"objective": str | list, "holdout": int, "controls": bool, "answers": list},
 }
 CALLED: Mapping[Any, str] = {
-    str: "text",
-    bool: "true or false",
-    int: "a whole number",
-    list: "a list",
-    str | list: "text or a list of clauses",
+    **{str: "text", bool: "true or false", int: "a whole number"},
+    **{list: "a list", str | list: "text or a list of clauses"},
 }
 MOST_TRIALS = 100_000
 REMEASURED = 5
@@ -60,7 +49,7 @@ class Experiment:
     questions, and with the gold. `answers` are further metrics of answers for the recommended trial and its controls only, so
     that a judge is paid once and not for every trial. `recommend` is the rule of the choice
     (`rag.execution.sweep.selection.rule`). `wins` names an axis, and a dimension of slices under `by`: the conclusion then says
-    where each choice of the axis is best.
+    where each choice of the axis is best. `typed` are its name or path and the overrides of the command line.
     """
 
     name: str
@@ -74,6 +63,12 @@ class Experiment:
     answers: tuple[str, ...] = ()
     recommend: Mapping[str, Any] = field(default_factory=dict)
     wins: Mapping[str, str] = field(default_factory=dict)
+    typed: tuple[str, ...] = ()
+
+    @property
+    def called(self) -> str:
+        """The experiment with its overrides, for a shell."""
+        return shlex.join(self.typed or (self.name,))
 
     def trials(self) -> list[Trial]:
         """Every distinct configuration, in the order of the axes; ProblemsError with all that cannot be composed."""
@@ -114,10 +109,10 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     fixed += _bundle(f"{path}: fixed", content["fixed"]) if content.get("fixed") else ()
     axes = {str(axis): _choices(f"{path}: axes.{axis}", value) for axis, value in content.get("axes", {}).items()}
     instead = {axis: override for override in overrides if (axis := override.split("=")[0]) in axes}
-    overrides = [override for override in overrides if override not in instead.values()]
+    others = [override for override in overrides if override not in instead.values()]
     axes |= {axis: _choices(override, override) for axis, override in instead.items()}
-    _check_apart(overrides, axes)
-    if not any(_named_key(override) == "split" for override in (*fixed, *overrides, *_axis_overrides(axes))):
+    _check_apart(others, axes)
+    if not any(_named_key(override) == "split" for override in (*fixed, *others, *_axis_overrides(axes))):
         fixed.append(f"split={SPLITS[0]}")
     holdout = content.get("holdout", REMEASURED)
     if isinstance(holdout, bool) or holdout < 0:
@@ -127,7 +122,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     answers = tuple(dict.fromkeys(map(str, content.get("answers", []))))
     wins = _wins(f"{path}: wins", content.get("wins", {}), axes)
     rest = (axes, objective, gate, holdout, content.get("controls", True), answers, content.get("recommend", {}), wins)
-    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), *rest)
+    return Experiment(path.stem, content["question"].strip(), (*fixed, *others), *rest, (name, *overrides))
 
 
 def _wins(where: str, value: Mapping[str, Any], axes: Mapping[str, Any]) -> Mapping[str, str]:
@@ -162,9 +157,8 @@ def _read(path: Path) -> Mapping[str, Any]:
         content = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
     except YAMLError as error:
         mark, what = getattr(error, "problem_mark", None), getattr(error, "problem", error)
-        raise ConfigError(
-            f"{path}:{mark.line + 1}" if mark else str(path), f"is not valid YAML ({what})", "fix it there"
-        ) from error
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise ConfigError(where, f"is not valid YAML ({what})", "fix it there") from error
     except RecursionError as error:
         raise ConfigError(str(path), "holds something that refers to itself", "write it out") from error
     except (OSError, ValueError, OmegaConfBaseException) as error:
@@ -193,7 +187,7 @@ def ad_hoc(overrides: Sequence[str], name: str = "run") -> Experiment:
         axes[override.split("=")[0].lstrip("+~")] = _choices(override, override)
     _check_apart(singles, axes)
     question = "Ad hoc: " + (" ".join(overrides) or "the default configuration")
-    return Experiment(name, question, tuple(singles), axes, objective="")
+    return Experiment(name, question, tuple(singles), axes, objective="", typed=(name, *overrides))
 
 
 def _choices(where: str, value: Any) -> tuple[Choice, ...]:
@@ -236,14 +230,11 @@ def label(overrides: Sequence[str]) -> str:
     for override in overrides:
         key, _, value = override.lstrip("+").partition("=")
         value = value.strip("[]'\"").replace(" ", "").replace(",", "+") or override
+        is_number = value.replace(".", "", 1).isdigit()
         if override.startswith("~"):
             shown = f"{shown} {override}".strip()
         elif not shown:
-            shown = value if "." not in key and not _number(value) else f"{key.rsplit('.', 1)[-1]} {value}"
+            shown = value if "." not in key and not is_number else f"{key.rsplit('.', 1)[-1]} {value}"
         else:
-            shown += f"-{value}" if _number(value) else f" {value}"
+            shown += f"-{value}" if is_number else f" {value}"
     return shown
-
-
-def _number(text: str) -> bool:
-    return text.replace(".", "", 1).isdigit()

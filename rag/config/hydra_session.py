@@ -25,6 +25,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from rag.config.catalog import search_folders
 from rag.config.limits import check_references, check_size
+from rag.config.nested_choices import open_choice
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
 
@@ -126,7 +127,9 @@ def compose_overrides(overrides: Sequence[Override]) -> DictConfig:
 
 def set_values(config: DictConfig, values: Sequence[Override]) -> None:
     """Set values in a config as Hydra does for overrides of the command line."""
-    ConfigLoaderImpl._apply_overrides_to_config(values, config)
+    for value in values:
+        open_choice(config, value.key_or_group)
+        ConfigLoaderImpl._apply_overrides_to_config([value], config)
 
 
 @lru_cache(maxsize=64)

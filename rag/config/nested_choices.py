@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from omegaconf import DictConfig, OmegaConf
 from yaml import MarkedYAMLError, YAMLError
 
 from rag.config.catalog import choice, choices, first
@@ -26,6 +27,16 @@ def names_choices(node: Any) -> bool:
     if not isinstance(node, Mapping):
         return False
     return not NESTED.keys().isdisjoint(node) if "_target_" in node else any(map(names_choices, node.values()))
+
+
+def open_choice(config: DictConfig, key: str) -> None:
+    """Put the content of a choice in place of its name where `key` is a parameter in it: `loader.parsers.html.article`."""
+    parts = key.split(".")
+    for end in range(2, len(parts)):
+        group, place = NESTED.get(parts[end - 1]) or NESTED.get(parts[end - 2], ""), ".".join(parts[:end])
+        name = OmegaConf.select(config, place) if group else None
+        if isinstance(name, str) and (content := _read(group, name)):
+            OmegaConf.update(config, place, content)
 
 
 def with_choices(node: Any, where: str = "loader", language: Any = None) -> Any:

@@ -60,9 +60,9 @@ class BudgetError(ConfigError):
 
 
 def install(package: str, extra: str = "") -> str:
-    """The command that installs a missing package, in a version that fits, and the others of its extra.
+    """The command that installs a missing package and the others of its extra, by default the smallest one with it.
 
-    The default of `extra` is the smallest one with the package. The command names packages: no index has our extras.
+    It names the extra of Assay as it is installed, which pip takes from no index; without one, the package.
     """
     import importlib.metadata
 
@@ -73,9 +73,9 @@ def install(package: str, extra: str = "") -> str:
             if match := re.search(r"extra == [\"'](.+?)[\"']", marker):
                 extras.setdefault(match[1], []).append(spec.strip())
     name = package.lower().replace("_", "-")
-    fitting = [specs for specs in extras.values() if any(re.split(r"[^\w.-]", spec)[0] == name for spec in specs)]
-    specs = extras.get(extra) or min(fitting, key=len, default=[package])
-    return f"pip install {shlex.join(specs)}"
+    fitting = [key for key, specs in extras.items() if any(re.split(r"[^\w.-]", spec)[0] == name for spec in specs)]
+    found = extra if extra in extras else min(fitting, key=lambda key: len(extras[key]), default="")
+    return f"pip install {shlex.quote(f'assay[{found}]' if found else package)}"
 
 
 class MissingExtraError(UserError):

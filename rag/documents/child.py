@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from rag.core.errors import DataError, UserError
 from rag.core.roles import Parser
-from rag.documents.file_tree import CLOSED, NOT_TEXT, OVER
+from rag.documents.file_tree import CLOSED, LOCKED, NOT_TEXT, OVER
 from rag.documents.parsed_format import encode, to_json
 
 CHANNEL = 0
@@ -52,6 +52,8 @@ def _answer(request: Mapping[str, Any], data: bytes) -> bytes:
         fault = {"reason": OVER, "detail": f"holds more than {request['answer'] >> 20} MB of text and blocks"}
     except DataError as error:
         fault = {"reason": NOT_TEXT if isinstance(error.__cause__, UnicodeDecodeError) else CLOSED, "detail": error.what}
+        if error.what.startswith("is encrypted"):
+            fault = {"reason": LOCKED, "detail": f"{error.what}; {error.remedy}"}
     except UserError as error:
         fault = {"error": [error.where, error.what, error.remedy]}
     except MemoryError:

@@ -16,9 +16,10 @@ from typing import Any
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Parsed
 from rag.documents.child import LENGTH
-from rag.documents.file_tree import CRASHED, OVER
+from rag.documents.file_tree import CRASHED, LOCKED, OVER
 from rag.documents.json_rows import parse_json, shortened
 from rag.documents.limits import Limits
+from rag.documents.pages.pdf_files import UNLOCKS
 from rag.documents.parsed_format import from_json
 
 BOOT = """import json, sys
@@ -53,7 +54,7 @@ class Answer:
 class ChildProcess:
     """A process and the channel to it. `files` is the number of files that it was given; `opened` are descriptors for it."""
 
-    def __init__(self, installation: Sequence[str], limits: Limits, opened: Sequence[int] = ()) -> None:
+    def __init__(self, installation: Sequence[str], limits: Limits, opened: Sequence[int] = (), password: str = "") -> None:
         self.limits, self.files, self.is_alive = limits, 0, True
         self._channel, theirs = socket.socketpair()
         # The kernel counts the peak of this process as that of the child, too: only a greater one is its own.
@@ -66,7 +67,7 @@ class ChildProcess:
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=ENVIRONMENT,
+                env={**ENVIRONMENT, UNLOCKS: password},
                 pass_fds=opened,
                 start_new_session=True,
             )
@@ -142,7 +143,7 @@ class ChildProcess:
         if (reason, detail) == (OVER, "memory"):
             self.end()
             detail = self._too_much_memory()
-        return Unreadable(reason, detail)
+        return Unreadable(reason, detail, is_lasting=reason != LOCKED)
 
     def _cause_of_death(self) -> tuple[Unreadable, bool]:
         """Why the process is over, and whether a new one may do better."""

@@ -22,8 +22,8 @@ WORKERS = 4
 class Children:
     """Confined processes, started when they are needed, ended with the `with` block and with this process."""
 
-    def __init__(self, parsers: Iterable[Parser], workers: int | None, limits: Limits) -> None:
-        self.workers, self.limits = workers or default_workers(), limits
+    def __init__(self, parsers: Iterable[Parser], workers: int | None, limits: Limits, password: str = "") -> None:
+        self.workers, self.limits, self._password = workers or default_workers(), limits, password
         self._installation = installation(parsers)
         self._threads = ThreadPoolExecutor(self.workers, "parsing")
         self._idle: SimpleQueue[ChildProcess | None] = SimpleQueue()
@@ -68,7 +68,7 @@ class Children:
             self._idle.put(child)
 
     def _started(self) -> ChildProcess:
-        child = ChildProcess(self._installation, self.limits)
+        child = ChildProcess(self._installation, self.limits, password=self._password)
         self._living.add(child)
         return child
 

@@ -14,7 +14,7 @@ from rag.core.errors import DataError
 
 HIDDEN, FOLDER_LINK, ODD, NOT_TEXT, CLOSED = "hidden", "link to a folder", "no regular file", "not UTF-8", "not readable"
 OVER, CRASHED, OUTSIDE = "over a limit", "crashed its parser", "link out of the folder"
-NOT_NAMED, TWICE = "name not UTF-8", "name of another file"
+NOT_NAMED, TWICE, LOCKED = "name not UTF-8", "name of another file", "encrypted"
 METADATA = "metadata of other files"
 ANY, WILD = r"[^/\0]", re.compile(r"[*?[]")
 """A character of a part of a path, and the characters of glob patterns."""

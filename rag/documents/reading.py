@@ -1,6 +1,7 @@
 """Files → their contents: stored ones, or by the parser of each suffix, in confined processes."""
 
 import hashlib
+import os
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -71,6 +72,7 @@ def read_files(
     redactor: Redactor,
     workers: int | None = None,
     limits: Limits | None = None,
+    password_env: str | None = None,
 ) -> Iterator[FileRead]:
     """The content of every file, redacted, in the order of `files`.
 
@@ -79,7 +81,8 @@ def read_files(
     """
     with ExitStack() as held:
         listen = held.enter_context(WATCH.get()(len(files)))
-        children = held.enter_context(Children([bare(parser) for parser in parsers.values()], workers, limits or Limits()))
+        own, password = [bare(parser) for parser in parsers.values()], os.environ.get(password_env or "", "")
+        children = held.enter_context(Children(own, workers, limits or Limits(), password))
         reader = _Reader(parsers, redactor, children)
         held.callback(reader.record)
         for file in _in_order(files, reader):

@@ -203,7 +203,8 @@ def test_before_the_sweep_there_are_findings_from_questions_only(rag: Verb, stud
     (found,) = said.json["sets"]
     assert (said.code, found["questions"], found["trials"], found["finished"]) == (0, 6, 8, 0)
     assert found["unsolved"] == found["always_solved"] == found["suspects"] == found["audits"] == []
-    assert found["told"] == ["no trial of study has run on this store: findings from trials are left out; run rag sweep study"]
+    left_out = "no trial of study has run on this store: findings from trials are left out"
+    assert found["told"] == [f"{left_out}; run rag sweep {study}"]
     shown = rag("dataset", "health", str(study)).out
     assert "0 of 8 trials finished" in shown
     assert "Solved by" not in shown

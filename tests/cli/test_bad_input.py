@@ -87,7 +87,7 @@ def assert_refused(said: CommandResult, where: str, *remedies: str) -> None:
         ("metrics=[exact_match@5]", "metrics", ["measures answers", "write exact_match"]),
         ("k", "k", ["has no '='", "key=value"]),
         ("k==3", "k==3", ["is not a valid override", "key=value"]),
-        ("dataset.path=a ü", "dataset.path=a ü", ["quotes of its own: 'dataset.path=\"a ü\"'"]),
+        ("dataset.path=a, ü", "dataset.path=a, ü", ["quotes of its own: 'dataset.path=\"a, ü\"'"]),
         ("dataset=.", "dataset", ["there is no choice '.'", "native dataset.path=."]),
         ("k=1,3", "k", ["has several values", "add -m"]),
         ("chunker._target_=os.system", "chunker._target_", ["'os.system' is outside the trusted packages", "rag.plugins"]),
@@ -291,7 +291,7 @@ def without_documents(golden: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "where", "remedies"),
     [
-        (without_documents, "documents", ["no file matches **/*.md, **/*.txt", "loader.patterns"]),
+        (without_documents, "documents", ["is an empty folder", "put documents into it"]),
         (lambda golden: (golden / "documents").rename(golden / "docs"), "documents", ["no such folder"]),
         (emptied, "", ["documents: none of 4 documents has text"]),
         (lambda golden: (golden / "questions.jsonl").unlink(), "questions.jsonl", ["has: documents"]),
@@ -442,7 +442,7 @@ def test_a_missing_extra(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     monkeypatch.setattr(openai, "_encoding", openai._encoding.__wrapped__)  # type: ignore[attr-defined]
     given = ("chunker=token", "chunker.embedder={_target_: rag.components.embedders.openai.OpenAiEmbedder, model: m}")
-    assert_both_fail(rag, given, "embedder", "'tiktoken'", "pip install 'tiktoken>=0.14'")
+    assert_both_fail(rag, given, "embedder", "'tiktoken'", "pip install 'assay[openai]'")
 
 
 class Endpoint(http.server.BaseHTTPRequestHandler):

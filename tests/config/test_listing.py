@@ -154,7 +154,7 @@ def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Ver
         "parser=pdfium_ocr": [ocr],
         "redactor=presidio": [presidio],
     }
-    assert (ragas, tiktoken) == ("pip install ragas==0.4.3", "pip install 'tiktoken>=0.14'")
+    assert (ragas, tiktoken) == ("pip install 'assay[ragas]'", "pip install 'assay[openai]'")
     output = rag("list").out
     assert "openai (lacks a package)" in output
     assert f"Not installed, a package of {', '.join(of_ragas)}: {ragas}\n" in output

@@ -7,23 +7,29 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-import typer
 import yaml
 from nbclient import NotebookClient
 from support.command_line import Verb, verb
+from typer.main import get_command
 
-from rag.cli import app
+from rag.cli.app import app
+from rag.config.compose import choices, compose, hydra_ready
 from rag.config.experiment import ad_hoc
+from rag.core.errors import ConfigError
 
 ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.toml").is_file())
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"])
+WRITTEN = [page for page in PAGES if "reference" not in page.parts]
+FILES = (".jsonl", ".json", ".yaml", ".md", ".csv")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -81,6 +87,87 @@ def test_every_environment_variable_is_documented() -> None:
     assert not {name for name in read if name not in pages}
 
 
+def test_keys_and_choices_of_the_pages_exist() -> None:
+    wiring = set(yaml.safe_load((ROOT / "conf" / "config.yaml").read_text("utf-8"))) - {"defaults"}
+    groups = {path.name for path in (ROOT / "conf").iterdir() if path.is_dir()} & set(components())
+    named = "|".join(sorted(groups | wiring))
+    spans = {
+        text
+        for page in WRITTEN
+        for text in re.findall(r"`([^`\n]+)`|^(?:    )?(rag .+)$", page.read_text("utf-8"), re.M)
+        for text in text
+    }
+    keys = {key for text in spans for key in re.findall(rf"(?<![\w.$/@-])((?:{named})(?:\.\w+)+)(?=[=:\s`,]|$)", text)}
+    picked = {
+        pair
+        for text in spans
+        for pair in re.findall(rf"(?<![\w.$/@-])({'|'.join(sorted(groups))})=([a-z_0-9]+)(?![\w.…])", text)
+    }
+    assert len(keys) > 80
+    pages = "".join(page.read_text("utf-8") for page in WRITTEN)
+    own = {pair for pair in picked if f"conf/{pair[0]}/{pair[1]}.yaml" in pages}  # the page shows how to add it
+    assert {pair for pair in picked - own if pair[1] not in choices(pair[0])} == set()
+    assert {key for key in keys if not key.endswith(FILES) and not composes(key)} == set()
+
+
+def components() -> list[str]:
+    content = yaml.safe_load((ROOT / "conf" / "config.yaml").read_text("utf-8"))
+    return [group for part in content["defaults"] if isinstance(part, dict) for group in part]
+
+
+def composes(key: str) -> bool:
+    """Whether a key can be set, with the default choice of its group or with another one."""
+    group = key.split(".")[0]
+    several = [f"{group}={choice}" for choice in choices(group)] + [f"{group}=[{choice}]" for choice in choices(group)]
+    for chosen in [(), *((each,) for each in several)]:
+        with suppress(ConfigError), hydra_ready():
+            compose([*chosen, f"{key}=null"])
+            return True
+    return False
+
+
+def test_commands_of_the_pages_and_of_help_are_commands() -> None:
+    root = get_command(app)
+    pages = "\n".join(page.read_text("utf-8") for page in PAGES)
+    helps = "\n".join(filter(None, (getattr(each.callback, "__doc__", "") for _, each in verbs(root))))
+    found = {*re.findall(r"^(?:    )?(rag [^\n]+)$", pages, re.M), *re.findall(r"`(rag [a-z][^`\n]*)`", pages + helps)}
+    assert len(found) > 220
+    assert {command: fault for command in sorted(found) if (fault := misread(root, command))} == {}
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    assert set(re.findall(r"(?:`|^    )make ([\w-]+)", pages, re.M)) <= targets
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert {name for names in re.findall(r"assay[\w.-]*\[([\w,]+)\]", pages) for name in names.split(",")} <= set(extras)
+
+
+def verbs(command: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """All verbs of `rag` with the verbs of their groups, as typed: `dataset generate`."""
+    for name, each in getattr(command, "commands", {}).items():
+        yield f"{before}{name}", each
+        yield from verbs(each, f"{before}{name} ")
+
+
+def misread(command: Any, line: str) -> str:
+    """Why the command line would not take a command; empty if it would. Arguments may be missing."""
+    try:
+        words = shlex.split(re.split(r" (?:&&|>|\||\\$)", line)[0], comments=True)[1:]
+        context = None
+        while words and hasattr(command, "commands"):
+            context = context or command.make_context("rag", [words[0]], resilient_parsing=True)
+            name = words[0]
+            if name not in command.commands and not (
+                default := command.commands.get("run") if command.name == "ingest" else None
+            ):
+                return "" if name.isupper() or "…" in name or name == "--help" else f"there is no verb {name!r}"
+            command, words = (command.commands[name], words[1:]) if name in command.commands else (default, words)
+        if not hasattr(command, "commands"):
+            command.make_context(command.name, words)
+    except Exception as error:  # typer has exceptions of its own
+        missing = type(error).__name__ in ("MissingParameter", "NoArgsIsHelpError", "Exit")
+        said = str(getattr(error, "message", error))
+        return "" if missing or said.endswith("requires an argument.") else said
+    return ""
+
+
 @pytest.mark.system
 def test_the_tour_runs(rag: Verb, tour_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tour_folder)
@@ -136,14 +223,7 @@ def test_experiments_of_the_docs_are_valid(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path)
 
 
-def verbs(command: Any, name: str = "") -> Iterator[str]:
-    """All verbs of `rag` with the verbs of their groups, as typed: `dataset generate`."""
-    for part, each in getattr(command, "commands", {}).items():
-        yield f"{name}{part}"
-        yield from verbs(each, f"{name}{part} ")
-
-
-VERBS = set(verbs(typer.main.get_command(app)))
+VERBS = {name for name, _ in verbs(get_command(app))}
 CHOICES = {part for path in (ROOT / "conf").rglob("*.yaml") for part in path.relative_to(ROOT / "conf").with_suffix("").parts}
 
 

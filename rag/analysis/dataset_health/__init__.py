@@ -10,6 +10,7 @@ from rag.analysis.dataset_health.findings import Finding
 from rag.analysis.dataset_health.questions import give_aways, near_duplicates
 from rag.analysis.dataset_health.trials import FEWEST, Record, recorded
 from rag.components.indexes.faiss_flat import FaissFlatIndex
+from rag.config.experiment import Experiment
 from rag.config.identity import digest
 from rag.config.validation import control_of
 from rag.core.errors import DataError
@@ -74,15 +75,16 @@ def _health(made: Plan, planned: list[PlannedTrial], store: Store) -> Health:
         always_solved=record.always_solved(),
         suspects=record.suspects(),
         audits=audits,
-        told=(*_left_out(made.experiment.name, len(trials), record), *failures),
+        told=(*_left_out(made.experiment, len(trials), record), *failures),
     )
 
 
-def _left_out(experiment: str, trials: int, record: Record) -> Iterator[str]:
+def _left_out(experiment: Experiment, trials: int, record: Record) -> Iterator[str]:
     if not trials:
         yield "every trial is a control: findings from trials are left out"
     elif not record.finished:
-        yield f"no trial of {experiment} has run on this store: findings from trials are left out; run rag sweep {experiment}"
+        missing = f"no trial of {experiment.name} has run on this store: findings from trials are left out"
+        yield f"{missing}; run rag sweep {experiment.called}"
     elif len(record.rankings) < FEWEST:
         yield "only one ranking is stored: findings about all trials need two or more"
     elif record.finished < trials:

@@ -1,15 +1,13 @@
 """The candidate of a gate: the choices of the baseline, composed from today's conf, with a change."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rag.analysis.baseline import portable
 from rag.config.build import TARGET
-from rag.config.compose import LISTS, choice, choices, compose, hydra_ready, resolve, written
+from rag.config.compose import LISTS, compose, hydra_ready, resolve
 from rag.config.experiment import Experiment, Trial
 from rag.core.errors import ConfigError, closest
 
-OPEN = "???"
 DATA = ("loader", "dataset", "split")
 
 
@@ -61,19 +59,9 @@ def key_of(override: str) -> str:
     return override.lstrip("+~").partition("=")[0]
 
 
-def asking(experiment: Experiment, config: Mapping[str, Any]) -> list[str]:
-    """The overrides by which an experiment reads the questions of a portable config; empty if it does without."""
-    node = config["dataset"]
-    with hydra_ready():
-        today = resolve(compose([override for override in experiment.fixed if key_of(override).split(".")[0] in DATA]))
-    if node == portable(today)["dataset"]:
-        return []
-    # A choice without a path is meant for any data set, the others for one.
-    known = {name: choice("dataset", name) for name in choices("dataset")}
-    alike = [name for name, values in known.items() if values.get(TARGET) == node.get(TARGET)]
-    name = min(alike, key=lambda each: (OPEN not in known[each].values(), each), default="")
-    others = [written(f"dataset.{key}", part) for key, part in node.items() if known.get(name, {}).get(key) != part]
-    return [f"dataset={name}", *others] if name else []
+def of_data(overrides: Iterable[str]) -> list[str]:
+    """The overrides that name documents, questions or their split."""
+    return [override for override in overrides if key_of(override).split(".")[0] in DATA]
 
 
 def changed(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[tuple[str, Any, Any], ...]:

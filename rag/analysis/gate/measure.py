@@ -8,6 +8,7 @@ from rag.analysis import baseline
 from rag.analysis.baseline import Baseline
 from rag.analysis.gate import candidate, spec
 from rag.analysis.gate.spec import HOLDOUT, Gate
+from rag.config import experiment as experiment_file
 from rag.config.experiment import Experiment, Trial
 from rag.config.stand_ins import STAND_INS
 from rag.core.errors import BudgetError, ConfigError, DataError
@@ -45,6 +46,9 @@ def _planned(experiment: Experiment, trial: Trial) -> Prepared:
 def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated:
     """Read the gate and the baseline of an experiment and plan the candidate; UserError for any problem."""
     kept = baseline.load(path)
+    # Data are named anew with every gate: other questions are another gate.
+    if own := [override for override in kept.overrides if not candidate.of_data([override])]:
+        experiment = replace(experiment_file.load(experiment.typed[0], own), gate=experiment.gate)
     has_holdout = kept.split != spec.ALL
     split = spec.split_of(experiment.gate, has_holdout)
     _check_split(split, kept, path, experiment.name)
@@ -113,7 +117,8 @@ def result(gated: Gated) -> Result:
 def today(gated: Gated) -> Result:
     """The candidate before it runs: its questions and fingerprints, with the scores of the baseline."""
     planned = gated.candidate.trial
-    names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
+    trial_id = gated.kept.result.trial_id if gated.same else planned.trial_id
+    names = (trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
     questions = {example.query.query_id: trial_scores.question_digest(example) for example in planned.golden.examples}
     return Result(*names, gated.kept.result.scores, questions, trial_scores.fingerprints(planned))
 
@@ -124,16 +129,20 @@ def recommended(experiment: str) -> str:
 
 
 def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
-    """Plan a trial that is to become the baseline, on the questions of the gate."""
-    trial = stored_trial(trial_id).trial
+    """Plan a trial that is to become the baseline, on the questions of the gate and under its id."""
+    trial = (stored := stored_trial(trial_id)).trial
     if trial.choices.keys() != experiment.axes.keys():
         axes, varied = (", ".join(names) or "nothing" for names in (trial.choices, experiment.axes))
         what = f"chose along {axes}, and this experiment varies {varied}"
-        raise ConfigError(f"trial {trial_id}", what, f"name a trial of its sweep: rag sweep {experiment.name}")
+        raise ConfigError(f"trial {trial_id}", what, f"name a trial of its sweep: rag sweep {experiment.called}")
     spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
 
+    own = stored.overrides if stored.experiment == experiment.name else ()
+    swept = experiment_file.load(experiment.typed[0], own) if own else experiment
+
     def on_split(split: str) -> Prepared:
-        return _planned(experiment, Trial(trial.name, trial.choices, {**trial.config, "split": split, "latency": 0}))
+        ready = _planned(swept, Trial(trial.name, trial.choices, {**trial.config, "split": split, "latency": 0}))
+        return replace(ready, plan=replace(ready.plan, trials=(replace(ready.trial, trial_id=stored.trial_id),)))
 
     ready = on_split(spec.split_of(experiment.gate, has_holdout=False))
     named = "split" in experiment.gate or HOLDOUT not in ready.trial.golden.sizes

@@ -16,10 +16,11 @@ from rag.analysis.gate import candidate, decide, differences, limits, measure, s
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.measure import Gated
-from rag.analysis.gate.spec import EXIT_CODES
+from rag.analysis.gate.spec import EXIT_CODES, Margin
 from rag.config.experiment import Experiment
 from rag.core.errors import CRASHED, ConfigError, DataError
 from rag.core.redaction import redacted_text
+from rag.evaluation.data.slices import slices_along
 from rag.execution.judges import judge_report
 
 MOST_LOST = 10
@@ -117,10 +118,10 @@ class GateReport:
 
 
 def command(experiment: Experiment, kept: Baseline, changes: Sequence[str] = ()) -> str:
-    """The command of a gate on the questions of a baseline, under some changes."""
-    own = candidate.asking(experiment, kept.result.config)
-    others = candidate.under(["dataset=", *own], changes) if own else changes
-    return shlex.join(["rag", "gate", experiment.name, *own, *others])
+    """The command of a gate on the questions of a baseline, under some changes, with the store of the experiment."""
+    own = candidate.of_data(kept.overrides)
+    own += [override for override in experiment.typed[1:] if candidate.key_of(override) in ("store", "data")]
+    return shlex.join(["rag", "gate", experiment.typed[0], *own, *candidate.under(own, changes)])
 
 
 def check(gated: Gated, bridges: Collection[str]) -> None:
@@ -136,7 +137,7 @@ def check(gated: Gated, bridges: Collection[str]) -> None:
         if error.where == "--bridge":
             raise
         remedy = f"make it again: rag baseline {gated.kept.experiment}; or, {error.remedy}"
-        if candidate.asking(ready.plan.experiment, gated.kept.result.config):
+        if candidate.of_data(gated.kept.overrides):
             remedy = f"ask its questions: {command(ready.plan.experiment, gated.kept, gated.changes)}; or {remedy}"
         raise DataError(str(gated.path), error.what, remedy) from error
     sample.check_store(gated.kept, ready.store, gated.path)
@@ -154,17 +155,27 @@ def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path 
     result = measure.result(gated)
     warned = limits.advisory(gated)
     pair = decide.paired(gated.kept.result, result, gated.candidate.trial.golden, gated.gate.columns)
-    rows = decide.decide(pair, gated.gate.margins, gated.same, warned)
+    left = _absent(gated, pair)
+    rows = decide.decide(pair, [margin for margin in gated.gate.margins if margin not in left], gated.same, warned)
     held = limits.hold(gated, result, warned)
     verdict = overall([*rows, *held])
     ready = (gated.candidate.plan, gated.candidate.store, [gated.candidate.trial])
     judges = (*judge_report.assessors(*ready), *judge_report.asking(*ready))
     unjudged = "".join(f" {judge.lost}." for judge in judges if judge.failed)  # a comparison of the others may hide them
     sentence = said_of(verdict, rows, held, gated.same) + unjudged + differences.reason(gated, changed, computed)
+    sentence += f" These documents have no question of {', '.join(margin.slice for margin in left)}." if left else ""
     lost, losses = ((), ()) if gated.same else _lost(gated, pair, rows)
     apart = differences_in_words(gated.kept.result, result)
     compared = len(pair.golden.examples)
     return GateReport(gated, verdict, sentence, rows, held, lost, losses, "", changed, compared, apart, replaced)
+
+
+def _absent(gated: Gated, pair: Pair) -> list[Margin]:
+    """The margins of slices without a question, where overrides name other data than the experiment was written for."""
+    own = candidate.of_data((*gated.kept.overrides, *gated.changes))
+    single = [margin for margin in gated.gate.margins if own and "=" in margin.slice]
+    known = {part.name for part in slices_along(pair.golden, [margin.slice.partition("=")[0] for margin in single])}
+    return [margin for margin in single if margin.slice not in known]
 
 
 def last_line(error: str) -> str:

@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
+from unicodedata import normalize
 
 from rag.components.loaders.data_slice import DataSlice
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
 from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
-from rag.core.source_files import Decision, SourceFile
+from rag.core.source_files import Decision, SourceFile, suffix_of
 from rag.documents.children import default_workers
-from rag.documents.file_tree import Skipped, leaves_folder, listed, tally
+from rag.documents.file_tree import Skipped, leaves_folder, listed, refuse_escape, tally
 from rag.documents.manifest import ManifestLine, skipped_files
 from rag.documents.metadata import TABLE, MetadataSources
 from rag.documents.noise import Dropped, without_noise
@@ -46,10 +47,11 @@ class FolderLoader:
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
     system. A value that `redactor` finds in it is a placeholder there, and in the manifest, and rules, gold and
     `metadata_table` name the file so. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped`
-    those that are no documents. `others` are parts of other data sets: their documents follow as they are.
+    those that are no documents. `others` are parts of other data sets: their documents follow as they are. `password_env` names
+    the variable with the password of encrypted PDF files. A `path` of a single file is a folder with this file alone.
     """
 
-    runtime: ClassVar[tuple[str, ...]] = ("workers",)
+    runtime: ClassVar[tuple[str, ...]] = ("workers", "password_env")
 
     def __init__(
         self,
@@ -63,6 +65,7 @@ class FolderLoader:
         metadata_table: str | None = TABLE,
         workers: int | None = None,
         others: Mapping[str, DataSlice] | None = None,
+        password_env: str | None = None,
     ) -> None:
         """Raise ConfigError for a parser that does not read its suffix, and for patterns that leave the folder."""
         if isinstance(patterns, str) or patterns == []:
@@ -76,7 +79,11 @@ class FolderLoader:
                 raise ConfigError(f"loader.parsers.{suffix}", f"{type(bare(parser)).__name__} does not read .{suffix}", remedy)
         if workers is not None and workers < 1:
             raise ConfigError("loader.runtime.workers", f"is {workers}", "set 1 or more, or null")
+        if not (password_env or "none").isidentifier():
+            remedy = "name an environment variable; never write the password itself"
+            raise ConfigError("loader.runtime.password_env", "is not a valid variable name", remedy)
         self.path = Path(path)
+        self._password_env = password_env
         self.parsers = dict(parsers)
         self.patterns = tuple(patterns or (f"**/*.{suffix}" for suffix in parsers))
         self.redactor, self.workers = redactor, workers
@@ -117,10 +124,7 @@ class FolderLoader:
 
     def selected(self) -> Selection:
         """The files to parse, and the lines of the others; DataError as `load`. Nothing is parsed."""
-        if not self.path.is_dir():
-            below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
-            raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
-        files, skipped = self.metadata.apart(*listed(self.path, self.patterns))
+        files, skipped = self._listed()
         shown = redacted_names({*files, *(file.name for file in skipped)}, self.redactor)
         hidden = (replace(each, name=shown[each.name], detail=redacted(each.detail, self.redactor)) for each in skipped)
         found = Selection({}, [ManifestLine.unlisted(file) for file in hidden])
@@ -137,6 +141,21 @@ class FolderLoader:
                 found.to_read[name] = file
         return found
 
+    def _listed(self) -> tuple[dict[str, Path], list[Skipped]]:
+        if self.path.is_file():
+            if suffix_of(self.path) not in self.parsers:
+                raise DataError(str(self.path), "is a file without a parser", f"there are parsers of {', '.join(self.parsers)}")
+            refuse_escape(self.path, self.path.parent)
+            return {normalize("NFC", self.path.name): self.path}, []
+        if not self.path.is_dir():
+            below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
+            what = f"there is no such {'file' if suffix_of(self.path) in self.parsers else 'folder'}{below}"
+            raise DataError(str(self.path), what, "set dataset.path or loader.path to a folder")
+        files, skipped = self.metadata.apart(*listed(self.path, self.patterns))
+        if not files and not skipped:
+            raise DataError(str(self.path), "is an empty folder", "put documents into it, or name another folder")
+        return files, skipped
+
     def ingest(self, found: Selection) -> Iterator[tuple[ManifestLine, Document | None]]:
         """Parse the selected files: one line for each file of the folder, with its document if it is included."""
         yield from ((line, None) for line in found.decided)
@@ -146,7 +165,7 @@ class FolderLoader:
     def _read(self, found: Selection) -> Iterator[tuple[ManifestLine, Document | None]]:
         """The lines of parsed files, with the document of an included file."""
         metadata = self.metadata.read(found.paths, [line.path for line in found.decided], self.redactor)
-        for read in read_files(found.paths, self.parsers, self.redactor, self.workers):
+        for read in read_files(found.paths, self.parsers, self.redactor, self.workers, password_env=self._password_env):
             file, content = found.to_read[read.name], read.content
             if isinstance(content, Unreadable):
                 yield ManifestLine.of(file, None, read), None

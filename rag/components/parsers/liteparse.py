@@ -8,7 +8,7 @@ from rag.documents.pages import lost_text, pdfium_pages
 from rag.documents.pages.layout import Layout
 from rag.documents.pages.lines import Line, Page, clean
 from rag.documents.pages.marginalia import marginalia
-from rag.documents.pages.pdf_files import HEADER, properties, scanned
+from rag.documents.pages.pdf_files import HEADER, password, properties, scanned
 
 BATCH = 250
 """Pages that LiteParse reads at once: headings are found by the fonts of a batch, and memory grows with it."""
@@ -50,7 +50,7 @@ class LiteparseParser:
             from liteparse import LiteParse
 
             # LiteParse converts what is no PDF by other programs: the bytes begin with the header.
-            parser, text, images = LiteParse(**SETTINGS), MarkdownText(), []
+            parser, text, images = LiteParse(**SETTINGS, password=password()), MarkdownText(), []
             pages = [
                 _Blocks(page) for batch in parser.parse_batches(data[data.find(HEADER) :], BATCH) for page in batch.result.pages
             ]

@@ -9,7 +9,7 @@ from typing import ClassVar
 from rag.core.records import Parsed
 from rag.documents.pages.layout import RunningText, laid_out
 from rag.documents.pages.lines import Line, Page, clean
-from rag.documents.pages.pdf_files import check_pages, properties, reading, scanned
+from rag.documents.pages.pdf_files import check_pages, password, properties, reading, scanned
 
 
 class PypdfParser:
@@ -31,7 +31,7 @@ class PypdfParser:
 
             file = pypdf.PdfReader(io.BytesIO(data))
             if file.is_encrypted:
-                file.decrypt("")
+                file.decrypt(password() or "")
             check_pages(len(file.pages), self._most_pages, name)
             pages, images = [], []
             for number, page in enumerate(file.pages, 1):

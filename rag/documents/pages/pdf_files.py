@@ -1,5 +1,6 @@
 """Opening PDF files, and the properties that they state."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,14 @@ REPAIR = "open it in a reader and save it again, or try another parser"
 SEARCHED = 1024
 """Bytes in which the header of a PDF may begin."""
 STAMP = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?")
+UNLOCKS = "RAG_PDF_PASSWORD"
+"""The variable of a parsing process that holds the password of encrypted files."""
 PLACEHOLDERS = {"untitled", "(anonymous)", "(unspecified)", "unspecified", "anonymous"}
+
+
+def password() -> str | None:
+    """The password of encrypted files, in a parsing process that was given one."""
+    return os.environ.get(UNLOCKS) or None
 
 
 @contextmanager
@@ -33,7 +41,8 @@ def reading(data: bytes, name: str) -> Iterator[None]:
     except Exception as error:  # libraries raise errors of all kinds for damaged files
         reason = (str(error) or type(error).__name__).splitlines()[0][:200]
         if "password" in reason.lower() or "decrypt" in reason.lower():
-            raise DataError(name, "is encrypted, and needs a password", "save it without a password") from error
+            what = "does not open with the password that was given" if password() else "needs a password"
+            raise DataError(name, f"is encrypted, and {what}", "loader.runtime.password_env names its variable") from error
         raise DataError(name, f"is damaged: {reason}", REPAIR) from error
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.documents.pages.columns import FEWEST, in_reading_order
 from rag.documents.pages.lines import Line, Page, clean, in_rows
-from rag.documents.pages.pdf_files import check_pages, reading
+from rag.documents.pages.pdf_files import check_pages, password, reading
 
 STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
 WORD = re.compile(r"\S+")
@@ -33,7 +33,7 @@ def opened(data: bytes, most_pages: int, name: str) -> Iterator["PdfiumFile"]:
     with reading(data, name):
         import pypdfium2
 
-        with pypdfium2.PdfDocument(data) as document:
+        with pypdfium2.PdfDocument(data, password()) as document:
             check_pages(len(document), most_pages, name)
             yield PdfiumFile(document)
 

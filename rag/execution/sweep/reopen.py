@@ -20,11 +20,12 @@ AGAIN = "run its sweep again: what has not changed is reused"
 
 @dataclass(frozen=True)
 class StoredTrial:
-    """A trial under the id that it had when `experiment` ran."""
+    """A trial under the id that it had when `experiment` ran with `overrides`."""
 
     trial_id: str
     trial: Trial
     experiment: str
+    overrides: tuple[str, ...] = ()
 
 
 def stored_trial(prefix: str, folder: Path = REPORTS) -> StoredTrial:
@@ -50,10 +51,10 @@ def stored_trial(prefix: str, folder: Path = REPORTS) -> StoredTrial:
 def _trials_of(path: Path, changed: int) -> Mapping[str, StoredTrial]:
     """The trials of a file by id; callers share their configs and must not change them."""
     try:
-        return {
-            row["trial"]: StoredTrial(row["trial"], Trial(row["name"], row.get("choices", {}), row["config"]), path.parent.name)
-            for row in json.loads(path.read_text("utf-8"))
-        }
+        rows = json.loads(path.read_text("utf-8"))
+        trials = {row["trial"]: Trial(row["name"], row.get("choices", {}), row["config"]) for row in rows}
+        typed = {row["trial"]: tuple(row.get("overrides", ())) for row in rows}
+        return {name: StoredTrial(name, trial, path.parent.name, typed[name]) for name, trial in trials.items()}
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(str(path), f"cannot be read ({error})", "run its sweep again: what ran is reused") from error
 
@@ -88,7 +89,7 @@ def _no_scores(trial: PlannedTrial, folder: Path) -> DataError:
         status = {row["trial"]: row["status"] for row in leaderboard_rows(path)}.get(trial.trial_id, "done")
         if status != "done":
             what = "failed in its sweep" if status == "failed" else "did not run to its end"
-            return DataError(where, f"{what} and has no scores", f"rag sweep {path.parent.name} says why, and goes on")
+            return DataError(where, f"{what} and has no scores", "its sweep says why, and goes on")
     return DataError(where, "has no scores in the store: the code changed since, or the store was cleared", AGAIN)
 
 

@@ -136,6 +136,7 @@ def write(sweep: Sweep, folder: Path = REPORTS) -> Path:
     trials = [
         {"trial": trial.trial_id, "name": trial.trial.name, "choices": dict(trial.trial.choices)}
         | {"config": redacted_json(trial.trial.config), "score": trial.ends.score}
+        | {"overrides": redacted_json(sweep.plan.experiment.typed[1:])}
         for trial in sweep.plan.trials
     ]
     for name, content in (("leaderboard", sweep.board.to_json()), ("measured", sweep.board.measured()), ("trials", trials)):

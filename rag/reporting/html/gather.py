@@ -30,12 +30,11 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     board = leaderboard.build_leaderboard(made, {}, store)
     name = made.experiment.name
     if not any(row.status == "done" for row in board.rows):
-        raise DataError(
-            f"experiment {name}", f"none of its {len(board.rows)} trials has scores in the store", f"rag sweep {name}"
-        )
+        what = f"none of its {len(board.rows)} trials has scores in the store"
+        raise DataError(f"experiment {name}", what, f"rag sweep {made.experiment.called}")
     missing: dict[str, str] = {}
     written = _concluded(made, store, board, folder / name / "verdict.json")
-    winner = _winner(written, name, missing)
+    winner = _winner(written, made.experiment.called, missing)
     rows = _rows(board, made, winner, _read(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
     found = findings.collect_findings(scored, written)

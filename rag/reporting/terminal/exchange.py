@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from rag.config.compose import written
 from rag.datasets.exchange.imports import Report
 from rag.reporting.terminal.output import amount, next_commands, print_line
 
@@ -25,8 +26,8 @@ def imported(report: Report, documents: str) -> None:
             print_line(f"{title} ({len(lines)}):")
             for line in lines[:SHOWN]:
                 print_line(f"  {line}")
-    place = f" loader.path={shlex.quote(documents)}" if documents else ""
-    next_commands([f"rag dataset check native dataset.path={shlex.quote(report.folder)}{place}"])
+    own = [written("dataset.path", report.folder), *([written("loader.path", documents)] if documents else ())]
+    next_commands([shlex.join(["rag", "dataset", "check", "native", *own])])
 
 
 def exported(folder: Path, questions: int, lost: Mapping[str, int]) -> None:

@@ -13,8 +13,8 @@ PEOPLE = ".67 in SQuAD 2.0 (sentence), .64 in mtRAG (passage)"
 """Word overlap of people's questions with their evidence, measured by tests/bench."""
 
 
-def generated(made: Generated, report: Mapping[str, Any], what: Sequence[str]) -> None:
-    """Print counts by kind, examples, reasons of dropped candidates and the figures of a set."""
+def generated(made: Generated, report: Mapping[str, Any], overrides: Sequence[str]) -> None:
+    """Print counts by kind, examples, reasons of dropped candidates and the figures of a set, which `overrides` name."""
     print_line(f"{amount(report['questions'], 'question')} in {amount(report['clusters'], 'section')}: {report['path']}")
     printed = table("kind", "for example", "questions", words=2)
     for kind, count in sorted(report["kinds"].items(), key=lambda each: -each[1]):
@@ -38,6 +38,4 @@ def generated(made: Generated, report: Mapping[str, Any], what: Sequence[str]) -
     )
     for note in made.notes:
         print_line(f"Note: {note}.")
-    folder = shlex.quote(str(report["path"].rpartition("/")[0]))
-    loader = f" loader.path={shlex.quote(what[0])}" if what and "/" in what[0] else ""
-    next_commands([f"rag dataset check native dataset.path={folder}{loader}"])
+    next_commands([shlex.join(["rag", "dataset", "check", "native", *overrides])])

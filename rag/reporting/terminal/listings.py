@@ -1,6 +1,7 @@
 """Experiments, groups, choices and parameters, as `rag list` prints them."""
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -74,7 +75,7 @@ def _experiment(listing: Listing) -> None:
     axes = listing["axes"] if isinstance(listing["axes"], dict) else {}
     _rows((name, escape(_lines(held))) for name, held in [("fixed", listing["fixed"]), *axes.items()] if held)
     out.print(f"[dim]{escape(listing['path'])}[/dim]", soft_wrap=True)
-    next_commands([f"rag plan {listing['name']}", f"rag sweep {listing['name']}"])
+    next_commands(shlex.join(["rag", verb, listing["name"]]) for verb in ("plan", "sweep"))
 
 
 def _lines(held: Any) -> str:

@@ -23,6 +23,7 @@ def ingested(done: Ingestion, verbose: bool = False) -> None:
     out.print(f"[bold]{escape(done.folder)}[/bold]: {escape(done.purpose)}", soft_wrap=True)
     _print_columns(_each(done.files) if verbose or len(done.files) <= FEW else _folded(done.files))
     _totals(done)
+    _remarks(done.files)
     _coverage(done.coverage)
 
 
@@ -100,6 +101,15 @@ def _totals(done: Ingestion) -> None:
         out.print(f"Embedding all chunks anew takes about {sum(embedding):,.0f} seconds, at the rate of the last sweep.")
 
 
+def _remarks(files: Iterable[ManifestLine]) -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for line in files:
+        for said in (line.detail,) if line.detail else () if line.characters else line.notes:
+            found[said].append(line.path)
+    for said, names in found.items():
+        out.print(escape(f"{said}: {_some(names)}"), soft_wrap=True)
+
+
 def _coverage(found: Coverage) -> None:
     for reason, count in found.reasons.items():
         out.print(f"not included: {count:,} × {escape(reason)}", soft_wrap=True)
@@ -132,13 +142,11 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
     return between.join(names[:SHOWN]) + more
 
 
-def next_steps(done: Ingestion, what: Sequence[str]) -> None:
-    """Print the commands that can follow."""
-    given = shlex.join(what)
-    if done.is_dry:
-        next_commands([f"rag ingest {given}", f"rag ingest advise {given}"])
-    elif done.coverage.outliers or done.coverage.duplicates:
-        next_commands([f"rag ingest advise {given}"])
+def next_steps(done: Ingestion, what: Sequence[str], advises: bool) -> None:
+    """Print the commands that can follow; with `advises` rules can be proposed."""
+    found = done.is_dry or done.coverage.outliers or done.coverage.duplicates
+    verbs = [["ingest"]] * done.is_dry + [["ingest", "advise"]] * bool(advises and found)
+    next_commands(shlex.join(["rag", *verb, *what]) for verb in verbs)
 
 
 def advised(made: Advice, what: Sequence[str]) -> None:

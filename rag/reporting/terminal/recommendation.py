@@ -129,7 +129,7 @@ def _next(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None
     verbs = [f"rag compare {rival} {winner.recommended}"] if rival else []
     if called:
         experiment, *overrides = shlex.split(called)
-        # A baseline is made from the experiment without the overrides of this sweep: the trial holds them.
+        # The trial holds the overrides of this sweep.
         verbs += [f"rag baseline {shlex.quote(experiment)}{f' {trial}' if overrides else ''}", f"rag report {called}"]
     examples = [example for planned in done.plan.trials for example in planned.golden.examples]
     verbs += [f"rag dialogues {trial}"] if any(example.turn for example in examples) else []

@@ -236,7 +236,7 @@ def test_a_baseline_of_other_questions_shows_the_command_for_them(rag: Verb, her
         file.write(" One more sentence.")
     write_many(here.parent / "golden", documents=60)
     assert rag("sweep", "study", own, "--no-track").code == 0
-    command = f"rag gate study dataset=native {shlex.quote(own)}"
+    command = f"rag gate study {shlex.quote(own)}"
     assert f"`{command}` compares with it" in rag("baseline", "study").out
     assert rag(*shlex.split(command)[1:]).code == 0
     said = rag("gate", "study", "k=3")

@@ -84,6 +84,9 @@ def test_names_do_not_depend_on_how_a_system_writes_accents(tmp_path: Path) -> N
 def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such folder"):
         load(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="is an empty folder"):
+        load(tmp_path)
+    (tmp_path / "a.png").touch()
     with pytest.raises(DataError, match=r"no file matches \*\*/\*\.md, \*\*/\*\.txt"):
         load(tmp_path)
     (tmp_path / "latin.md").write_bytes(b"caf\xe9")

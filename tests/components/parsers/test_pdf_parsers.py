@@ -12,6 +12,7 @@ from support.sample_files import pdf
 
 from rag.core.errors import DataError
 from rag.core.records import Block, Parsed
+from rag.documents.pages.pdf_files import UNLOCKS
 
 PARSERS = ("pdfium", "liteparse", "pypdf")
 Kinds = list[tuple[str, str]]
@@ -175,6 +176,16 @@ def test_refusals_in_one_line(choice: str) -> None:
     with pytest.raises(DataError, match="has 2 pages, more than 1"):
         parsed(choice, small, most_pages=1)
     assert parsed(choice, small, most_pages=2).pages == 2
+
+
+@pytest.mark.parametrize("choice", PARSERS)
+def test_a_password_opens_an_encrypted_file(choice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = drawn([[(40, 100, "The ferry is blue.")]], password="key")
+    monkeypatch.setenv(UNLOCKS, "another")
+    with pytest.raises(DataError, match="is encrypted, and does not open with the password that was given"):
+        parsed(choice, locked)
+    monkeypatch.setenv(UNLOCKS, "key")
+    assert "The ferry is blue." in parsed(choice, locked).text
 
 
 @pytest.mark.parametrize("choice", PARSERS)

@@ -1,0 +1,194 @@
+"""What the command line prints can be typed: on documents and questions of one's own, in folders with blanks and umlauts."""
+
+import csv
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from support.command_line import CommandResult, Verb, verb
+from support.drawn_pdfs import drawn
+from support.small_set import QUESTIONS, write_experiment, write_golden
+
+OWN = ("dataset=native", "dataset.path=../Mein Satz ü", "loader.path=../Meine Akten ü")
+AXES = '  chunker: ["chunker=fixed chunker.size=60", "chunker=fixed chunker.size=90"]\n  k: k=2,3'
+GATE = "gate:\n  split: all\n  metrics:\n    ndcg@10: {margin: .5, slices: {kind=table: .5}}\n"
+PRESET = ("preset=study_assistant", "embedder=hashing", "metrics=[recall@5]", "latency=0")
+REMEDY = re.compile(r"(?:→ |: |; or |, or |\brun )(rag [a-z][^\n]*?)(?=; or |, or | first\b| says\b|$)", re.MULTILINE)
+
+
+@pytest.fixture
+def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    """Verbs in a folder with a study of other documents, next to documents and questions of a user."""
+    write_golden(here.parent / "other")
+    golden = write_golden(here.parent / "Mein Satz ü")
+    (golden / "documents").rename(here.parent / "Meine Akten ü")
+    (here.parent / "other" / "documents" / "bus.md").write_text("The tram to Holm leaves at ten.", "utf-8")
+    (here / "experiments").mkdir()
+    study = here / "experiments" / "study.yaml"
+    write_experiment(study, Path("../other"), AXES, ', "index=[bm25s]", fusion=single')
+    (here.parent / "other" / "questions.jsonl").write_text(
+        json.dumps({"id": "t", "text": "When?", "kind": "table", "evidence": [{"any": [{"doc": "bus.md", "quote": "at ten"}]}]})
+    )
+    study.write_text(study.read_text("utf-8") + GATE, "utf-8")
+    monkeypatch.setattr("rag.serve.process.run", lambda *served, **more: None)
+    monkeypatch.setattr(os, "execv", lambda program, arguments: None)
+    return verb(capsys, monkeypatch)
+
+
+def printed(said: CommandResult) -> list[str]:
+    """The commands of an output: those below `Next:`, those in backticks, and those of remedies."""
+    text = f"{said.out}\n{said.err}"
+    below = re.findall(r"^Next:((?:\s+rag [^\n]+\n)+)", text, re.MULTILINE)
+    found = [line.strip() for block in below for line in block.splitlines() if line.strip()]
+    return list(dict.fromkeys([*found, *re.findall(r"`(rag [^`<]+)`", text), *REMEDY.findall(text)]))
+
+
+def run(rag: Verb, command: str) -> CommandResult:
+    program, *arguments = shlex.split(command)
+    assert program == "rag"
+    return rag(*arguments, *(["--no-track"] if arguments[0] in ("sweep", "run") else []))
+
+
+def walk(rag: Verb, *steps: tuple[str, ...], fine: int = 0) -> list[str]:
+    """Run some verbs, and then each command that they and their followers print; the commands."""
+    waiting = [command for step in steps for command in printed(began(rag, fine, *step))]
+    seen: list[str] = []
+    while waiting:
+        command = waiting.pop(0)
+        if command in seen or command.split()[1:] in (["ui"], ["dataset", "check"], ["dataset", "review"]):
+            continue
+        seen.append(command)
+        said = run(rag, command)
+        assert said.code == 0, f"{command}\n{said.out}\n{said.err}"
+        waiting += printed(said)
+    return seen
+
+
+def began(rag: Verb, code: int, *step: str) -> CommandResult:
+    said = rag(*step)
+    assert said.code == code, f"{step}\n{said.out}\n{said.err}"
+    return said
+
+
+def test_the_first_hour_with_a_folder_of_ones_own(rag: Verb, here: Path) -> None:
+    folder = here.parent / "Meine Akten ü"
+    (folder / "leer.txt").write_text(" ", "utf-8")
+    rows = "\n".join(f"| {place} | {price} |" for place, price in (("Holm", 9), ("Sund", 12), ("Lund", 14), ("Bro", 15)))
+    (folder / "Preise.md").write_text(f"# Fares\n\n| harbour | price |\n| --- | --- |\n{rows}\n", "utf-8")
+    commands = walk(
+        rag,
+        ("ingest", "../Meine Akten ü", "--dry-run"),
+        ("dataset", "generate", "../Meine Akten ü", "coverage=0.4", "--to", "Neue Fragen ü", "--questions", "3"),
+        ("inspect", "loader=folder", "loader.path=../Meine Akten ü", "--chunkers", "fixed size=60"),
+    )
+    assert [command.split("'")[0].strip() for command in commands] == [
+        *("rag ingest", "rag ingest advise", "rag dataset check native", "rag ingest"),
+        "rag ingest",
+    ]
+    source = here / "fragen.csv"
+    with source.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("question", "answer"), *((text, "seven") for _, text, *_ in QUESTIONS[:2])])
+    folder.rename(here / "Akten")
+    for verb_name, *given in (("import", "fragen.csv", "--documents", "Akten"), ("generate", "Akten", "--questions", "2")):
+        assert walk(rag, ("dataset", verb_name, *given, "--to", f"Satz {verb_name}"))[0].endswith(" loader.path=Akten")
+    said = began(rag, 2, "dataset", "check", "Satz import").err
+    assert "for a folder of your own: native 'dataset.path=\"Satz import\"'" in said
+
+
+def test_a_sweep_of_ones_own_set_leads_to_a_report_a_gate_and_a_bundle(rag: Verb, here: Path) -> None:
+    own = (*OWN, "store=mein Speicher", "coverage=0.4", "language=german", "chunker=whole,fixed")
+    assert walk(rag, ("report", "study", *own), fine=2)[0].startswith("rag sweep study dataset=native")
+    done = rag("sweep", "study", "--no-track", *own)
+    first = done.out.partition("Recommended: ")[2].partition("(")[2].partition(")")[0]
+    commands = walk(rag, ("sweep", "study", "--no-track", *own), ("why", f"trial={first}"), ("export", "study"))
+    assert {command.split()[1] for command in commands} >= {"compare", "baseline", "report", "ask", "gate", "verify", "serve"}
+    (gate,) = [command for command in commands if command.startswith("rag gate")]
+    assert began(rag, 0, "gate", *shlex.split(gate)[2:], "k=5").out.splitlines()[-1]
+    refused = began(rag, 2, "gate", "study", "store=mein Speicher")
+    assert gate.replace(" 'store=mein Speicher'", "") in printed(refused)[0]
+    kept = json.loads(Path("reports/baselines/study.json").read_text("utf-8"))
+    judged = rag("gate", *shlex.split(gate)[2:], "--json").json
+    (bundle,) = Path("bundles").iterdir()
+    sealed = json.loads((bundle / "manifest.json").read_text("utf-8"))["trial"]
+    scores = json.loads((bundle / "scores.json").read_text("utf-8"))
+    report = Path("reports/study/report.md").read_text("utf-8")
+    gated = [judged[side]["trial"] for side in ("baseline", "candidate")]
+    assert {kept["trial_id"], *gated, sealed, scores["trial_id"]} == {first}
+    assert first in report
+    assert "overrides" not in scores
+    assert kept["overrides"] == [
+        *("dataset=native", 'dataset.path="../Mein Satz ü"', 'loader.path="../Meine Akten ü"'),
+        *("coverage=0.4", "language=german", "chunker=whole,fixed"),
+    ]
+    assert str(here) not in json.dumps(kept)
+
+
+def test_a_study_elsewhere_and_a_preset_print_commands_that_run(rag: Verb, here: Path) -> None:
+    (here / "experiments").rename(here / "meine Studien")
+    path = "meine Studien/study.yaml"
+    began(rag, 0, "sweep", path, "--no-track", *OWN)
+    told = began(rag, 0, "dataset", "health", path, *OWN, "store=anderswo").out
+    assert f"run {shlex.join(['rag', 'sweep', path, *OWN, 'store=anderswo'])}" in " ".join(told.split())
+    assert walk(rag, ("baseline", path, "--baseline", "mein Stand.json"))
+    assert walk(rag, ("run", "-m", "--no-track", *PRESET, *OWN, "k=2,3"))
+
+
+@pytest.mark.parametrize(
+    ("given", "where", "what"),
+    [
+        (("ingest", "nirgends"), "nirgends", "is neither a folder or file here nor a data set"),
+        (("ingest", "./nirgends ü"), "nirgends ü", "there is no such folder below"),
+        (("ingest", "leer ü/a.pdf"), "leer ü/a.pdf", "there is no such file below"),
+        (("ingest", "leer ü"), "leer ü", "is an empty folder"),
+        (("ingest", "ein Bild.png"), "ein Bild.png", "is a file without a parser"),
+        (("dataset", "check", "../nirgends"), "dataset", "there is no choice '../nirgends', and no such folder"),
+        (("search", "x", "loader=folder", "loader.path=leer ü"), "leer ü", "is an empty folder"),
+    ],
+)
+def test_a_wrong_folder_is_called_a_folder(rag: Verb, here: Path, given: tuple[str, ...], where: str, what: str) -> None:
+    (here / "leer ü").mkdir()
+    (here / "ein Bild.png").write_bytes(b"\x89PNG")
+    said = began(rag, 2, *given)
+    assert said.err.startswith(f"{where}: {what}")
+
+
+def test_a_single_file_is_a_corpus(rag: Verb, here: Path) -> None:
+    (here.parent / "Meine Akten ü" / "metadata.csv").write_text("path,owner\nbus.md,me\n", "utf-8")
+    told = began(rag, 0, "ingest", "../Meine Akten ü/ferry.md", "--json").json
+    assert [(line["path"], line["decision"]) for line in told["manifest"]] == [("ferry.md", "included")]
+    place = "loader.path=../Meine Akten ü/ferry.md"
+    found = began(rag, 0, "search", "ferry", "loader=folder", place, "index=[bm25s]", "fusion=single", "--json").json
+    assert {hit["doc_id"] for hit in found["passages"]} == {"ferry.md"}
+
+
+def test_an_encrypted_pdf_is_read_with_the_password_in_a_variable(
+    rag: Verb, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "ferry-secret-77"
+    (here / "Akte ü.pdf").write_bytes(drawn([[(40, 100, "The ferry is blue.")]], password=secret))
+    needs = "is encrypted, and needs a password; loader.runtime.password_env names its variable: Akte ü.pdf"
+    assert needs in began(rag, 0, "ingest", "Akte ü.pdf").out
+    given = ("ingest", "Akte ü.pdf", "loader.runtime.password_env=AKTEN")
+    assert needs in began(rag, 0, *given).out
+    monkeypatch.setenv("AKTEN", "another one")
+    assert "does not open with the password that was given" in began(rag, 0, *given).out
+    monkeypatch.setenv("AKTEN", secret)
+    told = began(rag, 0, *given, "--json")
+    (line,) = told.json["manifest"]
+    assert (line["decision"], line["characters"] > 10) == ("included", True)
+    assert secret not in told.out
+    assert [path for path in here.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()] == []
+    monkeypatch.delenv("AKTEN")
+    said = began(rag, 2, "ingest", "Akte ü.pdf", f"loader.runtime.password_env='{secret}'")
+    assert said.err.startswith("loader.runtime.password_env: is not a valid variable name")
+    assert secret not in said.err
+
+
+def test_a_scanned_pdf_names_the_extra_that_reads_it(rag: Verb, here: Path) -> None:
+    from support.drawn_pdfs import scan
+
+    (here / "scan.pdf").write_bytes(scan(drawn([[(40, 100, "one")]])))
+    assert "install assay[ocr] and choose the parser pdfium_ocr: scan.pdf" in began(rag, 0, "ingest", "scan.pdf").out
