@@ -12,13 +12,13 @@ from typing import Any
 
 from rag.bundle.errors import refused
 from rag.bundle.layout import KEPT
-from rag.components.generators.openai import OFFICIAL
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.config.servers import Trust, addresses_in, components_in, key_variable, shipped_components
 from rag.config.stand_ins import STAND_INS
 from rag.config.validation import check_together, check_typed
 from rag.core.errors import ConfigError, UserError
+from rag.core.models.server_keys import OFFICIAL
 from rag.core.roles import INDEX_PARTS, LOADER_PARTS, has_methods, protocols, runtime_names
 from rag.execution.graph.open_pipeline import SINGLE
 

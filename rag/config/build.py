@@ -10,7 +10,7 @@ from rag.config.catalog import ROOMS as ROOMS
 from rag.config.identity import code_identity, digest
 from rag.config.nested_choices import named_by_file
 from rag.config.parameters import Promised, check, yaml_text
-from rag.config.servers import ADDRESSES, Server, Trust, addresses_in, key_variable
+from rag.config.servers import ADDRESSES, Server, Trust, addresses_in, key_variable, origin_of
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.memo import Once
 from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
@@ -112,9 +112,6 @@ class Components:
                 raise ConfigError(f"{where}.{name}", "is not supported", "name a class and its parameters, nothing else")
         target = self._class(node, where)
         self._parameters(node, target, where, lambda inner, place: Promised(self._check(inner, place)))
-        for place, address in addresses_in(node, where):
-            if self.trust:
-                self.trust.check(place, address, key_variable(node, target))
         return target
 
     def _construct(self, node: Mapping[str, Any], where: str) -> Any:
@@ -132,13 +129,19 @@ class Components:
             ) from error
 
     def _reached(self, component: Any, node: Mapping[str, Any], target: type, where: str) -> Any:
-        """The component; ConfigError if the server of its defaults or of the environment may not get what it sends."""
-        address = next((each for name in ADDRESSES if "://" in str(each := getattr(component, name, ""))), None)
-        if address:
-            variable = key_variable(node, target)
-            if self.trust and (target.__module__.startswith("rag.") or variable != key_variable({}, target)):
-                self.trust.check(where, address, variable)
-            self.servers[where] = Server.of(where, address, variable)
+        """The component, which loads nothing yet; ConfigError if one of its servers may not get what it sends.
+
+        The addresses are those of its parameters, and the one that it takes from its defaults or from the environment.
+        """
+        variable = key_variable(node, target)
+        places = dict(addresses_in(node, where))
+        own = next((each for name in ADDRESSES if "://" in str(each := getattr(component, name, ""))), "")
+        if target.__module__.startswith("rag.") or variable != key_variable({}, target):
+            places |= {where: own} if origin_of(own) and own not in places.values() else {}
+        for place, address in places.items() if self.trust else ():
+            self.trust.check(place, address, variable)  # type: ignore[union-attr]
+        if origin_of(own):
+            self.servers[where] = Server.of(where, own, variable)
         return component
 
     def _parameters(self, node: Mapping[str, Any], target: type, where: str, inner: Inner) -> dict[str, Any]:

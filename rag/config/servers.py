@@ -19,10 +19,9 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from rag.components.generators.openai import OFFICIAL
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
-from rag.core.models.server_keys import is_loopback
+from rag.core.models.server_keys import OFFICIAL, is_loopback
 
 VARIABLE = "RAG_TRUST_HOST"
 """The variable with further servers: `host`, `host:port` or `host=VARIABLE`, with commas or blanks between them."""
@@ -67,9 +66,7 @@ class Trust:
         With `any_key_here` a server on this machine may get any variable, else those of shipped choices.
         """
         if not (origin := origin_of(address)):
-            raise ConfigError(
-                where, f"is {address!r}, which programs may read differently", "an address like https://host:port/v1"
-            )
+            raise ConfigError(where, "is an address that programs may read differently", "write it like https://host:port/v1")
         host, place = urlsplit(origin).hostname or "", origin.partition("://")[2]
         if variable and origin.startswith("http://") and not is_loopback(host):
             remedy = "write https://, or api_key_env: null to send no key"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
+from itertools import count
 from pathlib import Path, PurePosixPath
 
 from rag.core.errors import DataError
@@ -172,11 +173,12 @@ class Names:
     def _found(self, path: str, compiled: re.Pattern[str]) -> Iterator[str]:
         fixed = max((piece.strip("/") for piece in re.split(r"[*?]", path.partition("[")[0])), key=len)
         if not fixed or RARE * self._text.count(fixed) > len(self._written):
-            yield from compiled.findall(self._text)
+            yield from (match[1] for match in compiled.finditer(self._text))
             return
         at = 0
         while (at := self._text.find(fixed, at)) > 0:
-            yield from compiled.findall(self._text, self._text.rfind("\0", 0, at), at := self._text.find("\0", at) + 1)
+            start, at = self._text.rfind("\0", 0, at), self._text.find("\0", at) + 1
+            yield from (match[1] for match in compiled.finditer(self._text, start, at))
 
 
 @lru_cache(maxsize=1024)
@@ -187,14 +189,21 @@ def _path(path: str) -> str:
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
     """A path that matches a pattern, between NULs. Where a `*` or `**` ends is decided once, so the time is linear."""
-    first, *others = (_run(run.strip("/")) for run in re.split(r"/(?:\*\*/)+", f"/{pattern}/"))
+    numbers = count(2)
+    first, *others = (_run(run.strip("/"), numbers) for run in re.split(r"/(?:\*\*/)+", f"/{pattern}/"))
     folders, start = f"(?:{ANY}++/)*?", f"{first}/" if first and others else first
-    between = "".join(f"(?>{folders}{run}/)" for run in others[:-1])
+    between = "".join(_once(f"{folders}{run}/", numbers) for run in others[:-1])
     end = "".join(f"{folders}{run}" if run else r"[^\0]+" for run in others[-1:])
     return re.compile(rf"\0({start}{between}{end})(?=\0)")
 
 
-def _run(parts: str) -> str:
+def _once(pattern: str, numbers: Iterator[int]) -> str:
+    """A pattern that is matched in one way only; atomic groups do so, and Python 3.11.0 to 3.11.4 match them wrongly."""
+    name = f"once{next(numbers)}"
+    return f"(?=(?P<{name}>{pattern}))(?P={name})"
+
+
+def _run(parts: str, numbers: Iterator[int]) -> str:
     """Parts of a pattern without `**`, each as `fnmatch` reads it."""
     pieces = [""]
     for sign in SIGN.findall(parts):
@@ -205,4 +214,8 @@ def _run(parts: str) -> str:
         else:
             pieces[-1] += ANY if sign == "?" else re.escape(sign)
     first, *others = pieces
-    return first + "".join(f"(?>{ANY}*?{piece})" for piece in others[:-1]) + "".join(f"{ANY}*{piece}" for piece in others[-1:])
+    return (
+        first
+        + "".join(_once(f"{ANY}*?{piece}", numbers) for piece in others[:-1])
+        + "".join(f"{ANY}*{piece}" for piece in others[-1:])
+    )

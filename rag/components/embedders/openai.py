@@ -13,13 +13,12 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 from rag.core.memo import once
 from rag.core.models.pinned import readable
-from rag.core.models.server_keys import key_for
+from rag.core.models.server_keys import OFFICIAL, key_for
 from rag.core.records import Vectors
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
-OFFICIAL = "https://api.openai.com/v1"
 LONGEST_VECTOR = 2**20
 """Bytes of the longest vector as JSON."""
 

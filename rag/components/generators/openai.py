@@ -7,13 +7,12 @@ from urllib.parse import urlsplit
 
 from rag.components.generators.model_server import ModelServer
 from rag.components.generators.service import Completion, StreamState, completion
+from rag.core.models.server_keys import OFFICIAL
 from rag.core.records import Request
 
 if TYPE_CHECKING:
     from openai import Stream
     from openai.types.chat import ChatCompletionChunk
-
-OFFICIAL = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True)

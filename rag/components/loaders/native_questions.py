@@ -11,8 +11,8 @@ from rag.core.errors import ConfigError, DataError, UserError, closest, together
 from rag.core.progress import blocks
 from rag.core.record_queries import ROUTES
 from rag.core.records import INPUTS, SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
-from rag.documents.files import gathered
-from rag.documents.json_rows import Row, as_row, read_rows
+from rag.documents.files import gathered, read_lines
+from rag.documents.json_rows import Row, as_row, parse_row
 from rag.documents.lost_quotes import Quoted
 from rag.documents.quote_anchors import find_document, place_of
 
@@ -83,8 +83,12 @@ class NativeQuestions:
         problems: list[UserError] = []
         places: dict[str, str] = {}
         turns: dict[tuple[str, int], str] = {}
-        for (row,) in blocks([*read_rows(path, problems)], "questions read"):
-            before = len(problems)
+        for ((where, line),) in blocks([*read_lines(path, problems)], "questions read"):
+            before, row = len(problems), None
+            with gathered(problems):
+                row = parse_row(line, where)
+            if not row:
+                continue
             example = _QuestionReader(row, documents, problems).example()
             query_id = example.query.query_id
             if query_id and places.setdefault(query_id, row.where) != row.where:

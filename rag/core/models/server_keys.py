@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from rag.core.errors import ServiceError
 
+OFFICIAL = "https://api.openai.com/v1"
 NO_KEY = "none"
 """What is sent where no key is needed."""
 

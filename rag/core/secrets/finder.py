@@ -75,7 +75,8 @@ def _breaks(text: str) -> Iterator[tuple[int, int]]:
         is_value = cuts["prefixed"].search(first) or cuts["mixed"].search(second[1])
         if is_value and cuts["first"].fullmatch(first) and before.endswith(first):
             yield begin + len(before), second.start(1)
-    for key in cuts["vendor"].finditer(text) if " " in text else ():
+    # RE2 reads UTF-8, which has no half of a surrogate pair: one other character stands for it.
+    for key in cuts["vendor"].finditer(text.encode("utf-8", "replace").decode()) if " " in text else ():
         place = key.end(1) if cuts["drawn"].search(key[1]) else len(text)
         while following := cuts["next"].match(text, place):
             yield place, place + 1

@@ -43,7 +43,8 @@ class Store:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        check_place("store", root)
+        if root.rpartition("::")[2].partition("://")[0] in fsspec.available_protocols():
+            check_place("store", root)
         try:
             # Other processes write too: a cached listing would hide their entries.
             self.files, self.base = fsspec.core.url_to_fs(root, use_listings_cache=False)

@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -24,6 +25,7 @@ from rag.config.identity import closure, code_identity
 from rag.config.search_space import Trial
 from rag.config.servers import components_in
 from rag.core.errors import ConfigError
+from rag.core.progress import WATCH
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.stage_functions import RUNNERS
@@ -104,7 +106,7 @@ def ours(module: str) -> bool:
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
+def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ran]:
     """What runs between the inputs of a stage and its stored result, in any thread."""
     found: Ran = {}
     complete = Runner.complete
@@ -127,7 +129,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
             threading.setprofile(None)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Runner, "complete", traced)
-    return found
+    without = WATCH.set(lambda *_: nullcontext(lambda *_: None))  # a command line shows progress, which changes no result
+    yield found
+    WATCH.reset(without)
 
 
 def run(made: plan.Plan) -> None:
