@@ -14,7 +14,7 @@ from rag.bundle.errors import refused
 from rag.bundle.layout import KEPT
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
-from rag.config.servers import Trust, addresses_in, components_in, key_variable, shipped_components
+from rag.config.servers import Trust, addresses_in, components_in, key_variable, origin_of, shipped_components
 from rag.config.stand_ins import STAND_INS
 from rag.config.validation import check_together, check_typed
 from rag.core.errors import ConfigError, UserError
@@ -164,7 +164,7 @@ def _check_parameters(
     sent = dict(addresses_in(node, where))
     if "base_url" in parameters:
         sent[f"{where}.base_url"] = url = node.get("base_url", parameters["base_url"].default) or OFFICIAL
-        if not isinstance(url, str) or not URL.fullmatch(url):
+        if not isinstance(url, str) or not URL.fullmatch(url) or not origin_of(url):
             raise refused(f"{where}.base_url", f"is {url!r}", "an address like https://host:port/v1")
     for place, address in sent.items():
         try:

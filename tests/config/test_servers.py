@@ -82,7 +82,7 @@ OVERRIDES = {
     "a blank in front": (["generator=openai", f"generator.base_url=' {ELSEWHERE}'"], "may read differently"),
     "two readings": (
         ["generator=openai", "generator.base_url='https://192.0.2.2\\@api.openai.com/v1'"],
-        "may read differently",
+        "holds a user name or a password",
     ),
     "a host like a loopback": (["generator=openai", "generator.base_url=https://127.0.0.1.test.invalid/v1"], "127.0.0.1.test"),
     "a store": (["store=sftp://192.0.2.2/x"], BARE),

@@ -39,7 +39,7 @@ class ChromaIndex(StoredIndex):
         self.engine, self.path = path or FOLDER, path
         self._collections: dict[str, Any] = {}
 
-    @cached_property
+    @property
     def server(self) -> str | None:
         """As in StoredIndex; None with a folder in the config."""
         return None if self.path else super().server

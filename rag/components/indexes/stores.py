@@ -4,7 +4,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import ClassVar
 from urllib.parse import SplitResult, urlsplit
 
@@ -51,7 +50,7 @@ class StoredIndex:
         self.url, self.exact, self.ef_search = url, method == "exact", ef_search
         self.graph = {} if self.exact else {"m": m, "ef_construction": ef_construction}
 
-    @cached_property
+    @property
     def server(self) -> str | None:
         """The URL of the server; None without one. ConfigError for a variable that holds something else."""
         found = self.url or os.environ.get(self.variable, "").strip() or None
