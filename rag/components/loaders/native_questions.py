@@ -1,5 +1,6 @@
 """Golden questions in the native format."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,8 +12,8 @@ from rag.core.errors import ConfigError, DataError, UserError, closest, together
 from rag.core.progress import blocks
 from rag.core.record_queries import ROUTES
 from rag.core.records import INPUTS, SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
-from rag.documents.files import gathered, read_lines
-from rag.documents.json_rows import Row, as_row, parse_row
+from rag.documents.files import gathered
+from rag.documents.json_rows import Row, as_row, read_rows
 from rag.documents.lost_quotes import Quoted
 from rag.documents.quote_anchors import find_document, place_of
 
@@ -83,12 +84,8 @@ class NativeQuestions:
         problems: list[UserError] = []
         places: dict[str, str] = {}
         turns: dict[tuple[str, int], str] = {}
-        for ((where, line),) in blocks([*read_lines(path, problems)], "questions read"):
-            before, row = len(problems), None
-            with gathered(problems):
-                row = parse_row(line, where)
-            if not row:
-                continue
+        for (row,) in blocks([*read_rows(path, problems)], "questions read"):
+            before = len(problems)
             example = _QuestionReader(row, documents, problems).example()
             query_id = example.query.query_id
             if query_id and places.setdefault(query_id, row.where) != row.where:
@@ -103,7 +100,13 @@ class NativeQuestions:
             remedy = 'write one a line: {"id": …, "text": …, "evidence": […]}'
             problems.append(DataError(str(path), "holds no question", remedy))
         if problems:
-            raise together(problems)
+            raise together(sorted(problems, key=lambda problem: _line(problem, path)))
+
+
+def _line(problem: UserError, path: Path) -> int:
+    """The line of a problem, 0 for one of the whole file: rows that are no JSON are found before all others."""
+    found = re.match(r":(\d+)", problem.where.removeprefix(str(path)))
+    return int(found[1]) if found else 0
 
 
 @dataclass(frozen=True)
