@@ -159,7 +159,7 @@ def test_a_failed_trial_ends_with_1_and_is_told_in_json(rag: Verb) -> None:
     server, failure = said.err.splitlines()[:2]
     assert server == "generator asks http://127.0.0.1:9 with no key."
     assert failure.startswith("failed generate BufferMemory SectionPrompt OpenAiGenerator: http://127.0.0.1:9")
-    assert len(said.err.splitlines()) == 1
+    assert len(said.err.splitlines()) == 2
     assert rag(*RUN).code == 0
 
 

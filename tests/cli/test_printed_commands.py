@@ -102,7 +102,7 @@ def test_a_sweep_of_ones_own_set_leads_to_a_report_a_gate_and_a_bundle(rag: Verb
     own = (*OWN, "store=mein Speicher", "coverage=0.4", "language=german", "chunker=whole,fixed")
     assert walk(rag, ("report", "study", *own), fine=2)[0].startswith("rag sweep study dataset=native")
     done = rag("sweep", "study", "--no-track", *own)
-    first = done.out.partition("Recommended: ")[2].partition("(")[2].partition(")")[0]
+    first = done.out.partition("First so far: ")[2].partition("(")[2].partition(")")[0]
     commands = walk(rag, ("sweep", "study", "--no-track", *own), ("why", f"trial={first}"), ("export", "study"))
     assert {command.split()[1] for command in commands} >= {"compare", "baseline", "report", "ask", "gate", "verify", "serve"}
     (gate,) = [command for command in commands if command.startswith("rag gate")]

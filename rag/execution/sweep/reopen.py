@@ -1,11 +1,13 @@
 """Trials that sweeps wrote down, found by id and planned again. Nothing runs."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from rag.config.catalog import experiments
 from rag.config.experiment import Experiment, Trial
 from rag.core.errors import ConfigError, DataError, closest
 from rag.core.secrets.places import PLACEHOLDER
@@ -89,7 +91,9 @@ def _no_scores(trial: PlannedTrial, folder: Path) -> DataError:
         status = {row["trial"]: row["status"] for row in leaderboard_rows(path)}.get(trial.trial_id, "done")
         if status != "done":
             what = "failed in its sweep" if status == "failed" else "did not run to its end"
-            return DataError(where, f"{what} and has no scores", "its sweep says why, and goes on")
+            name, typed = path.parent.name, stored_trial(trial.trial_id, folder).overrides
+            sweep = shlex.join(["rag", "sweep", name, *typed]) if name in experiments() else "its sweep"
+            return DataError(where, f"{what} and has no scores", f"{sweep} says why, and goes on")
     return DataError(where, "has no scores in the store: the code changed since, or the store was cleared", AGAIN)
 
 

@@ -347,7 +347,11 @@ def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.Monkey
     said = rag("compare", ids["whole · k 1"], ids["fixed-40 · k 1"])
     assert said.code == 2
     assert f"trial {ids['fixed-40 · k 1']} (fixed-40 · k 1): failed in its sweep and has no scores" in said.err
-    assert "rag sweep study" in said.err
+    assert "→ its sweep says why" in said.err, "`rag sweep study` finds no file of this name"
+    Path("experiments").mkdir(exist_ok=True)
+    shutil.copy("study.yaml", "experiments/study.yaml")
+    again = rag("compare", ids["whole · k 1"], ids["fixed-40 · k 1"])
+    assert "→ rag sweep study says why" in again.err
 
 
 def test_scores_that_are_missing_for_one_question(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,7 +157,8 @@ def test_missing_sections_have_reasons(found: Material) -> None:
 def test_an_experiment_that_never_ran_says_what_to_do(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
     with pytest.raises(DataError, match="none of its 18 trials has scores") as caught:
         html.write(ran[0], maintenance.at(str(tmp_path / "empty")), tmp_path)
-    assert caught.value.remedy == "rag sweep toy"
+    assert caught.value.remedy == f"rag sweep {ran[0].experiment.called}"
+    assert "toy.yaml store=" in caught.value.remedy
     assert not list((tmp_path / "toy").glob("*.html"))
 
 
