@@ -28,8 +28,8 @@ VARIABLE = "RAG_TRUST_HOST"
 ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://\S+\s*")
 ADDRESSES = ("address", "url", "base_url")
 """Attributes of components with the address of their server, and parameters whose text is an address in any form."""
-HERE = ("file", "local", "memory")
-"""Schemes of stores without a server."""
+HERE = ("file", "local", "memory", "zip", "tar", "libarchive", "simplecache", "filecache", "blockcache")
+"""Schemes of stores without a server; archives and caches stand before the address of what they hold."""
 FROM_ENVIRONMENT = re.compile(r"\$\{oc\.env:([A-Z_]+),'?([^'}]*)'?\}")
 PORTS = {"http": 80, "https": 443, "postgresql": 5432, "postgres": 5432}
 STORES = {"QDRANT_URL": "QDRANT_API_KEY", "CHROMA_URL": "CHROMA_API_KEY", "PGVECTOR_URL": "PGPASSWORD"}
@@ -93,9 +93,11 @@ class Trust:
 
 def check_place(where: str, url: str) -> None:
     """Raise ConfigError for a store or a scheduler on another machine that the user did not name in RAG_TRUST_HOST."""
-    last = url.rpartition("::")[2]
-    if "://" in last and last.partition("://")[0] not in HERE:
-        Trust.of_user().check(where, last, None)
+    parts = url.split("::")
+    for part in parts if len(parts) > 1 else filter(re.compile("://").search, parts):
+        scheme, _, rest = part.partition("://")
+        if scheme not in HERE:
+            Trust.of_user().check(where, f"{scheme}://{rest}", None)
 
 
 def origin_of(address: str) -> str:

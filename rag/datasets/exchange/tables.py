@@ -186,9 +186,8 @@ def _table(path: str, rows: Iterator[list[str]]) -> Rows:
 
 def _arrow_rows(file: BinaryIO, container: str, name: str) -> Iterator[Any]:
     """Rows of Parquet, or of a stream of Arrow; values of extension types are read as what they are stored in."""
-    os.environ.setdefault(
-        "ARROW_DEFAULT_MEMORY_POOL", "system"
-    )  # the others take address space that this process does not have
+    # The other pools take address space that this process does not have.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from pyarrow import ipc, parquet
 
     source = ipc.open_stream(file) if container == "arrow" else parquet.ParquetFile(file)

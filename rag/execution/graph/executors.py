@@ -109,7 +109,8 @@ def executor_of(settings: Mapping[str, Any]) -> Executor:
         return InlineExecutor()
     if settings.get("mode") == "cluster" and not settings.get("address"):
         raise ConfigError("execute.address", "is not given", "for example execute.address=tcp://127.0.0.1:8786")
-    check_place("execute.address", str(settings.get("address") or ""))
+    if address := str(settings.get("address") or ""):
+        check_place("execute.address", address if "://" in address else f"tcp://{address}")
     if settings.get("mode") in ("processes", "cluster"):
         return ClusterExecutor(settings.get("workers", 2), settings.get("address"))
     raise ConfigError("execute", f"is {settings.get('mode')!r}", "inline, processes or cluster")

@@ -43,7 +43,7 @@ class Store:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        if root.rpartition("::")[2].partition("://")[0] in fsspec.available_protocols():
+        if "::" in root or root.partition("://")[0] in fsspec.available_protocols():
             check_place("store", root)
         try:
             # Other processes write too: a cached listing would hide their entries.
