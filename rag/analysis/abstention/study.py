@@ -37,11 +37,11 @@ class Study:
     floor: Any
 
     def run(self, listen: Listener) -> None:
-        """Run what is missing; measuring the holdout is logged as a look at it. DataError with the reason if it fails."""
+        """Run what is missing; measuring the holdout is logged as a use of it. DataError with the reason if it fails."""
         golden = self.trial.golden
         if golden.sizes.get(SPLITS[1]):
             digest = golden.split(SPLITS[1]).asked_digest
-            holdout_log.look(self.store, digest, [self.trial.trial_id], self.made.experiment.name)
+            holdout_log.log_use(self.store, digest, [self.trial.trial_id], self.made.experiment.name)
         outcomes = carry_out(self.made, self.store, self.trial.trial.config["execute"], listen).checked()
         broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
         if broken:

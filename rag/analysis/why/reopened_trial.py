@@ -42,9 +42,9 @@ class ReopenedTrial:
     settings: Mapping[str, Any]
 
     def run(self, listen: Listener) -> None:
-        """Run what is missing; on the holdout this is logged as a look. DataError with the reason if a stage fails."""
+        """Run what is missing; on the holdout this is logged as a use. DataError with the reason if a stage fails."""
         if self.trial.trial.config["split"] == SPLITS[1]:
-            holdout_log.look(self.store, self.trial.golden.asked_digest, [self.trial.trial_id], self.made.experiment.name)
+            holdout_log.log_use(self.store, self.trial.golden.asked_digest, [self.trial.trial_id], self.made.experiment.name)
         outcomes = carry_out(self.made, self.store, self.settings, listen).checked()
         broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
         if broken:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag.config.compose import written
+from rag.core.figures import amount
 from rag.datasets.exchange.imports import Report
-from rag.reporting.terminal.output import amount, next_commands, print_line
+from rag.reporting.terminal.output import next_commands, print_line
 
 SHOWN = 5
 """Lines of a list that are shown; --json has all."""

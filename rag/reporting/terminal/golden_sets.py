@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
+from rag.core.figures import amount
 from rag.datasets.review.drift import Drift
 from rag.datasets.review.set_diff import SetDiff
 from rag.reporting.terminal.line_input import Typed
-from rag.reporting.terminal.output import amount, escape, out, print_line
+from rag.reporting.terminal.output import escape, out, print_line
 
 FEW = 20
 """Lines of a kind that are printed; --json has all."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from rag.analysis.headroom import Headroom, sentence
 from rag.analysis.routes import Matrix
 from rag.analysis.why import Overview, Overviews
-from rag.reporting.terminal.output import Table, escape, interval, next_commands, out, table
+from rag.core.figures import with_interval
+from rag.reporting.terminal.output import Table, dimmed, escape, next_commands, out, table
 
 MOST = 30
 """Lost questions that are listed."""
@@ -73,6 +74,6 @@ def headroom(found: Sequence[Headroom], column: str) -> None:
         return
     shown = table("with a", f"{column} gains", breaks=True)
     for gain in sorted(found, key=lambda gain: -gain.mean):
-        shown.add_row(gain.part, interval(gain.mean, gain.low, gain.high))
+        shown.add_row(gain.part, dimmed(with_interval(gain)))
     out.print(shown)
     out.print(sentence(found))

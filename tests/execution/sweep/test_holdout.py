@@ -87,7 +87,7 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     assert second.again is not None
     assert second.again.plan.to_run == ()
     assert second.to_json() == concluded.to_json()
-    assert (concluded.winner.looks, second.winner.looks if second.winner else 0) == (1, 1)
+    assert (concluded.winner.uses, second.winner.uses if second.winner else 0) == (1, 1)
 
 
 @pytest.mark.system
@@ -102,7 +102,7 @@ def test_looks_are_those_that_measured_something_new(tmp_path: Path) -> None:
     for more in ([], [], ["chunker.size=30"], []):
         _, concluded = run(path, "chunker=fixed", *(more or ["chunker.size=60"]))
         assert concluded.winner is not None
-        counts.append(concluded.winner.looks)
+        counts.append(concluded.winner.uses)
     assert counts == [1, 1, 2, 2]
 
 
@@ -125,7 +125,7 @@ def test_how_many_are_measured_again_is_reported(tmp_path: Path) -> None:
 def test_all_questions_tune_and_report(tmp_path: Path) -> None:
     _, concluded = run(study(tmp_path, SEARCHES), "split=all")
     assert concluded.winner is not None
-    assert (concluded.again, concluded.winner.holdout, concluded.winner.looks) == (None, False, 0)
+    assert (concluded.again, concluded.winner.holdout, concluded.winner.uses) == (None, False, 0)
     assert concluded.notes[:1] == ("Tuned and reported on the same questions (split=all): expect less of new ones.",)
 
 
@@ -284,7 +284,7 @@ def test_ctrl_c_on_the_holdout_keeps_what_there_is_and_goes_on(tmp_path: Path) -
     assert concluded.again is not None
     assert len(concluded.again.plan.to_run) > 0
     assert concluded.winner is not None
-    assert concluded.winner.looks == 1
+    assert concluded.winner.uses == 1
     assert sum(one.holdout is not None for one in concluded.winner.standings) == 3
 
 
@@ -309,7 +309,7 @@ def test_looking_up_runs_nothing(tmp_path: Path) -> None:
     done = sweep.run(plan.make(load(str(path)), store), store, {"mode": "inline"}, lambda key, outcome: None)
     concluded = holdout.reach(done, store, {}, None)
     assert concluded.winner is not None
-    assert (concluded.winner.holdout, concluded.winner.looks) == (False, 0)
+    assert (concluded.winner.holdout, concluded.winner.uses) == (False, 0)
     assert "run the sweep again" in concluded.notes[0]
     _, ran = run(path)
     assert holdout.reach(done, store, {}, None).to_json() == ran.to_json()
