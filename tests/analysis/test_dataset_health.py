@@ -244,14 +244,6 @@ def test_wrong_gold_is_suspect(rag: Verb, here: Path, golden: Path) -> None:
     assert "Gold may be wrong" in rag("dataset", "health", str(path)).out
 
 
-def test_controls_do_not_count(here: Path, golden: Path) -> None:
-    axes = "  control: control=none,gold_contexts,perfect_chunker\n  k: k=1,3"
-    path = write_experiment(here / "ruled.yaml", golden, axes, ", generator=extractive, 'index=[bm25s]', fusion=single")
-    path.write_text(path.read_text("utf-8").replace("generator=none, ", ""), "utf-8")
-    found = health(run(path))
-    assert (found.trials, found.finished) == (2, 2)
-
-
 def test_controls_alone_have_no_findings_from_trials(here: Path, golden: Path, rag: Verb) -> None:
     path = write_experiment(here / "ruled.yaml", golden, "  control: control=perfect_chunker")
     (found,) = rag("dataset", "health", str(path), "--json").json["sets"]
@@ -287,22 +279,6 @@ def test_approximate_indexes_are_audited_once(here: Path, golden: Path, rag: Ver
     found = health(ready)
     assert found.audits == ()
     assert "is not in the store" in found.told[-1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (["nosuch"], "experiment: there is none called 'nosuch'"),
-        (["STUDY", "split=nosuch"], "no question is in 'nosuch'"),
-        (["STUDY", "++k=3"], "is what the axis 'k' varies"),
-        (["STUDY", "loader.path=nowhere"], "nowhere"),
-    ],
-)
-def test_bad_input(rag: Verb, study: Path, arguments: list[str], error: str) -> None:
-    done = rag("dataset", "health", *[str(study) if each == "STUDY" else each for each in arguments])
-    assert done.code == 2
-    assert error in done.err
-    assert "Traceback" not in done.err
 
 
 def test_weights_do_not_depend_on_the_order_of_a_set() -> None:
