@@ -1,14 +1,10 @@
 import json
 import math
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
-from rag.documents.quote_anchors import WORD
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
 from rag.reporting.terminal import store_contents
@@ -58,19 +54,6 @@ def test_nine_of_ten_words_make_twins() -> None:
     near = check_dataset(golden(asked("q1", " ".join([*words, "ten"])), asked("q2", " ".join(words)))).twins
     assert near == (Twins("q1", "q2", 0.9, False),)
     assert check_dataset(golden(asked("q1", " ".join(words)), asked("q2", " ".join(words[:8])))).twins == ()
-
-
-@given(st.lists(st.text(alphabet="abcdefghijkl ", max_size=40), max_size=12))
-def test_twins_agree_with_comparing_every_pair(texts: list[str]) -> None:
-    examples = [asked(f"q{number}", " ".join(text)) for number, text in enumerate(texts)]
-    pairs = {(twins.first, twins.second) for twins in check_dataset(golden(*examples)).twins}
-    words = {example.query.query_id: set(WORD.findall(example.query.text)) for example in examples}
-    expected = {
-        (one, other)
-        for one, other in combinations(words, 2)
-        if words[one] | words[other] and len(words[one] & words[other]) >= 0.9 * len(words[one] | words[other])
-    }
-    assert pairs == expected
 
 
 def test_a_quote_in_another_document_is_a_stray() -> None:
