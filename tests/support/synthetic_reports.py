@@ -7,7 +7,7 @@ import numpy as np
 
 from rag.analysis.chunk_structure import SeenChunk
 from rag.analysis.headroom import Headroom
-from rag.core.records import Evidence, Example, Query, Turn
+from rag.core.types import Evidence, Example, Query, Turn
 from rag.evaluation.statistics.effects import Effect, Interaction
 from rag.execution.sweep.selection import Mean, Winner
 from rag.reporting.html.view_model import (

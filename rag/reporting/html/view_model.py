@@ -6,7 +6,7 @@ from typing import Any
 
 from rag.analysis.chunk_structure import SeenChunk
 from rag.analysis.headroom import Headroom
-from rag.core.records import Example
+from rag.core.types import Example
 from rag.evaluation.statistics.effects import Effect, Interaction
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Mean, Winner

@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rag.authoring.generation.generate import Generated
 from rag.core.figures import amount, figure
-from rag.datasets.generation.generate import Generated
 from rag.reporting.terminal.output import escape, next_commands, out, print_line, print_pairs, table
 
 EXAMPLES = 2

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
 from rag.reporting.terminal import store_contents
