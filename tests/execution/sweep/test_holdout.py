@@ -96,7 +96,7 @@ def test_two_processes_give_the_same_conclusion(tmp_path: Path, tuned: tuple[Swe
     assert concluded.to_json() == tuned[1].to_json()
 
 
-def test_looks_are_those_that_measured_something_new(tmp_path: Path) -> None:
+def test_uses_are_those_that_measured_something_new(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES, "holdout: 1\n")
     counts = []
     for more in ([], [], ["chunker.size=30"], []):
@@ -108,7 +108,7 @@ def test_looks_are_those_that_measured_something_new(tmp_path: Path) -> None:
 
 def test_a_sweep_of_the_holdout_itself_is_a_look(tmp_path: Path) -> None:
     done, concluded = run(study(tmp_path, SEARCHES), "split=holdout")
-    assert concluded.notes[:1] == ("These questions are the holdout: looks at it so far: 1.",)
+    assert concluded.notes[:1] == ("These questions are the holdout: uses of it so far: 1.",)
     store = Store(str(tmp_path / "store"))
     assert holdout_log.count(store, done.plan.trials[0].golden.golden_digest) == 1
 
@@ -336,7 +336,7 @@ def test_the_verdict_is_written_and_read_and_the_output_begins_with_what_to_do(r
     text = " ".join(printed.split())
     recommended = re.search(r"First so far: (\S+)", text)
     assert recommended
-    parts = "on the holdout (3 questions)", "on tune (3 questions): optimism", "Looks at this holdout so far: 1.", "Effects: "
+    parts = "on the holdout (3 questions)", "on tune (3 questions): optimism", "Uses of this holdout so far: 1.", "Effects: "
     for part in (*parts, "3 trials, "):
         assert part in text
         assert text.index(part) > recommended.start()
