@@ -11,6 +11,7 @@ from support.gate_experiment import write_gated, write_many
 from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 
 from rag.config.experiment import load
+from rag.core.figures import figure
 from rag.execution.judges.judge_report import assessors
 from rag.execution.store import maintenance
 from rag.execution.store.store import Store
