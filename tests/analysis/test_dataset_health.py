@@ -19,7 +19,7 @@ from support.small_set import TEXTS, write_experiment, write_golden
 
 from rag.analysis import dataset_health
 from rag.analysis.dataset_health.questions import _Gold, give_aways, near_duplicates
-from rag.analysis.dataset_health.trials import QuestionHistory, Record
+from rag.analysis.dataset_health.trials import QuestionHistory, Results
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.config.experiment import load
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
@@ -112,9 +112,9 @@ def test_the_handbook_has_few_findings() -> None:
 # Findings from trials
 
 
-def voted(*votes: tuple[str, str], solved: bool = False, gold: str = "gold.md") -> Record:
+def voted(*votes: tuple[str, str], solved: bool = False, gold: str = "gold.md") -> Results:
     """One question in several rankings: (way to search, first document) of each."""
-    record = Record({"q": QuestionHistory(asked("q", "?", "tune", gold))})
+    record = Results({"q": QuestionHistory(asked("q", "?", "tune", gold))})
     for way, first in votes:
         record.asked["q"].add(np.array([1 if solved else 9], np.int32), 5, way, first)
     return record
@@ -140,7 +140,7 @@ def test_gold_is_suspect_where_different_ways_to_search_agree_on_another_documen
 
 
 def test_questions_that_no_trial_or_every_trial_solves() -> None:
-    record = Record()
+    record = Results()
     ranks = {"never": ([0, 2], [0, 9]), "far": ([7], [0]), "lost": ([0], [0]), "always": ([1, 3], [5, 2]), "once": ([1], [6])}
     for query_id, rows in ranks.items():
         record.asked[query_id] = QuestionHistory(asked(query_id, "?", "tune", *["a"] * len(rows[0])))

@@ -1,4 +1,3 @@
-import json
 import math
 from dataclasses import replace
 
@@ -66,13 +65,6 @@ def test_a_quote_in_another_document_is_a_stray() -> None:
 def test_a_cluster_in_two_splits_is_named() -> None:
     checked = check_dataset(golden(asked("q1", "a", "tune", "x"), asked("q2", "b", "holdout", "x"), asked("q3", "c")))
     assert checked.clusters_across_splits == ("x",)
-
-
-def test_the_result_is_plain_json() -> None:
-    plain = check_dataset(golden(asked("q1", "How long is it?"), asked("q2", "How long is it?", "holdout", "q1"))).to_json()
-    assert json.loads(json.dumps(plain)) == plain
-    assert plain["twins"] == [{"first": "q1", "second": "q2", "alike": 1.0, "across_splits": True}]
-    assert plain["assumed_deviation"] == 0.15
 
 
 def test_too_few_clusters_give_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
