@@ -240,14 +240,5 @@ def _confusion(scored: Scored, choice: routes.Choice, went: str) -> Listing | No
 
 def _check_findings(scored: Scored) -> Listing | None:
     """Findings of checks and guards in the answers of every trial."""
-    tallies = finding_counts.count_findings(scored.made, scored.store)
-    sources = list(dict.fromkeys(source for tally in tallies for source in tally.fired))
-    lines = [
-        (
-            tally.name,
-            f"{tally.declined} of {tally.questions}",
-            *(finding_counts.in_words(tally.fired[source]) if source in tally.fired else "" for source in sources),
-        )
-        for tally in tallies
-    ]
-    return Listing(("declined", *sources), tuple(lines)) if sources else None
+    heads, lines = finding_counts.as_table(finding_counts.count_findings(scored.made, scored.store))
+    return Listing(heads, tuple(lines)) if lines else None

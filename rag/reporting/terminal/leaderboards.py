@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from rag.analysis.finding_counts import Tally, in_words
+from rag.analysis.finding_counts import Tally, as_table
 from rag.core.figures import amount, figure, interval
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import Sweep
 from rag.pipeline import unread_text
-from rag.reporting.terminal.output import Table, dimmed, err, escape, out, table, tokens
+from rag.reporting.terminal.output import Table, dimmed, err, escape, out, print_table, table, tokens
 
 MEASURED = {
     "unread": ("unread", "{:.1%}", 9),
@@ -121,12 +121,7 @@ def _print_spending(done: Sweep) -> None:
 
 def tallies(found: Sequence[Tally]) -> None:
     """Print the findings of checks and guards: one row per trial, one column per check or guard; nothing if there is none."""
-    sources = list(dict.fromkeys(source for tally in found for source in tally.fired))
-    if not sources:
-        return
-    shown = table("trial", "declined", *sources, breaks=True)
-    for tally in found:
-        cells = (in_words(tally.fired[source]) if source in tally.fired else "" for source in sources)
-        shown.add_row(escape(tally.name), f"{tally.declined} of {tally.questions}", *cells)
-    out.print("What checks and guards found, as findings in questions:")
-    out.print(shown)
+    heads, rows = as_table(found)
+    if rows:
+        out.print("What checks and guards found, as findings in questions:")
+        print_table(("trial", *heads), (map(escape, row) for row in rows), breaks=True)

@@ -11,7 +11,7 @@ from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Standing, Winner
 from rag.execution.sweep.sweep import Sweep
 from rag.reporting.terminal.leaderboards import counted, leaderboard
-from rag.reporting.terminal.output import ask_command, dimmed, err, escape, next_commands, out, table
+from rag.reporting.terminal.output import ask_command, dimmed, err, escape, next_commands, out, print_table
 
 LEGEND = "   > {}   = not shown to be worse than the best   * on the front of quality, latency, cost and size"
 CONTEXTS = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": "another question's", "gold_contexts": "gold"}
@@ -92,11 +92,9 @@ def _costs(row: Row) -> str:
 
 def controls(results: Sequence[ControlResult]) -> None:
     """Print the trial's mean per metric, then a row per control with its mean and the difference to the trial."""
-    shown = table("metric", "contexts", "mean", "difference", words=2)
-    for row in results:
-        metric = escape(row.column) if row.name == RETRIEVED else ""
-        shown.add_row(metric, CONTEXTS.get(row.name, escape(row.name)), *_cells(row))
-    out.print(shown)
+    names = ((escape(row.column) if row.name == RETRIEVED else "", CONTEXTS.get(row.name, escape(row.name))) for row in results)
+    rows = ((*name, *_cells(row)) for name, row in zip(names, results, strict=True))
+    print_table(("metric", "contexts", "mean", "difference"), rows, words=2)
     for failure in dict.fromkeys(f"{CONTEXTS.get(row.name, row.name)}: {row.error}" for row in results if row.error):
         err.print(f"[red]failed[/red] {escape(failure)}", soft_wrap=True)
     counts = ", ".join(f"{escape(row.column)} {row.n:,}" for row in results if row.name == RETRIEVED)

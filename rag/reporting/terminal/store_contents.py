@@ -8,7 +8,7 @@ from rag.documents.folder.file_tree import Skipped, tally
 from rag.evaluation.data.fates import WORDS, fates_in_words
 from rag.evaluation.data.validation import DatasetCheck
 from rag.reporting.terminal.line_input import Typed
-from rag.reporting.terminal.output import escape, out, print_line, stream, table
+from rag.reporting.terminal.output import escape, out, print_line, print_table, stream, table
 
 FEW = 20
 """Quotes in pieces that are listed; --json has all."""
@@ -18,10 +18,9 @@ FEWEST = 6
 
 def spaces(found: Mapping[str, Any]) -> None:
     """Print the entries and sizes of a store."""
-    shown = table("space", "entries", "MB")
-    for space, held in found["spaces"].items():
-        shown.add_row(escape(space), f"{held['entries']:,}", f"{held['bytes'] / 1e6:,.1f}")
-    out.print(shown)
+    held = found["spaces"].items()
+    rows = ((escape(space), f"{each['entries']:,}", f"{each['bytes'] / 1e6:,.1f}") for space, each in held)
+    print_table(("space", "entries", "MB"), rows)
     if (old := found.get("old")) and old["entries"]:
         size = f"{old['entries']:,} stage results ({old['bytes'] / 1e6:,.1f} MB) are of other versions of the code"
         print_line(f"{size}: rag store gc --old removes them.")
