@@ -106,7 +106,9 @@ def test_means_carry_the_error_that_the_labels_show(study: str, labels: str, rag
         assert one.judge == pytest.approx(rows[one.trial]["mean"])
         assert one.people.value == pytest.approx(one.judge + moved)
         assert one.people.high - one.people.low > rows[one.trial]["high"] - rows[one.trial]["low"]
-        assert one.sentence.startswith(f"Of {one.answers} answers of {one.trial}, people would call {figure(one.people.value)} [")
+        assert one.sentence.startswith(
+            f"Of {one.answers} answers of {one.trial}, people would call {figure(one.people.value)} ["
+        )
     listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert judge.corrected[0].sentence in listing.sentence

@@ -14,6 +14,7 @@ from support.small_set import AXES, QUESTIONS, write_experiment, write_golden
 
 from rag.config.experiment import load
 from rag.core.errors import DataError
+from rag.core.figures import figure
 from rag.execution.graph import plan
 from rag.execution.graph.executors import Listener, Watch
 from rag.execution.graph.plan import Plan
@@ -173,7 +174,9 @@ def test_a_bound_that_the_holdout_breaks_is_reported(tmp_path: Path) -> None:
     assert row.value("precision@5") >= 0.25
     there = again.board.rows[0].value("precision@5")
     assert there < 0.25
-    assert concluded.notes[:1] == (f"On the holdout {row.name} does not keep precision@5 >= 0.25: it has {there:.3f} there.",)
+    assert concluded.notes[:1] == (
+        f"On the holdout {row.name} does not keep precision@5 >= 0.25: it has {figure(there)} there.",
+    )
 
 
 def test_a_sum_of_metrics_is_compared_question_by_question(tmp_path: Path) -> None:
