@@ -137,7 +137,7 @@ def test_mlflow_is_given_the_judge(study: str, labels: str, rag: Verb) -> None:
     for trial in sweep_runs.record(done, store).trials:
         result = json.loads(trial.files["judge.json"])
         assert trial.tags["judge"] == result["judge"] == "LocalJudge"
-        assert trial.tags["judge.auc.people"].startswith(f"{result['cards'][0]['auc']['value']:.3f} [")
+        assert trial.tags["judge.auc.people"].startswith(f"{figure(result['cards'][0]['auc']['value'])} [")
         assert trial.metrics["faithfulness"] > 0.9
         assert trial.metrics["judge_failures"] == 0
 
