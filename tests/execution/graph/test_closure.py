@@ -258,7 +258,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
         "rag.components.passages.contextual": {"rag.components.passages.titled"},
         "rag.components.passages.row": {"rag.components.passages.titled"},
-        "rag.components.routers.model": {"rag.components.routers.rules"},
+        "rag.plugins.table_questions.routers.model": {"rag.plugins.table_questions.routers.rules"},
         "rag.components.shapers.model": {"rag.components.shapers.rules"},
     }
     for module in components:

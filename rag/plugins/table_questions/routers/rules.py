@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from rag.components.routers.question_doubts import Doubt, clear_result
-from rag.components.routers.question_labels import CONTENT, Labeller
-from rag.components.routers.question_parts import ASKS, Misfit
-from rag.components.routers.question_reading import Reading
-from rag.components.routers.record_words import Lexicon, Phrases, Token, Tokenizer
+from rag.plugins.table_questions.question_doubts import Doubt, clear_result
+from rag.plugins.table_questions.question_labels import CONTENT, Labeller
+from rag.plugins.table_questions.question_parts import ASKS, Misfit
+from rag.plugins.table_questions.question_reading import Reading
+from rag.plugins.table_questions.record_words import Lexicon, Phrases, Token, Tokenizer
 from rag.core.errors import UserError
 from rag.core.memo import Once
 from rag.core.record_database import RecordDatabase

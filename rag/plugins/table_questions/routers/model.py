@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rag.components.routers.rules import RulesRouter
+from rag.plugins.table_questions.routers.rules import RulesRouter
 from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.errors import UserError

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 
-from rag.components.routers.question_parts import Misfit
-from rag.components.routers.question_reading import Reading
+from rag.plugins.table_questions.question_parts import Misfit
+from rag.plugins.table_questions.question_reading import Reading
 from rag.core.record_checks import MEASURED
 from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import Condition, RecordQuery, Result

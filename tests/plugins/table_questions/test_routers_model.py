@@ -9,8 +9,8 @@ import yaml
 from components.routers.test_routers_rules import VANS, built, records
 from support.scripted_generator import Scripted, raising
 
-from rag.components.routers.model import ModelRouter
-from rag.components.routers.rules import RulesRouter
+from rag.plugins.table_questions.routers.model import ModelRouter
+from rag.plugins.table_questions.routers.rules import RulesRouter
 from rag.core.files import shipped
 from rag.core.record_queries import Condition, RecordQuery, Routed
 from rag.core.records import Query, Reply, Request

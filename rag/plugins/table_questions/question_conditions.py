@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag.components.routers.question_parts import ASKS, Misfit, Part, PartList
+from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part, PartList
 from rag.core.documents import Value
 from rag.core.record_queries import Condition
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from rag.components.routers.question_conditions import Conditions, Where
-from rag.components.routers.question_parts import ASKS, Misfit, Part
-from rag.components.routers.record_words import Lexicon
+from rag.plugins.table_questions.question_conditions import Conditions, Where
+from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part
+from rag.plugins.table_questions.record_words import Lexicon
 from rag.core.record_queries import Condition, Intent, RecordQuery
 
 

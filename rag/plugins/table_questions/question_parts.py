@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from rag.components.routers.record_words import Lexicon
+from rag.plugins.table_questions.record_words import Lexicon
 
 ASKS = ("ask", "what", "who", "when")
 """Operations of words that ask for something."""

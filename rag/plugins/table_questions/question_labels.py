@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from rag.components.routers.question_parts import Part
-from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer, singulars
+from rag.plugins.table_questions.question_parts import Part
+from rag.plugins.table_questions.record_words import Lexicon, Phrases, Stems, Token, Tokenizer, singulars
 from rag.core.text.cells import SIGNS
 
 MOST_READINGS, MOST_MEANINGS = 48, 4

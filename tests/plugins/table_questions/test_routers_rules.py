@@ -12,8 +12,8 @@ from hypothesis.strategies import lists, randoms, text
 from support.record_questions import corpus
 
 from rag.components.enrichers.tables import TableRows
-from rag.components.routers.question_reading import Reading
-from rag.components.routers.rules import RulesRouter
+from rag.plugins.table_questions.question_reading import Reading
+from rag.plugins.table_questions.routers.rules import RulesRouter
 from rag.core.files import shipped
 from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import Routed
