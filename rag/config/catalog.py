@@ -13,6 +13,7 @@ from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
 
 PLUGINS = "rag.plugins"
+"""The entry point group of plug-ins, and the package that holds ours."""
 NONE, PRESET = "none", "preset"
 """The group of whole systems; a config has no key of this name."""
 LISTS = ("index", "metric", "selector", "check", "guard")
@@ -28,7 +29,7 @@ ROOMS: Mapping[str, str] = {
     "reuse": "reuse", "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks",
     "metric": "metrics", "judge": "judges",
 }  # fmt: skip
-"""Role → the folder of `rag.components` that holds its components. Configs can name classes of these and of plug-ins."""
+"""Role → the folder of `rag.components`, or of a plug-in of ours, with its components. Configs can name these classes."""
 
 
 @lru_cache(maxsize=1)
@@ -39,11 +40,20 @@ def plugins() -> tuple[str, ...]:
 
 def search_folders() -> list[Path]:
     """The folders of choices, in the order of their precedence."""
-    folders = [Path.cwd() / "conf", shipped("conf")]
-    for package in plugins():
-        spec = importlib.util.find_spec(package)
-        folders += [Path(place) / "conf" for place in (spec and spec.submodule_search_locations) or ()]
-    return [folder for number, folder in enumerate(folders) if folder.is_dir() and folder not in folders[:number]]
+    own, ours = Path.cwd() / "conf", installed_folders(plugins())
+    return [*([own] if own.is_dir() and own not in ours else []), *ours]
+
+
+@lru_cache(maxsize=4)
+def installed_folders(packages: tuple[str, ...] = ()) -> list[Path]:
+    """`conf/` as it is shipped, then those of plug-ins: a plug-in is a package, or a package in one, with a folder `conf`.
+
+    Ours are those in `rag.plugins`, and those of a stranger are those in the packages that an entry point names.
+    """
+    specs = [importlib.util.find_spec(package) for package in (PLUGINS, *packages)]
+    places = [Path(place) for spec in specs for place in (spec and spec.submodule_search_locations) or ()]
+    folders = [folder for place in places for folder in (place / "conf", *sorted(place.glob("*/conf")))]
+    return [shipped("conf"), *dict.fromkeys(folder for folder in folders if folder.is_dir())]
 
 
 def choices(group: str) -> list[str]:

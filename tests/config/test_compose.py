@@ -10,6 +10,7 @@ import hydra
 import pytest
 from omegaconf import OmegaConf
 
+import rag
 from rag.config import compose as composing
 from rag.config.compose import choices, compose, expanded, hydra_ready, parsed, plugins, resolve, search_folders, shipped
 from rag.config.hydra_session import compose_overrides
@@ -131,9 +132,10 @@ def test_ones_own_groups_can_be_nested_and_added(conf: Conf) -> None:
 
 
 def test_folders_are_looked_into_once_and_only_where_they_are(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert search_folders() == [shipped("conf")]
+    found = search_folders()
+    assert found == [shipped("conf"), *sorted(Path(rag.__file__).parent.glob("plugins/*/conf"))]
     monkeypatch.chdir(shipped("conf").parent)
-    assert search_folders() == [shipped("conf")]
+    assert search_folders() == found
 
 
 def test_a_folder_whose_name_is_hard_to_write_is_found(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

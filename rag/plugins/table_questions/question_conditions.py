@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part, PartList
 from rag.core.documents import Value
 from rag.core.record_queries import Condition
+from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part, PartList
 
 MOST_VALUES = 200
 """The most values of a field that some words of a question may mean."""

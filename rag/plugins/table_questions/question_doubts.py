@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 
-from rag.plugins.table_questions.question_parts import Misfit
-from rag.plugins.table_questions.question_reading import Reading
 from rag.core.record_checks import MEASURED
 from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import Condition, RecordQuery, Result
 from rag.core.record_sets import Record, RecordTable
 from rag.core.record_sql import folded, has_words
+from rag.plugins.table_questions.question_parts import Misfit
+from rag.plugins.table_questions.question_reading import Reading
 
 FEWEST = 2
 """The least number of addends of a sum."""

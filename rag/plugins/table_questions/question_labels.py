@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
+from rag.core.text.cells import SIGNS
 from rag.plugins.table_questions.question_parts import Part
 from rag.plugins.table_questions.record_words import Lexicon, Phrases, Stems, Token, Tokenizer, singulars
-from rag.core.text.cells import SIGNS
 
 MOST_READINGS, MOST_MEANINGS = 48, 4
 """The most readings of a question for a table, and the most meanings of some of its words."""

@@ -5,15 +5,14 @@ import re
 from collections.abc import Callable
 
 import pytest
-import yaml
-from components.routers.test_routers_rules import VANS, built, records
+from plugins.table_questions.test_routers_rules import VANS, built, records
+from support.choices import content
 from support.scripted_generator import Scripted, raising
 
-from rag.plugins.table_questions.routers.model import ModelRouter
-from rag.plugins.table_questions.routers.rules import RulesRouter
-from rag.core.files import shipped
 from rag.core.record_queries import Condition, RecordQuery, Routed
 from rag.core.records import Query, Reply, Request
+from rag.plugins.table_questions.routers.model import ModelRouter
+from rag.plugins.table_questions.routers.rules import RulesRouter
 
 COUNT = {"intent": "count", "table": "d0 The fleet", "where": [{"field": "Base", "operator": "=", "value": "Southmoor"}]}
 GOOD = json.dumps({"route": "records", "query": COUNT})
@@ -21,7 +20,7 @@ QUERY = RecordQuery("count", "d0 The fleet", where=(Condition("Base", "=", "Sout
 
 
 def routed(reply: Callable[[Request], Reply], text: str = "Count what Southmoor has") -> tuple[Routed, list[Request]]:
-    values = yaml.safe_load((shipped("conf") / "route" / "model.yaml").read_text("utf-8"))
+    values = content("route/model")
     generator = Scripted(reply)
     rules = built("route", "rules", RulesRouter, language="english")
     prompts = {name: values[name] for name in ("instruction", "prompt", "again", "tables", "values")}

@@ -6,23 +6,22 @@ from random import Random
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis.strategies import lists, randoms, text
+from support.choices import content
 from support.record_questions import corpus
 
 from rag.components.enrichers.tables import TableRows
-from rag.plugins.table_questions.question_reading import Reading
-from rag.plugins.table_questions.routers.rules import RulesRouter
-from rag.core.files import shipped
 from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import Routed
 from rag.core.record_sets import Field, Record, RecordSet, RecordTable
 from rag.core.records import Document, Query
+from rag.plugins.table_questions.question_reading import Reading
+from rag.plugins.table_questions.routers.rules import RulesRouter
 
 
 def built(group: str, name: str, kind: Any, **changes: Any) -> Any:
-    values = yaml.safe_load((shipped("conf") / group / f"{name}.yaml").read_text("utf-8"))
+    values = content(f"{group}/{name}")
     values.pop("_target_")
     return kind(**{**values, **changes})
 

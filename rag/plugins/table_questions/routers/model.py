@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rag.plugins.table_questions.routers.rules import RulesRouter
 from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.errors import UserError
@@ -18,6 +17,7 @@ from rag.core.records import Message, Query, Request
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
+from rag.plugins.table_questions.routers.rules import RulesRouter
 
 REPEATED = 2000
 """The most characters of a reply in the second request."""

@@ -4,11 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from rag.plugins.table_questions.question_doubts import Doubt, clear_result
-from rag.plugins.table_questions.question_labels import CONTENT, Labeller
-from rag.plugins.table_questions.question_parts import ASKS, Misfit
-from rag.plugins.table_questions.question_reading import Reading
-from rag.plugins.table_questions.record_words import Lexicon, Phrases, Token, Tokenizer
 from rag.core.errors import UserError
 from rag.core.memo import Once
 from rag.core.record_database import RecordDatabase
@@ -16,6 +11,11 @@ from rag.core.record_queries import RecordQuery, Routed
 from rag.core.record_sets import RecordSet
 from rag.core.records import Query
 from rag.core.text.languages import check_language
+from rag.plugins.table_questions.question_doubts import Doubt, clear_result
+from rag.plugins.table_questions.question_labels import CONTENT, Labeller
+from rag.plugins.table_questions.question_parts import ASKS, Misfit
+from rag.plugins.table_questions.question_reading import Reading
+from rag.plugins.table_questions.record_words import Lexicon, Phrases, Token, Tokenizer
 
 MOST_WORDS = 60
 """The most words of a question."""
