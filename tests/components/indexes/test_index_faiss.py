@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.indexes.faiss_flat import FaissFlatIndex
-from rag.components.indexes.faiss_hnsw import FaissHnswIndex
-from rag.components.indexes.faiss_ivf import FaissIvfIndex
+from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
+from rag.plugins.approximate.indexes.faiss_ivf import FaissIvfIndex
 from rag.components.indexes.vectors import one_thread
 from rag.core.rankings import Rankings
 from rag.core.records import Vectors
@@ -130,8 +130,8 @@ def test_parameters_reach_the_library() -> None:
 
 BUILD = """
 import sys, hashlib, faiss, numpy as np
-from rag.components.indexes.faiss_hnsw import FaissHnswIndex
-from rag.components.indexes.faiss_ivf import FaissIvfIndex
+from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
+from rag.plugins.approximate.indexes.faiss_ivf import FaissIvfIndex
 faiss.omp_set_num_threads(int(sys.argv[1]))
 vectors = np.random.default_rng(5).normal(size=(800, 24)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -22,7 +22,7 @@ from support.choices import build
 from support.sample_files import PARAGRAPH, SAMPLES, archive, parts_of
 from trafilatura import extract
 
-from rag.components.parsers.rst import SETTINGS
+from rag.plugins.rare_formats.parsers.rst import SETTINGS
 from rag.core.records import Parsed
 
 DOCX, HTML = DATA / "docx-docling", DATA / "html-articles-181"

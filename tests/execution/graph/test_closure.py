@@ -255,7 +255,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.loaders.native_questions": {"rag.components.loaders.data_slice"},
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
-        "rag.components.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
+        "rag.plugins.rare_formats.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
         "rag.components.passages.contextual": {"rag.components.passages.titled"},
         "rag.components.passages.row": {"rag.components.passages.titled"},
         "rag.plugins.table_questions.routers.model": {"rag.plugins.table_questions.routers.rules"},
