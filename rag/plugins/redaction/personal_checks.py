@@ -51,7 +51,7 @@ def is_public_address(value: str) -> bool:
 
 
 CHECKS: Mapping[str, Callable[[str], bool]] = {"": bool, "credit-card": is_card, "ip": is_public_address, "iban": is_iban}
-"""Checks by the name that rag/plugins/redaction/personal.toml gives them; names with a dot are modules of stdnum."""
+"""Checks by the name that personal.toml gives them; names with a dot are modules of stdnum."""
 
 
 @lru_cache(maxsize=8192)

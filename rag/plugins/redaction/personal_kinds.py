@@ -4,11 +4,10 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import re2
-
-from rag.core.files import shipped
 
 NEAR = 60
 """Bytes before a value in which a word must stand."""
@@ -17,12 +16,12 @@ NEAR = 60
 @lru_cache(maxsize=1)
 def kinds_file() -> bytes:
     """The file with the kinds."""
-    return (shipped("conf") / "redaction" / "personal.toml").read_bytes()
+    return (Path(__file__).parent / "personal.toml").read_bytes()
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A pattern for one kind of personal data; `words` and `check` as in rag/plugins/redaction/personal.toml."""
+    """A pattern for one kind of personal data; `words` and `check` as in personal.toml."""
 
     name: str
     regex: str

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.judge_texts import SayingAsRagasWants
 
-from rag.plugins.ragas.metrics.ragas_context import RagasContext
 from rag.core.errors import MissingExtraError
 from rag.core.records import Answer, Chunk, Example, Hit, Query, Reply, Request, Span
+from rag.plugins.ragas.metrics.ragas_context import RagasContext
 
 BOTH = ["precision", "recall"]
 

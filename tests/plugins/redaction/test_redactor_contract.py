@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.choices import build, choices, node
 
-from rag.plugins.redaction.personal_kinds import kind_names
 from rag.core.errors import ConfigError, MissingExtraError
 from rag.core.roles import Redactor
 from rag.core.secrets.places import replaced
+from rag.plugins.redaction.personal_kinds import kind_names
 
 HAS_PRESIDIO = importlib.util.find_spec("presidio_analyzer") is not None
 OWN = [name for name in choices("redactor") if name != "presidio"]

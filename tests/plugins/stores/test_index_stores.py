@@ -11,10 +11,10 @@ from support.choices import build
 from support.databases import Postgres
 from support.qdrant_rest import qdrant
 
-from rag.plugins.stores.stored_index import PREFIX, StoredSearcher
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 from rag.core.rankings import Rankings
 from rag.core.records import Vectors
+from rag.plugins.stores.stored_index import PREFIX, StoredSearcher
 
 pytestmark = pytest.mark.usefixtures("vector_stores")
 SECRET = "hunter2"

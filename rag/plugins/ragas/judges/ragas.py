@@ -8,12 +8,12 @@ from rag.components.judges.claim_judge import ModelJudge
 from rag.core.assessments import Case, Claim, Spent, Verdict
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.plugins.ragas import evaluators
 from rag.core.models.pinned import readable
-from rag.plugins.ragas.evaluators import Encoder, Measured, Model, Vectoriser
 from rag.core.roles import fingerprint
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
+from rag.plugins.ragas import evaluators
+from rag.plugins.ragas.evaluators import Encoder, Measured, Model, Vectoriser
 
 WHERE = "judge"
 
@@ -39,7 +39,7 @@ class RagasJudge(ModelJudge):
         check_whole("judge.runtime.concurrency", self.concurrency, 1)
         if not self.unasked.strip():
             raise ConfigError("judge.unasked", "is empty", "any question, because ragas refuses an empty one")
-        ragas.check_installed(WHERE)
+        evaluators.check_installed(WHERE)
 
     def fingerprint(self) -> str:
         """The fingerprints of the generator and the encoder."""
@@ -73,7 +73,7 @@ class RagasJudge(ModelJudge):
     def _faithfulness(self, cases: Sequence[Case]) -> list[Measured]:
         if not cases:
             return []
-        metric = ragas.metrics(WHERE).Faithfulness
+        metric = evaluators.metrics(WHERE).Faithfulness
 
         async def measure(number: int, model: Model) -> Any:
             case = cases[number]
@@ -84,7 +84,7 @@ class RagasJudge(ModelJudge):
         return self._measured(len(cases), measure)
 
     def _answer_relevancy(self, pairs: Sequence[tuple[str, str]]) -> list[Measured]:
-        metric, vectors = ragas.metrics(WHERE).AnswerRelevancy, Vectoriser(self.encoder)
+        metric, vectors = evaluators.metrics(WHERE).AnswerRelevancy, Vectoriser(self.encoder)
 
         async def measure(number: int, model: Model) -> Any:
             question, text = pairs[number]
@@ -94,7 +94,7 @@ class RagasJudge(ModelJudge):
         return self._measured(len(pairs), measure)
 
     def _context_relevance(self, pairs: Sequence[tuple[str, str]]) -> list[Measured]:
-        metric = ragas.metrics(WHERE).ContextRelevance
+        metric = evaluators.metrics(WHERE).ContextRelevance
 
         async def measure(number: int, model: Model) -> Any:
             question, text = pairs[number]
@@ -108,7 +108,7 @@ class RagasJudge(ModelJudge):
 
     def _measured(self, count: int, measure: Any) -> list[Measured]:
         models = [Model(self.generator, self.attempts, self.again) for _ in range(count)]
-        return ragas.measured(models, measure, self.concurrency)
+        return evaluators.measured(models, measure, self.concurrency)
 
 
 def _verdict(text: str, has_claims: bool, abstained: bool, measured: Measured | None) -> tuple[Verdict, Spent]:

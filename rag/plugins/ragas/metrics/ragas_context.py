@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from rag.core.checks import check_whole
-from rag.plugins.ragas import evaluators
 from rag.core.models.pinned import readable
-from rag.plugins.ragas.evaluators import Model
 from rag.core.records import Answer, Example
 from rag.core.roles import Generator, fingerprint
+from rag.plugins.ragas import evaluators
+from rag.plugins.ragas.evaluators import Model
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class RagasContext:
 
     def __post_init__(self) -> None:
         check_whole(f"{self._where}.attempts", self.attempts, 1)
-        ragas.check_installed(self._where)
+        evaluators.check_installed(self._where)
 
     @property
     def _where(self) -> str:
@@ -46,7 +46,7 @@ class RagasContext:
         """A value in [0, 1]; NaN if it does not apply, and without a valid reply."""
         if not self.applies(example, answer):
             return float("nan")
-        metrics = ragas.metrics(self._where)
+        metrics = evaluators.metrics(self._where)
         metric = metrics.ContextPrecision if self.which == "precision" else metrics.ContextRecall
         contexts, question = [readable(hit.chunk.text) for hit in answer.contexts], readable(answer.query.text).strip()
         reference = readable(_references(example)[0])
@@ -54,7 +54,7 @@ class RagasContext:
         async def measure(number: int, model: Model) -> Any:
             return await metric(llm=model).ascore(user_input=question, retrieved_contexts=contexts, reference=reference)
 
-        (measured,) = ragas.measured([Model(self.generator, self.attempts, self.again)], measure, 1)
+        (measured,) = evaluators.measured([Model(self.generator, self.attempts, self.again)], measure, 1)
         return min(1.0, measured.value) if measured.value == measured.value else measured.value
 
 

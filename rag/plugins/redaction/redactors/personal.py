@@ -4,13 +4,13 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
-from rag.plugins.redaction.keep_policy import KeepPolicy
-from rag.plugins.redaction.personal_checks import PhonePlan, passes
-from rag.plugins.redaction.personal_kinds import Kind, kind_names, kinds, kinds_file
 from rag.core.errors import ConfigError, closest
 from rag.core.secrets.finder import in_characters, secret_finds
 from rag.core.secrets.places import Find, stable
 from rag.core.secrets.shapes import rules_digest
+from rag.plugins.redaction.keep_policy import KeepPolicy
+from rag.plugins.redaction.personal_checks import PhonePlan, passes
+from rag.plugins.redaction.personal_kinds import Kind, kind_names, kinds, kinds_file
 
 RANK = 5
 JOINED_LEFT, JOINED_RIGHT = re.compile(rb"(?:[0-9A-Za-z][-/]|[0-9])\Z"), re.compile(rb"-[0-9]")

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from rag.plugins.redaction.keep_policy import KeepPolicy
 from rag.core.errors import ConfigError, MissingExtraError
 from rag.core.secrets.finder import secret_finds
 from rag.core.secrets.places import Find, stable
 from rag.core.secrets.shapes import rules_digest
+from rag.plugins.redaction.keep_policy import KeepPolicy
 
 RANK = 5
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from rag.plugins.stores.stored_index import Places, StoredIndex, write_missing
 from rag.core.errors import MissingExtraError
 from rag.core.files import locked
 from rag.core.records import Vectors
+from rag.plugins.stores.stored_index import Places, StoredIndex, write_missing
 
 KEY = "CHROMA_API_KEY"
 FOLDER = ".rag/chroma"

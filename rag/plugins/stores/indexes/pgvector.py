@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
-from rag.plugins.stores.stored_index import Places, StoredIndex
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError
 from rag.core.records import Vectors
+from rag.plugins.stores.stored_index import Places, StoredIndex
 
 NEEDED = (0, 8)  # the oldest extension that continues a search in the graph beyond `hnsw.ef_search`
 WIDEST = 2_000  # dimensions of an hnsw index

@@ -8,10 +8,10 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from rag.plugins.stores.stored_index import Places, StoredIndex, write_missing
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError
 from rag.core.records import Vectors
+from rag.plugins.stores.stored_index import Places, StoredIndex, write_missing
 
 KEY = "QDRANT_API_KEY"
 NEEDED = (1, 10)  # the oldest server with the request `query`
