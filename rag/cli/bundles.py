@@ -88,7 +88,7 @@ def register(
     a bundle that is a version already.
     """
     from rag.reporting.terminal.gate import registered
-    from rag.tracking.registry import register as registry
+    from rag.plugins.mlflow_registry import register as registry
 
     found = registry.register(bundle, name, alias, tuple(trust_host or ()))
     print_json(found.to_json()) if as_json else registered(found)
@@ -111,7 +111,7 @@ def promote(
     trial, name; rows and bounds as those of rag gate --json.
     """
     from rag.reporting.terminal.gate import promoted
-    from rag.tracking.registry import promote as registry
+    from rag.plugins.mlflow_registry import promote as registry
 
     found = registry.promote(name, version, registry.PromotionRequest(experiment, tuple(bridge or ()), inconclusive))
     print_json(found.to_json()) if as_json else promoted(found)

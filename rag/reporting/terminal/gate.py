@@ -21,8 +21,8 @@ from rag.reporting.terminal.output import (
     stream,
     table,
 )
-from rag.tracking.registry.promote import Promotion
-from rag.tracking.registry.register import CHALLENGER, CHAMPION, Registered
+from rag.plugins.mlflow_registry.promote import Promotion
+from rag.plugins.mlflow_registry.register import CHALLENGER, CHAMPION, Registered
 
 EXCERPT = 100
 ROOMY = 100

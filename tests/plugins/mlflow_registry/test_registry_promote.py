@@ -17,13 +17,13 @@ from rag.bundle.seal import seal
 from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError, ServiceError
 from rag.execution.sweep.open_config import config_of
-from rag.tracking.registry import promote as promotion
-from rag.tracking.registry import promotion_lock
-from rag.tracking.registry.promote import PromotionRequest, promote
-from rag.tracking.registry.register import register
-from rag.tracking.registry.service import registry
-from rag.tracking.registry.uncalibrated_metrics import advisory
-from rag.tracking.registry.versions import challenger, fetched
+from rag.plugins.mlflow_registry import promote as promotion
+from rag.plugins.mlflow_registry import promotion_lock
+from rag.plugins.mlflow_registry.promote import PromotionRequest, promote
+from rag.plugins.mlflow_registry.register import register
+from rag.plugins.mlflow_registry.service import registry
+from rag.plugins.mlflow_registry.uncalibrated_metrics import advisory
+from rag.plugins.mlflow_registry.versions import challenger, fetched
 
 rag = pytest.fixture(verb)
 

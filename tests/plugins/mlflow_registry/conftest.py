@@ -15,7 +15,7 @@ from rag.bundle import seal
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.config import experiment
 from rag.execution.sweep import sweep
-from rag.tracking.registry.register import Registered, register
+from rag.plugins.mlflow_registry.register import Registered, register
 
 ALL = GATE.replace("gate:\n", "split: all\nholdout: 0\ngate:\n  split: all\n")
 ANSWERS = """\

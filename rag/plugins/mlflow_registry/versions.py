@@ -18,9 +18,9 @@ from rag.bundle.manifest import Manifest
 from rag.bundle.open_bundle import read
 from rag.core.errors import DataError
 from rag.execution.judges.calibration import Card
-from rag.tracking.registry.load_bundle import ARTIFACT
-from rag.tracking.registry.register import CHALLENGER, CHAMPION, TAG
-from rag.tracking.registry.service import found_or_none
+from rag.plugins.mlflow_registry.load_bundle import ARTIFACT
+from rag.plugins.mlflow_registry.register import CHALLENGER, CHAMPION, TAG
+from rag.plugins.mlflow_registry.service import found_or_none
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -19,8 +19,8 @@ from rag.core.records import Query, Request, Turn
 from rag.core.text.citations import without_markers
 from rag.pipeline.answer_json import found_passages
 from rag.pipeline.passage_fates import traced_answer
-from rag.tracking.registry.agent import BundleAgent
-from rag.tracking.registry.register import register
+from rag.plugins.mlflow_registry.agent import BundleAgent
+from rag.plugins.mlflow_registry.register import register
 
 
 def bundle_answer(bundle: Bundle, *texts: str) -> dict[str, Any]:

@@ -2,6 +2,6 @@
 
 from mlflow.models import set_model
 
-from rag.tracking.registry.agent import BundleAgent
+from rag.plugins.mlflow_registry.agent import BundleAgent
 
 set_model(BundleAgent())

@@ -16,12 +16,12 @@ from rag.bundle.open_bundle import open_bundle
 from rag.config import experiment
 from rag.core.errors import ConfigError, DataError, ServiceError
 from rag.execution.sweep.objective import Bound
-from rag.tracking.registry import versions
-from rag.tracking.registry.promotion_lock import alone
-from rag.tracking.registry.register import CHALLENGER, CHAMPION
-from rag.tracking.registry.service import registry
-from rag.tracking.registry.uncalibrated_metrics import advisory
-from rag.tracking.registry.versions import Version
+from rag.plugins.mlflow_registry import versions
+from rag.plugins.mlflow_registry.promotion_lock import alone
+from rag.plugins.mlflow_registry.register import CHALLENGER, CHAMPION
+from rag.plugins.mlflow_registry.service import registry
+from rag.plugins.mlflow_registry.uncalibrated_metrics import advisory
+from rag.plugins.mlflow_registry.versions import Version
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

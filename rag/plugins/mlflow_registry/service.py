@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.tracking import mlflow_client
 from rag.tracking.connection import explain_errors
-from rag.tracking.registry.load_bundle import UNTRACED
+from rag.plugins.mlflow_registry.load_bundle import UNTRACED
 from rag.tracking.sweep_runs import FOLDER
 
 if TYPE_CHECKING:

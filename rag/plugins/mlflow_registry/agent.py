@@ -17,7 +17,7 @@ from rag.core.text.citations import Citation, citations, without_markers
 from rag.execution.sweep.open_config import required_question
 from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.tracking.registry.load_bundle import client_errors, opened
+from rag.plugins.mlflow_registry.load_bundle import client_errors, opened
 
 ROLES: Mapping[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}
 """Roles of messages that a pipeline reads; instructions to the model are in its own prompt."""

@@ -12,8 +12,8 @@ from support.registered_models import QUESTIONS
 
 from rag.core.records import Query
 from rag.pipeline.passage_fates import traced_answer
-from rag.tracking.registry.promote import promote
-from rag.tracking.registry.register import register
+from rag.plugins.mlflow_registry.promote import promote
+from rag.plugins.mlflow_registry.register import register
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from rag.core.errors import DataError, UserError
 from rag.core.roles import AssessedMetric
 from rag.evaluation.scoring import parse_column
 from rag.execution.judges.calibration import key_of, task_of
-from rag.tracking.registry.versions import Version
+from rag.plugins.mlflow_registry.versions import Version
 
 
 def advisory(gate: Gate, candidate: Version) -> frozenset[str]:

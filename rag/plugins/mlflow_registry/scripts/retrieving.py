@@ -2,6 +2,6 @@
 
 from mlflow.models import set_model
 
-from rag.tracking.registry.retriever import BundleRetriever
+from rag.plugins.mlflow_registry.retriever import BundleRetriever
 
 set_model(BundleRetriever())

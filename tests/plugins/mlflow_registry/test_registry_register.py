@@ -15,9 +15,9 @@ from rag.bundle.archive import pack
 from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import ConfigError, DataError, ServiceError, UserError
-from rag.tracking.registry import load_bundle
-from rag.tracking.registry.promote import promote
-from rag.tracking.registry.register import register
+from rag.plugins.mlflow_registry import load_bundle
+from rag.plugins.mlflow_registry.promote import promote
+from rag.plugins.mlflow_registry.register import register
 
 
 def test_a_changed_bundle_is_not_loaded(at_home: Place, mlflow_here: Any) -> None:
