@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -46,14 +46,26 @@ def search_folders() -> list[Path]:
 
 @lru_cache(maxsize=4)
 def installed_folders(packages: tuple[str, ...] = ()) -> list[Path]:
-    """`conf/` as it is shipped, then those of plug-ins: a plug-in is a package, or a package in one, with a folder `conf`.
+    """`conf/` as it is shipped, then those of plug-ins."""
+    return [shipped("conf"), *dict.fromkeys(path for path, _ in _in_plugins("conf", packages))]
 
-    Ours are those in `rag.plugins`, and those of a stranger are those in the packages that an entry point names.
+
+def plugin_modules(name: str) -> list[str]:
+    """The modules of a name in plug-ins: importing `verbs` adds the verbs of a plug-in to the command line."""
+    return [f"{package}.{name}" for _, package in _in_plugins(f"{name}.py", plugins())]
+
+
+def _in_plugins(file: str, packages: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+    """The files or folders of a name in plug-ins, each with its package.
+
+    A plug-in is a package that an entry point names, or a package in it; ours are those in `rag.plugins`.
     """
-    specs = [importlib.util.find_spec(package) for package in (PLUGINS, *packages)]
-    places = [Path(place) for spec in specs for place in (spec and spec.submodule_search_locations) or ()]
-    folders = [folder for place in places for folder in (place / "conf", *sorted(place.glob("*/conf")))]
-    return [shipped("conf"), *dict.fromkeys(folder for folder in folders if folder.is_dir())]
+    for package in (PLUGINS, *packages):
+        spec = importlib.util.find_spec(package)
+        for place in map(Path, (spec and spec.submodule_search_locations) or ()):
+            if (place / file).exists():
+                yield place / file, package
+            yield from ((path, f"{package}.{path.parent.name}") for path in sorted(place.glob(f"*/{file}")))
 
 
 def choices(group: str) -> list[str]:

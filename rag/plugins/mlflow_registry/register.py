@@ -14,10 +14,10 @@ from rag.bundle.references import versions
 from rag.core.errors import ConfigError
 from rag.core.redaction import redacted_text
 from rag.core.roles import changes_nothing
-from rag.tracking import mlflow_client
 from rag.plugins.mlflow_registry import scripts
 from rag.plugins.mlflow_registry.load_bundle import ARTIFACT, check_parity
 from rag.plugins.mlflow_registry.service import environment, found_or_none, registry
+from rag.tracking import mlflow_client
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rag.plugins.mlflow_registry.load_bundle import UNTRACED
 from rag.tracking import mlflow_client
 from rag.tracking.connection import explain_errors
-from rag.plugins.mlflow_registry.load_bundle import UNTRACED
 from rag.tracking.sweep_runs import FOLDER
 
 if TYPE_CHECKING:
