@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.gate_experiment import AXES, GATE, write_gated, write_many
+from support.mlflow_fixtures import server, tables
 
 from rag.bundle import seal
 from rag.bundle.open_bundle import Bundle, open_bundle
@@ -17,6 +18,7 @@ from rag.config import experiment
 from rag.execution.sweep import sweep
 from rag.plugins.mlflow_registry.register import Registered, register
 
+__all__ = ["server", "tables"]
 ALL = GATE.replace("gate:\n", "split: all\nholdout: 0\ngate:\n  split: all\n")
 ANSWERS = """\
 question: Does it answer?
