@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rag.core.documents import Value
-from rag.core.record_queries import Condition
+from rag.core.records.queries import Condition
 from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part, PartList
 
 MOST_VALUES = 200

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from rag.core.record_queries import Condition, Intent, RecordQuery
+from rag.core.records.queries import Condition, Intent, RecordQuery
 from rag.plugins.table_questions.question_conditions import Conditions, Where
 from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part
 from rag.plugins.table_questions.record_words import Lexicon

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rag.components.indexes.faiss_flat import FaissFlatIndex
 from rag.components.indexes.vectors import one_thread
 from rag.core.rankings import Rankings
-from rag.core.records import Vectors
 from rag.core.roles import Index
+from rag.core.types import Vectors
 from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
 from rag.plugins.approximate.indexes.faiss_ivf import FaissIvfIndex
 

@@ -22,7 +22,7 @@ from support.choices import build
 from support.sample_files import PARAGRAPH, SAMPLES, archive, parts_of
 from trafilatura import extract
 
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 from rag.plugins.rare_formats.parsers.rst import SETTINGS
 
 DOCX, HTML = DATA / "docx-docling", DATA / "html-articles-181"

@@ -11,7 +11,7 @@ from support.judge_texts import SayingAsRagasWants, WordEncoder
 
 from rag.core.assessments import Case, Spent
 from rag.core.errors import MissingExtraError, ServiceError
-from rag.core.records import Reply, Request
+from rag.core.types import Reply, Request
 from rag.plugins.ragas.judges.ragas import RagasJudge
 
 CONTEXTS = ("The door is red. The cat sleeps.", "Trains are late.")

@@ -12,7 +12,7 @@ import pytest
 from support.judge_texts import SayingAsRagasWants
 
 from rag.core.errors import MissingExtraError
-from rag.core.records import Answer, Chunk, Example, Hit, Query, Reply, Request, Span
+from rag.core.types import Answer, Chunk, Example, Hit, Query, Reply, Request, Span
 from rag.plugins.ragas.metrics.ragas_context import RagasContext
 
 BOTH = ["precision", "recall"]

@@ -13,7 +13,7 @@ from support.qdrant_rest import qdrant
 
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 from rag.core.rankings import Rankings
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 from rag.plugins.stores.stored_index import PREFIX, StoredSearcher
 
 pytestmark = pytest.mark.usefixtures("vector_stores")

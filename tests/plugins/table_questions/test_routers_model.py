@@ -9,8 +9,8 @@ from plugins.table_questions.test_routers_rules import VANS, built, records
 from support.choices import content
 from support.scripted_generator import Scripted, raising
 
-from rag.core.record_queries import Condition, RecordQuery, Routed
-from rag.core.records import Query, Reply, Request
+from rag.core.records.queries import Condition, RecordQuery, Routed
+from rag.core.types import Query, Reply, Request
 from rag.plugins.table_questions.routers.model import ModelRouter
 from rag.plugins.table_questions.routers.rules import RulesRouter
 

@@ -12,10 +12,10 @@ from support.choices import content
 from support.record_questions import corpus
 
 from rag.components.enrichers.tables import TableRows
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import Routed
-from rag.core.record_sets import Field, Record, RecordSet, RecordTable
-from rag.core.records import Document, Query
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import Routed
+from rag.core.records.sets import Field, Record, RecordSet, RecordTable
+from rag.core.types import Document, Query
 from rag.plugins.table_questions.question_reading import Reading
 from rag.plugins.table_questions.routers.rules import RulesRouter
 

@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal
 
 from rag.core.checks import check_whole
 from rag.core.models.pinned import readable
-from rag.core.records import Answer, Example
 from rag.core.roles import Generator, fingerprint
+from rag.core.types import Answer, Example
 from rag.plugins.ragas import evaluators
 from rag.plugins.ragas.evaluators import Model
 

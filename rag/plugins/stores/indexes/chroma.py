@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from rag.core.errors import MissingExtraError
 from rag.core.files import locked
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 from rag.plugins.stores.stored_index import Places, StoredIndex, write_missing
 
 KEY = "CHROMA_API_KEY"

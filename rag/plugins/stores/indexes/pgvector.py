@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 from rag.plugins.stores.stored_index import Places, StoredIndex
 
 NEEDED = (0, 8)  # the oldest extension that continues a search in the graph beyond `hnsw.ef_search`

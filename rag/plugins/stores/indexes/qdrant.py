@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 from rag.plugins.stores.stored_index import Places, StoredIndex, write_missing
 
 KEY = "QDRANT_API_KEY"

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from rag.core.errors import UserError
 from rag.core.memo import Once
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import RecordQuery, Routed
-from rag.core.record_sets import RecordSet
-from rag.core.records import Query
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import RecordQuery, Routed
+from rag.core.records.sets import RecordSet
 from rag.core.text.languages import check_language
+from rag.core.types import Query
 from rag.plugins.table_questions.question_doubts import Doubt, clear_result
 from rag.plugins.table_questions.question_labels import CONTENT, Labeller
 from rag.plugins.table_questions.question_parts import ASKS, Misfit
