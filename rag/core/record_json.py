@@ -5,8 +5,8 @@ from dataclasses import fields
 from typing import Any
 
 from rag.core.models.typed_reply import check_names, json_object, typed
-from rag.core.record_checks import DEPTH
-from rag.core.record_queries import ROUTES, Condition, RecordQuery
+from rag.core.records.checks import DEPTH
+from rag.core.records.queries import ROUTES, Condition, RecordQuery
 
 
 def routed(reply: str) -> tuple[str, RecordQuery | None]:

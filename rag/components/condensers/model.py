@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from rag.core.looks import KINDS, Condensed
 from rag.core.models.typed_reply import Typed, ask_typed, check_names, json_object, typed
-from rag.core.records import Message, Request
 from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Condensation, Kept
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Request
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from rag.components.enrichers.fields import Draft
-from rag.core.field_values import UnfitError, fitted, shown
 from rag.core.models.typed_reply import json_object
-from rag.core.record_sets import Cell, Field
+from rag.core.records.sets import Cell, Field
 from rag.core.text.cells import DATE, date
+from rag.core.text.field_values import UnfitError, fitted, shown
 from rag.core.text.numerals import values
 
 TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {

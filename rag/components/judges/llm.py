@@ -13,11 +13,11 @@ from rag.components.judges.replies import ClaimReply, majority, place, relevance
 from rag.core.assessments import Case, Claim, QuotedPassage, Spent, Verdict
 from rag.core.checks import check_whole
 from rag.core.models.typed_reply import Typed, ask_typed, sent
-from rag.core.records import Message, Query, Request
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
 from rag.core.text.sentences import Piece
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Query, Request
 
 PLACES: Mapping[str, tuple[str, ...]] = {"prompt": ("contexts", "claims"), "relevance": ("question", "text")}
 """The placeholders that each prompt needs."""

@@ -20,9 +20,9 @@ from typing import Any, Generic, TypeVar
 from rag.core.adapters import records_from
 from rag.core.assessments import Spent
 from rag.core.models.chat import Given, ask, spent
-from rag.core.records import Message, Reply, Request
 from rag.core.roles import Generator
 from rag.core.text.templates import fill
+from rag.core.types import Message, Reply, Request
 
 Form = TypeVar("Form")
 LONGEST = 50_000

@@ -14,7 +14,7 @@ from support.scripted_generator import Scripted
 from rag.core.assessments import Spent
 from rag.core.errors import ServiceError
 from rag.core.models.typed_reply import LONGEST, Typed, ask_typed, json_object, sent, typed
-from rag.core.records import Message, Query, Reply, Request
+from rag.core.types import Message, Query, Reply, Request
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 PROSE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{"), max_size=30)
