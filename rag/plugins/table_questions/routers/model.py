@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.errors import UserError
-from rag.core.models.chat import Given, ask, spent
+from rag.core.models.typed_reply import Typed, ask_typed
 from rag.core.record_json import routed
 from rag.core.records.checks import check_query
 from rag.core.records.display import described_table
@@ -19,8 +18,8 @@ from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
 from rag.plugins.table_questions.routers.rules import RulesRouter
 
-REPEATED = 2000
-"""The most characters of a reply in the second request."""
+TRIES, REPEATED = 2, 2000
+"""Requests for a question, and the most characters of a reply in the second one."""
 
 
 @dataclass(frozen=True)
@@ -58,21 +57,20 @@ class ModelRouter:
         stems = Stems(self.rules.language)
         known = [stems.of(" ".join((table.title, table.name, described_table(table, 50)))) for table in records.tables]
         requests = [self._request(query, stems.of(query.text), known, records) for query in queries]
-        first = ask(self.generator, requests)
-        found = [_read(reply, records) for reply in first]
-        wrong = [place for place, each in enumerate(found) if isinstance(each, str) and not isinstance(first[place], str)]
-        second = ask(self.generator, [self._again(requests[at], first[at], found[at]) for at in wrong])
-        took = [Spent(*spent(reply)) for reply in first]
-        for at, reply in zip(wrong, second, strict=True):
-            found[at] = _read(reply, records)
-            took[at] += Spent(*spent(reply))
-        lost = [at for at, each in enumerate(found) if isinstance(each, str)]
-        by_rules = dict(zip(lost, self.rules.route([queries[at] for at in lost], records), strict=True))
+        asked = [Typed(request, lambda reply: _read(reply, records)) for request in requests]
+        ask_typed(self.generator, asked, TRIES, self.again, REPEATED)
+        lost = [query for query, each in zip(queries, asked, strict=True) if each.wrong]
+        by_rules = iter(self.rules.route(lost, records))
         return [
-            replace(by_rules[at], why=f"by rules: the model's reply {each}"[:200], tokens=taken.tokens, cost=taken.cost)
-            if isinstance(each, str)
-            else replace(each, tokens=taken.tokens, cost=taken.cost)
-            for at, (each, taken) in enumerate(zip(found, took, strict=True))
+            replace(
+                each.value
+                or replace(
+                    next(by_rules), why=f"by rules: the model's reply {each.problem or f'is missing: {each.failure}'}"[:200]
+                ),
+                tokens=each.spent.tokens,
+                cost=each.spent.cost,
+            )
+            for each in asked
         ]
 
     def _request(self, query: Query, words: frozenset[str], known: Sequence[frozenset[str]], records: RecordSet) -> Request:
@@ -81,20 +79,12 @@ class ModelRouter:
         user = fill(self.prompt, {"tables": shown, "question": query.text})
         return Request(query, (), (Message("system", self.instruction), Message("user", user)))
 
-    def _again(self, request: Request, reply: Given, problem: Routed | str) -> Request:
-        text = reply if isinstance(reply, str) else reply.text[:REPEATED]
-        correction = Message("user", fill(self.again, {"problem": str(problem)[:REPEATED]}))
-        return Request(request.query, (), (*request.messages, Message("assistant", text), correction))
 
-
-def _read(reply: Given, records: RecordSet) -> Routed | str:
-    """The route of a reply, or what is wrong with it."""
-    if isinstance(reply, str):
-        return f"is missing: {reply}"
+def _read(reply: str, records: RecordSet) -> Routed:
+    mechanism, query = routed(reply)
     try:
-        mechanism, query = routed(reply.text)
         if query:
             check_query(query, records)
-    except (ValueError, UserError) as error:
-        return f"has an error: {error.what}; {error.remedy}" if isinstance(error, UserError) else str(error)
+    except UserError as error:
+        raise ValueError(f"has an error: {error.what}; {error.remedy}") from error
     return Routed(mechanism, query, "by the model")  # type: ignore[arg-type]
