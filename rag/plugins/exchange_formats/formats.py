@@ -1,4 +1,4 @@
-"""The formats of tools with a file for questions: LangSmith, Langfuse, promptfoo and ragas."""
+"""The formats of other tools, by name; those with a file for questions are LangSmith, Langfuse, promptfoo and ragas."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 from rag.authoring.candidates import Row
 from rag.authoring.exchange.columns import one_text, texts_of
 from rag.authoring.exchange.formats import DETAILS, Format, Tables, one_file
+from rag.plugins.exchange_formats import collections
 
 ASSERTED = re.compile(r"i?(?:contains|equals)(?:-any|-all)?|factuality|similar")
 """Assertions of promptfoo that hold right answers; all others run code or ask a model."""
@@ -72,4 +73,7 @@ FORMATS = {
     "langsmith": Format(one_file("examples.jsonl", _langsmith), columns=("inputs",)),
     "langfuse": Format(one_file("items.jsonl", _langfuse), columns=("expectedOutput",)),
     "ragas": Format(_ragas, frozenset(("answers", "history", "kind", "quotes")), ("user_input",)),
+    "beir": Format(collections.beir, frozenset(("id", "history", "dialogue", "turn", "rewrite", "grades"))),
+    "autorag": Format(collections.autorag, frozenset(("id", "answers", "several answers", "alternatives"))),
+    "huggingface": Format(collections.huggingface),
 }
