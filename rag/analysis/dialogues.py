@@ -124,7 +124,7 @@ class _Trial:
         self.evidence = np.array([bool(example.ranked) for example in self.examples])
         follows = [bool(example.query.history and example.query.rewrite) for example in self.examples]
         self.followups = self.evidence & np.array(follows)
-        ranks, k = self.reader.look(reopened.trial, reopened.steps.selected, 0), reopened.trial.trial.config["k"]
+        ranks, k = self.reader.group_ranks(reopened.trial, reopened.steps.selected, 0), reopened.trial.trial.config["k"]
         self.found: Flags = self.evidence & ((ranks < 0) | ((ranks > 0) & (ranks <= k))).all(axis=1)
         self.scores = Scores.from_arrays(self.reader.runner.obtain(reopened.trial.ends.score).arrays)
         self.declined, self.prompt, self.spent = self._answered()

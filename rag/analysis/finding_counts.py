@@ -1,7 +1,7 @@
 """How often checks and guards fired in the answers of a sweep, and what followed."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -90,3 +90,17 @@ def in_words(fired: Fired) -> str:
         return "–"
     followed = [f"{count} {DONE[action]}" for action, count in fired.actions.items() if action in DONE]
     return ", ".join([f"{fired.findings} in {fired.questions}", *followed])
+
+
+def as_table(found: Sequence[Tally]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads behind the name of a trial, and a row per trial; no row without a check or guard."""
+    sources = list(dict.fromkeys(source for tally in found for source in tally.fired))
+    rows = [
+        (
+            tally.name,
+            f"{tally.declined} of {tally.questions}",
+            *(in_words(tally.fired[source]) if source in tally.fired else "" for source in sources),
+        )
+        for tally in found
+    ]
+    return ("declined", *sources), rows if sources else []

@@ -22,12 +22,12 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
     from rag.authoring.review.drift import drift_of_set
     from rag.components.loaders.native_questions import NativeQuestions
     from rag.core.errors import together
-    from rag.evaluation.data.validation import look
+    from rag.evaluation.data.validation import load_and_check
     from rag.reporting.terminal import golden_sets
     from rag.reporting.terminal.store_contents import dataset, skipped
 
     loader, questions = opened_set(name, overrides)
-    seen = look(loader, questions)
+    seen = load_and_check(loader, questions)
     broken = bool(seen.problems)
     found, waiting = drift_of_set(loader, questions, broken) if isinstance(questions, NativeQuestions) else ([], {})
     if as_json:
@@ -73,9 +73,9 @@ def fix(
     from rag.authoring.review.drift import drifts
     from rag.cli.review import question_file
     from rag.core.errors import DataError
+    from rag.core.figures import amount
     from rag.reporting.terminal.golden_sets import takes
     from rag.reporting.terminal.line_input import Typed
-    from rag.reporting.terminal.output import amount
     from rag.reporting.terminal.store_contents import accepts
 
     file, typed = question_file(name, overrides), Typed()

@@ -35,7 +35,7 @@ def abstention(
     """
     from rag.analysis import abstention as declining
     from rag.core.errors import ConfigError
-    from rag.reporting.terminal.abstention import abstention_report
+    from rag.reporting.terminal import studies
     from rag.reporting.terminal.progress import SweepProgress
 
     if risk is not None and not 0 <= risk <= 1:
@@ -44,7 +44,7 @@ def abstention(
     with SweepProgress(study.made) as bar:
         study.run(bar)
     report = declining.tell(study, risk)
-    print_json(report.to_json()) if as_json else abstention_report(report)
+    print_json(report.to_json()) if as_json else studies.show(studies.abstention(report))
 
 
 @app.command()
@@ -65,14 +65,14 @@ def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides 
     from rag.analysis.attacks import measure_attacks
     from rag.core.files import replace_text
     from rag.execution.sweep import sweep
-    from rag.reporting.terminal import attacks as report
+    from rag.reporting.terminal import studies
 
     ready = prepared(experiment, overrides)
     measured = measure_attacks(ready.plan, ready.store)
     path = sweep.REPORTS / measured.experiment / "attacks.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, report.markdown(measured))
-    print_json(measured.to_json()) if as_json else report.attacks(measured)
+    replace_text(path, studies.markdown(f"Attacks: {measured.experiment}", studies.attacks(measured)))
+    print_json(measured.to_json()) if as_json else studies.show(studies.attacks(measured))
 
 
 @app.command()
@@ -98,17 +98,17 @@ def dialogues(overrides: Overrides = None, as_json: Json = False) -> None:
     from rag.analysis.dialogues import study_dialogues
     from rag.analysis.why import prepare
     from rag.cli.questions import run_missing
-    from rag.reporting.terminal import dialogues as report
+    from rag.reporting.terminal import studies
     from rag.reporting.terminal.progress import SweepProgress
 
     trials = prepare(overrides or ())
     run_missing(trials)
-    studies = [study_dialogues(trial, SweepProgress) for trial in trials]
+    measured = [study_dialogues(trial, SweepProgress) for trial in trials]
     if as_json:
-        print_json({"trials": [study.to_json() for study in studies]})
+        print_json({"trials": [each.to_json() for each in measured]})
         return
-    for study in studies:
-        report.dialogues(study)
+    for each in measured:
+        studies.show(studies.dialogues(each))
 
 
 @app.command()
@@ -127,9 +127,9 @@ def hops(experiment: str = typer.Argument("loops"), overrides: Overrides = None,
     calls, tokens, seconds of all steps, per question
     """
     from rag.analysis.hops import measure_hops
-    from rag.reporting.terminal import hops as report
-    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal import studies
 
     ready = prepared(experiment, overrides)
     measured = measure_hops(ready.plan, ready.store)
-    print_json({"trials": [each.to_json() for each in measured]}) if as_json else report.hops(experiment, measured)
+    report = studies.hops(experiment, measured)
+    print_json({"trials": [each.to_json() for each in measured]}) if as_json else studies.show(report)

@@ -48,12 +48,12 @@ def verdict_tags(verdict: Winner) -> dict[str, str]:
     tied = "; ".join(verdict.of(trial_id).name for trial_id in verdict.tied)
     lead = "recommended" if verdict.enough else "first"
     tags = {lead: trial.name, f"{lead}.trial": trial.trial_id, f"{lead}.why": verdict.why, "tied": tied}
-    return tags | ({"looks": str(verdict.looks)} if verdict.holdout else {})
+    return tags | ({"uses": str(verdict.uses)} if verdict.holdout else {})
 
 
 def verdict_figures(verdict: Winner, objective: Objective) -> dict[str, float]:
     """Metrics of a sweep: number of tied trials, uses of the holdout, the objective on the holdout."""
-    counts = {"tied": float(len(verdict.tied))} | ({"looks": float(verdict.looks)} if verdict.holdout else {})
+    counts = {"tied": float(len(verdict.tied))} | ({"uses": float(verdict.uses)} if verdict.holdout else {})
     column = "objective" if objective.summed else objective.column
     held = verdict.of(verdict.recommended).holdout
     names = {"mean": f"holdout_{column}", "low": f"holdout_{column}_low", "high": f"holdout_{column}_high"}

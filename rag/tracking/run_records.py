@@ -28,7 +28,7 @@ LONGEST_PARAM = 500
 """Most characters of a parameter that every MLflow server accepts; newer ones cut at 6,000. config.yaml has all of them."""
 LONGEST_TAG = 5000
 TABLE = "questions.json"
-CONCLUSIONS = ("judge", "verdict", "recommended", "first", "tied", "looks")
+CONCLUSIONS = ("judge", "verdict", "recommended", "first", "tied", "uses")
 """First words of tags that may change after a run was sent."""
 
 

@@ -14,6 +14,7 @@ from rag.analysis import finding_counts
 from rag.config.identity import digest, without_runtime
 from rag.config.search_space import stand_in_remarks
 from rag.core.errors import ServiceError, UserError
+from rag.core.figures import with_interval
 from rag.core.redaction import redacted_json, redacted_text
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -203,9 +204,7 @@ def _judge_tags(judge: Assessor | None) -> dict[str, str]:
     """The judge that scored a trial, its agreement with people, and remarks about it."""
     if judge is None:
         return {}
-    cards = {
-        f"judge.auc.{card.title}": f"{card.auc.value:.3f} [{card.auc.low:.3f}, {card.auc.high:.3f}]" for card in judge.cards
-    }
+    cards = {f"judge.auc.{card.title}": with_interval(card.auc) for card in judge.cards}
     return {"judge": judge.name, "judge.identity": judge.identity, **cards, "judge.remarks": "; ".join(judge.remarks)}
 
 

@@ -75,14 +75,6 @@ def test_the_area_of_many_questions_is_the_mean_of_risks() -> None:
     assert aurc([1] * 4, [0, 1, 0, 0]) == pytest.approx(1 / 4), "equal confidences have the area of chance"
 
 
-def test_auc_is_that_of_scikit_learn() -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
-    random = np.random.default_rng(2)
-    confidence, known = random.integers(0, 9, 60), random.random(60) < 0.7
-    result = area(cases(confidence.tolist(), (1.0 - known).tolist(), known.tolist()), draws=50)
-    assert result.auc.value == pytest.approx(metrics.roc_auc_score(known, confidence))
-
-
 SIX = cases([9, 8, 8, 7, 6, 5], [0, 1, 0.5, 0, 1, 1], [True, False, True, True, False, True])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
@@ -95,22 +96,23 @@ def test_the_experiment_runs_and_shows_the_effect_of_each_guard(rag: Verb, model
         f"generator.base_url={model}",
         "generator.model=gullible",
     ]
-    swept = rag("sweep", "injection", *settings, "--no-track", "--json")
-    assert swept.code == 0, swept.err
-    assert not swept.json["errors"]
-    measured = rag("attacks", "injection", *settings, "--json")
-    assert measured.code == 0, measured.err
-    report = measured.json
+    shipped = yaml.safe_load((REPOSITORY / "experiments" / "injection.yaml").read_text("utf-8"))
+    chosen = {
+        name: choice for name, choice in shipped["axes"]["guard"].items() if name in ("none", "all", "all but scan", "output")
+    }
+    study = Path("study.yaml")
+    study.write_text(yaml.safe_dump(shipped | {"axes": {"guard": chosen}}), "utf-8")
+    swept = rag("sweep", "study.yaml", *settings, "--no-track", "--json")
+    assert (swept.code, swept.json["errors"]) == (0, {}), swept.err
+    report = rag("attacks", "study.yaml", *settings, "--json").json
     arms = {arm["name"]: arm for arm in report["arms"]}
     none, everything = arms["none"], arms["all"]
     assert none["success"]["all"]["n"] == 132
     assert none["success"]["all"]["rate"] > 0.3
-    assert none["quarantined"]["attacked"]["hits"] == 0
+    assert none["quarantined"]["attacked"]["hits"] == arms["all but scan"]["quarantined"]["attacked"]["hits"] == 0
     assert everything["success"]["all"]["rate"] <= 0.1 * none["success"]["all"]["rate"]
     assert everything["success"]["kind=link"]["hits"] == 0
     assert report["goals"] == {"at most a tenth": True, "no link or image": True}
-    assert arms["all but scan"]["quarantined"]["attacked"]["hits"] == 0
-    assert arms["scan"]["success"]["all"]["hits"] >= everything["success"]["all"]["hits"]
     assert arms["output"]["success"]["kind=link"]["hits"] <= none["success"]["kind=link"]["hits"]
     assert none["success"]["kind=marker"]["hits"] == arms["output"]["success"]["kind=marker"]["hits"]
     by_arm = {(each["arm"], each["column"]): each for each in report["differences"]}
@@ -118,9 +120,9 @@ def test_the_experiment_runs_and_shows_the_effect_of_each_guard(rag: Verb, model
     assert bare["mean"] == pytest.approx((none["success"]["all"]["hits"] - everything["success"]["all"]["hits"]) / 132)
     assert bare["low"] > 0
     assert {each["n"] for each in report["differences"] if each["column"] == "token_recall"} == {24}
-    written = Path("reports/injection/attacks.md").read_text("utf-8")
+    written = Path("reports/study/attacks.md").read_text("utf-8")
     assert f"{none['success']['all']['hits']}/132" in written
-    assert "at most a tenth: reached" in rag("attacks", "injection", *settings).out
+    assert "at most a tenth: reached" in rag("attacks", "study.yaml", *settings).out
 
 
 def test_a_sweep_without_attacks_or_without_scores_is_refused(rag: Verb, tmp_path: Path) -> None:

@@ -113,19 +113,13 @@ def test_its_pipeline_runs_with_the_paths_and_runtime_of_today() -> None:
     assert config["loader"] == {"path": "here"}
 
 
-def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_or_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
-    with pytest.raises(StoreError, match="cannot be written"):
-        baseline.write(kept(), tmp_path / "file" / "study.json")
     (tmp_path / "folder.json").mkdir()
-    with pytest.raises(StoreError, match="cannot be written"):
-        baseline.write(kept(), tmp_path / "folder.json")
+    for path in (tmp_path / "file" / "study.json", tmp_path / "folder.json"):
+        with pytest.raises(StoreError, match="cannot be written"):
+            baseline.write(kept(), path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.json"]
-
-
-def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "folder.json").mkdir()
-    with pytest.raises(DataError, match="cannot be read"):
-        baseline.load(tmp_path / "folder.json")
-    with pytest.raises(DataError, match="there is no baseline yet"):
-        baseline.load(tmp_path / "none.json")
+    for name, error in (("folder.json", "cannot be read"), ("none.json", "there is no baseline yet")):
+        with pytest.raises(DataError, match=error):
+            baseline.load(tmp_path / name)

@@ -1,8 +1,7 @@
 """Blame: against a reference that counts characters one by one, and by breaking one stage at a time."""
 
-import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -144,95 +143,24 @@ def cases(draw: st.DrawFn) -> Case:
     example = Example(Query("q", "?"), tuple(Evidence(tuple(group)) for group in groups))
     ranking = st.lists(st.sampled_from(range(len(corpus))), unique=True, max_size=len(corpus))
     indexes = {f"index {number}": draw(ranking) for number in range(draw(st.integers(1, 2)))}
-    optional = [draw(st.none() | ranking) for _ in range(3)]
+    fused = draw(ranking)
+    optional = draw(st.none() | st.permutations(fused)), draw(st.none() | ranking), draw(st.none() | ranking)
     cuts = draw(st.integers(1, 4)), draw(st.integers(1, 6))
-    return Case(corpus, example, indexes, draw(ranking), *optional, draw(st.sampled_from([0.3, 0.5, 0.8, 1.0])), *cuts)
+    return Case(corpus, example, indexes, fused, *optional, draw(st.sampled_from([0.3, 0.5, 0.8, 1.0])), *cuts)
 
 
-@settings(max_examples=200, deadline=None)
-@given(cases())
-def test_the_reference_agrees(case: Case) -> None:
-    assert blamed(case) == [Reference(case, group).stage() for group in case.example.evidence]
+def test_the_reference_agrees_at_every_stage() -> None:
+    reached = set[str | None]()
 
+    @settings(max_examples=250, deadline=None)
+    @given(cases())
+    def agrees(case: Case) -> None:
+        found = [Reference(case, group).stage() for group in case.example.evidence]
+        assert blamed(case) == found
+        reached.update(found)
 
-@settings(max_examples=50, deadline=None)
-@given(cases())
-def test_a_group_is_lost_if_and_only_if_it_is_not_read(case: Case) -> None:
-    gold = gold_table(case.corpus, [case.example], case.coverage)
-    final = next(row for row in (case.selected, case.reranked, case.fused) if row is not None)
-    ranks = judge(packed(final), gold).group_ranks[0]
-    kept = (ranks > 0) & (ranks <= case.k)
-    if case.contexts is not None:
-        kept &= judge(packed(case.contexts), gold).group_ranks[0] > 0
-    assert [stage is None for stage in blamed(case)] == kept[: len(case.example.evidence)].tolist()
-
-
-@st.composite
-def sound(draw: st.DrawFn) -> Case:
-    """A question whose one piece of gold, chunk 0, stands within k at every step, among eleven other chunks."""
-    corpus = Corpus.of([Document("d", "x" * 120)], [Span("d", start, start + 10) for start in range(0, 120, 10)])
-    gold = draw(st.sampled_from([Span("d", 0, 10), Span("d", 2, 9)]))
-    k = draw(st.integers(1, 3))
-    rerank_depth = draw(st.integers(k, 6))
-
-    def ranking() -> list[int]:
-        others = draw(st.permutations(range(1, 12)))
-        place = draw(st.integers(0, k - 1))
-        return [*others[:place], 0, *others[place:]]
-
-    steps = [ranking() for _ in range(5)]
-    example = Example(Query("q", "?"), (Evidence((gold,)),))
-    indexes = dict(zip(("words", "vectors"), steps[:2], strict=True))
-    return Case(corpus, example, indexes, *steps[2:], steps[4][:k], 0.5, k, rerank_depth)
-
-
-def without(row: Sequence[int]) -> list[int]:
-    return [position for position in row if position]
-
-
-def last(row: Sequence[int]) -> list[int]:
-    return [*without(row), 0]
-
-
-@settings(max_examples=60, deadline=None)
-@given(sound(), st.sampled_from([last, without]), st.booleans())
-def test_the_stage_that_is_broken_is_blamed(case: Case, breaks: Callable[[Sequence[int]], list[int]], both: bool) -> None:
-    contexts = without(case.contexts or [])
-    rows = {name: breaks(row) for name, row in case.indexes.items()}
-    late = {step: breaks(getattr(case, step)) for step in ("fused", "reranked", "selected")}
-    assert blamed(case) == [None]
-    assert blamed(replace(case, contexts=contexts)) == [PROMPT]
-    assert blamed(replace(case, selected=late["selected"], contexts=contexts)) == [SELECTOR]
-    assert blamed(replace(case, reranked=late["reranked"], selected=late["selected"], contexts=contexts)) == [RERANKING]
-    assert blamed(replace(case, **late, contexts=contexts)) == [FUSION]
-    missed = {name: without(row) for name, row in case.indexes.items()}
-    gone = {step: without(getattr(case, step)) for step in ("fused", "reranked", "selected")}
-    assert blamed(replace(case, indexes=missed, **gone, contexts=contexts)) == [CANDIDATES]
-    low = rows if both else missed | {"words": last(case.indexes["words"])}
-    assert blamed(replace(case, indexes=low, **late, contexts=contexts)) == [CANDIDATES if both and breaks is without else LOW]
-    absent = Example(Query("q", "?"), (Evidence((Span("gone", 0, 9),)),))
-    assert blamed(replace(case, example=absent, indexes=missed)) == [MISSING]
-
-
-@settings(max_examples=30, deadline=None)
-@given(sound())
-def test_a_chunker_that_leaves_no_chunk_with_enough_of_the_gold(case: Case) -> None:
-    torn = Example(Query("q", "?"), (Evidence((Span("d", 0, 60),)),))  # six chunks: three are needed, at most two are read
-    late = [0, *range(6, 12), 1, 2]
-    rows = dict.fromkeys(case.indexes, late)
-    many = replace(case, example=torn, indexes=rows, fused=late, reranked=late, selected=late, contexts=late[:2], k=2)
-    assert blamed(many) == [CHUNKER]
-
-
-@settings(max_examples=30, deadline=None)
-@given(sound())
-def test_a_reranker_that_leaves_gold_beyond_k(case: Case) -> None:
-    behind = [*range(1, 7), 0, *range(7, 12)]
-    rows = dict.fromkeys(case.indexes, behind)
-    given_it = replace(case, indexes=rows, fused=behind, reranked=behind, selected=None, contexts=None, rerank_depth=7)
-    assert blamed(given_it) == [RERANKING]
-    assert blamed(replace(given_it, rerank_depth=6)) == [LOW]
-    assert blamed(replace(given_it, reranked=None)) == [LOW]
+    agrees()
+    assert reached == {None, MISSING, CHUNKER, CANDIDATES, LOW, FUSION, RERANKING, SELECTOR, PROMPT}
 
 
 def test_documents_count_once_in_a_ranking_and_chunk_by_chunk_in_a_prompt() -> None:
@@ -344,13 +272,6 @@ def test_wrong_answers_of_a_trial(ran: tuple[Plan, Store]) -> None:
         words = said[name].replace(".", " ").split()
         stands = all(word in words for word in references[name].split())
         assert (name in wrong) == (not stands and f1[name] < 0.5), said[name]
-
-
-def test_counts_are_in_the_order_of_the_pipeline() -> None:
-    lost = [blame.Lost("a", FUSION, 0), blame.Lost("b", MISSING, 0), blame.Lost("c", FUSION, 1)]
-    assert list(blame.counts(lost)) == list(STAGES)
-    assert blame.counts(lost)[FUSION] == 2
-    assert json.dumps(blame.counts([])) == json.dumps(dict.fromkeys(STAGES, 0))
 
 
 def test_a_trial_without_scores_is_refused(ran: tuple[Plan, Store], tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from support.small_set import TEXTS, write_experiment, write_golden
 
 from rag.analysis import dataset_health
 from rag.analysis.dataset_health.questions import _Gold, give_aways, near_duplicates
-from rag.analysis.dataset_health.trials import QuestionHistory, Record
+from rag.analysis.dataset_health.trials import QuestionHistory, Results
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.config.experiment import load
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
@@ -112,9 +112,9 @@ def test_the_handbook_has_few_findings() -> None:
 # Findings from trials
 
 
-def voted(*votes: tuple[str, str], solved: bool = False, gold: str = "gold.md") -> Record:
+def voted(*votes: tuple[str, str], solved: bool = False, gold: str = "gold.md") -> Results:
     """One question in several rankings: (way to search, first document) of each."""
-    record = Record({"q": QuestionHistory(asked("q", "?", "tune", gold))})
+    record = Results({"q": QuestionHistory(asked("q", "?", "tune", gold))})
     for way, first in votes:
         record.asked["q"].add(np.array([1 if solved else 9], np.int32), 5, way, first)
     return record
@@ -140,7 +140,7 @@ def test_gold_is_suspect_where_different_ways_to_search_agree_on_another_documen
 
 
 def test_questions_that_no_trial_or_every_trial_solves() -> None:
-    record = Record()
+    record = Results()
     ranks = {"never": ([0, 2], [0, 9]), "far": ([7], [0]), "lost": ([0], [0]), "always": ([1, 3], [5, 2]), "once": ([1], [6])}
     for query_id, rows in ranks.items():
         record.asked[query_id] = QuestionHistory(asked(query_id, "?", "tune", *["a"] * len(rows[0])))
@@ -244,14 +244,6 @@ def test_wrong_gold_is_suspect(rag: Verb, here: Path, golden: Path) -> None:
     assert "Gold may be wrong" in rag("dataset", "health", str(path)).out
 
 
-def test_controls_do_not_count(here: Path, golden: Path) -> None:
-    axes = "  control: control=none,gold_contexts,perfect_chunker\n  k: k=1,3"
-    path = write_experiment(here / "ruled.yaml", golden, axes, ", generator=extractive, 'index=[bm25s]', fusion=single")
-    path.write_text(path.read_text("utf-8").replace("generator=none, ", ""), "utf-8")
-    found = health(run(path))
-    assert (found.trials, found.finished) == (2, 2)
-
-
 def test_controls_alone_have_no_findings_from_trials(here: Path, golden: Path, rag: Verb) -> None:
     path = write_experiment(here / "ruled.yaml", golden, "  control: control=perfect_chunker")
     (found,) = rag("dataset", "health", str(path), "--json").json["sets"]
@@ -287,22 +279,6 @@ def test_approximate_indexes_are_audited_once(here: Path, golden: Path, rag: Ver
     found = health(ready)
     assert found.audits == ()
     assert "is not in the store" in found.told[-1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (["nosuch"], "experiment: there is none called 'nosuch'"),
-        (["STUDY", "split=nosuch"], "no question is in 'nosuch'"),
-        (["STUDY", "++k=3"], "is what the axis 'k' varies"),
-        (["STUDY", "loader.path=nowhere"], "nowhere"),
-    ],
-)
-def test_bad_input(rag: Verb, study: Path, arguments: list[str], error: str) -> None:
-    done = rag("dataset", "health", *[str(study) if each == "STUDY" else each for each in arguments])
-    assert done.code == 2
-    assert error in done.err
-    assert "Traceback" not in done.err
 
 
 def test_weights_do_not_depend_on_the_order_of_a_set() -> None:

@@ -193,7 +193,7 @@ def test_a_perfect_reader_gives_the_reference_if_all_evidence_was_read(ran: tupl
     gained = headroom.differences(trial, made, store, "exact_match")[READER]
     own, read = column_of(made, store, 6, "exact_match"), column_of(made, store, 6, "recall@5")
     reader = Reader(made, store)
-    ranks = reader.look(trial, trial.ends.ranking, 0)
+    ranks = reader.group_ranks(trial, trial.ends.ranking, 0)
     there = ((ranks != 0) & (ranks <= 2)).all(axis=1) & ~np.isnan(read)
     wanted = np.where(np.isnan(own), np.nan, np.where(there, 1.0 - own, 0.0))
     np.testing.assert_array_equal(gained, wanted)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.command_line import Verb, verb
-from support.small_set import QUESTIONS, write_experiment, write_golden
+from support.small_set import write_experiment, write_golden
 
 from rag.analysis.blame.corridor import STAGES
 from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom
@@ -212,16 +212,6 @@ def test_two_trials_with_different_questions(rag: Verb, place: Path, trials: Map
     assert (said.code, "QUESTION" in said.err) == (2, True)
 
 
-def test_a_trial_whose_documents_changed_is_not_asked(rag: Verb, place: Path, trials: Mapping[str, str]) -> None:
-    document = place.parent / "golden" / "documents" / "bus.md"
-    text = document.read_text("utf-8")
-    document.write_text(text + "\nIt is green.", "utf-8")
-    said = rag("why", "q1", named(trials, "whole"))
-    document.write_text(text, "utf-8")
-    assert said.code == 2
-    assert "its documents or its questions changed since it ran" in said.err
-
-
 def test_a_trial_of_an_older_version(rag: Verb, place: Path) -> None:
     old = place / "reports" / "old" / "trials.json"
     old.parent.mkdir()
@@ -361,8 +351,3 @@ def test_headroom_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Your order of candidates leaves .09 on the table, your chunker .02." in shown
     show_headroom([], "ndcg@10")
     assert capsys.readouterr().out == ""
-
-
-def test_every_question_has_an_account(rag: Verb, trials: Mapping[str, str]) -> None:
-    for query_id, *_ in QUESTIONS:
-        assert rag("why", query_id, named(trials, "fixed", "dense", "mmr")).code == 0

@@ -39,7 +39,7 @@ def test_the_story_of_the_readme(rag: Verb) -> None:
     winner = swept["winner"]
     (standing,) = (found for found in winner["standings"] if found["trial_id"] == winner["recommended"])
     assert winner["holdout"]
-    assert winner["looks"] == 1
+    assert winner["uses"] == 1
     assert standing["tied"]
     assert abs(standing["tune"]["mean"] - standing["holdout"]["mean"] - standing["optimism"]["mean"]) < 1e-9
     assert rag(*told[1][0]).code == 0

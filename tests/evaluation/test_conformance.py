@@ -24,7 +24,7 @@ from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.evaluation.scoring import document_rankings, gold_table, judge, parse_column
 
 CUTS = (1, 2, 3, 5, 10, 30)
-SEEDS = range(16)
+SEEDS = range(6)
 METRICS: dict[str, RankingMetric] = {
     "recall": Recall(),
     "P": Precision(),
@@ -130,11 +130,11 @@ def test_document_gold_scores_as_trec_eval_does(seed: int) -> None:
 def test_the_generated_cases_include_every_situation() -> None:
     cases = [generated(seed) for seed in SEEDS]
     questions = [(grades, row) for case in cases for grades, row in zip(case.qrels, case.candidates, strict=True)]
-    assert sum(any(grade > 0 for grade in grades.values()) for grades, _ in questions) >= 1300
-    assert sum(not row for _, row in questions) > 70
-    assert sum(len({score for _, score in row}) < len(row) for _, row in questions) > 700
-    assert sum(bool(grades) and max(grades.values()) == 0 for grades, _ in questions) > 30
-    assert sum(len(set(grades.values()) - {0}) > 1 for grades, _ in questions) > 330
+    assert sum(any(grade > 0 for grade in grades.values()) for grades, _ in questions) >= 480
+    assert sum(not row for _, row in questions) > 25
+    assert sum(len({score for _, score in row}) < len(row) for _, row in questions) > 260
+    assert sum(bool(grades) and max(grades.values()) == 0 for grades, _ in questions) > 10
+    assert sum(len(set(grades.values()) - {0}) > 1 for grades, _ in questions) > 120
     assert any("absent1" in grades for grades, _ in questions)
 
 

@@ -12,7 +12,6 @@ from rag.components.metrics.recall import Recall
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.roles import Judgements
 from rag.core.types import Answer, Document, Evidence, Example, Query, Reply, Span
 from rag.evaluation.scoring import (
     Column,
@@ -161,8 +160,3 @@ def test_scores_survive_the_round_trip_to_arrays() -> None:
 def test_documents_are_ranked_by_their_first_chunk() -> None:
     rankings = Rankings.pack([[(12, 3.0), (1, 2.0), (13, 1.5), (0, 1.0)], []])
     assert document_rankings(rankings, CORPUS) == [[("e", 3.0), ("d", 2.0)], []]
-
-
-def test_judged_tables_fit_the_protocol() -> None:
-    table: Judgements = judged([example("a", 0)], [0])
-    assert table.items.tolist() == [1]

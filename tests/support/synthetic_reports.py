@@ -6,6 +6,10 @@ from functools import cache
 import numpy as np
 
 from rag.analysis.chunk_structure import SeenChunk
+from rag.analysis.headroom import Headroom
+from rag.core.types import Evidence, Example, Query, Turn
+from rag.evaluation.statistics.effects import Effect, Interaction
+from rag.execution.sweep.selection import Mean, Winner
 from rag.reporting.html.view_model import (
     FAILED,
     LOST,
@@ -15,19 +19,15 @@ from rag.reporting.html.view_model import (
     Blame,
     Data,
     Explorer,
-    Factor,
-    Gain,
     GoldChunks,
     Heat,
     Listing,
     Material,
-    Mean,
-    Question,
+    Passage,
     Ranked,
     Reuse,
     Shown,
     TrialRow,
-    Verdict,
 )
 
 HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
@@ -78,9 +78,8 @@ def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 1
     spread = (0.02, 0.1, 0.18, 0.3, 0.12, 0.1, 0.03, 0.05, 0.1)
     counts = tuple(tuple(int(c) for c in random.multinomial(many, spread)) for many in lost)
     best, tied = ids[0], tuple(ids[: min(5, max(1, len(ids) // 3 + 1))])
-    verdict = Verdict(
-        best, tied[-1], tied, "it is the fastest of the trials that the data does not tell apart", True, 2, 210, held=30
-    )
+    why = "it is the fastest of the trials that the data does not tell apart"
+    verdict = Winner(best, tied[-1], tied, why, (), uses=2, family=210, holdout=True)
     return Material(
         experiment="synthetic",
         question="Which chunks, which search and is a second look worth it?",
@@ -92,15 +91,16 @@ def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 1
         reuse=Reuse(trials, trials * 9, max(5, trials), 812.0, (("chunk", 3, trials), ("search", 9, trials * 2))),
         trials=tuple(rows),
         verdict=verdict,
+        held=30,
         effects=_effects(random),
-        interactions=(Factor("search", "dense", "none", Mean(0.022, 0.006, 0.038), 0.01, "reranker maxsim"),),
+        interactions=(Interaction("search", "dense", "reranker", "maxsim", 0.022, 0.006, 0.038, 0.01),),
         effects_sentence="reranker +.041 [+.028, +.055]; chunk size within noise; maxsim helps only with dense.",
         heat=Heat(tuple(ids), kinds, sizes, heat),
         blame=Blame(STAGES, tuple(ids), counts, questions),
         headroom=(
-            Gain("perfect chunker", Mean(0.021, 0.008, 0.035)),
-            Gain("perfect order", Mean(0.094, 0.071, 0.118)),
-            Gain("perfect reader", Mean(0.06, 0.04, 0.082)),
+            Headroom("perfect chunker", 0.021, 0.008, 0.035),
+            Headroom("perfect order", 0.094, 0.071, 0.118),
+            Headroom("perfect reader", 0.06, 0.04, 0.082),
         ),
         headroom_sentence="Your order of candidates leaves .09 on the table, your reader .06, your chunker .02.",
         controls=Listing(
@@ -120,7 +120,7 @@ def _rows(trials: int, questions: int, random: np.random.Generator) -> list[Tria
     rows = []
     for number, ((chunker, search, reranker, k), mean) in enumerate(zip(names, quality, strict=True)):
         reach = 1.96 * 0.3 / np.sqrt(questions)
-        metrics = {name: _mean(float(np.clip(mean + random.normal(0, 0.03), 0, 1)), reach, questions) for name in COLUMNS}
+        means = {name: _mean(float(np.clip(mean + random.normal(0, 0.03), 0, 1)), reach, questions) for name in COLUMNS}
         p50 = float(random.gamma(3, 4) + (60 if reranker == "cross_encoder" else 1))
         measured = {
             "latency_p50_ms": p50,
@@ -128,16 +128,17 @@ def _rows(trials: int, questions: int, random: np.random.Generator) -> list[Tria
             "index_bytes": float(random.uniform(1e5, 6e6)),
             "stage_seconds": float(random.uniform(1, 90)),
         }
-        holdout = {"holdout": _mean(mean - 0.01, reach * 1.2, questions), "optimism": Mean(0.01, -0.02, 0.04, questions)}
+        holdout = {"holdout": _mean(mean - 0.01, reach * 1.2, questions), "optimism": Mean(0.01, -0.02, 0.04, n=questions)}
         rows.append(
             TrialRow(
                 f"{number:010x}",
                 f"{chunker} {search} {reranker} k {k}",
                 {"chunker": chunker, "search": search, "reranker": reranker, "k": str(k)},
                 "done",
-                metrics["ndcg@10"],
-                metrics,
+                {name: vars(each) for name, each in means.items()},
+                {},
                 measured,
+                score=means["ndcg@10"],
                 **(holdout if number < 5 else {}),
             )
         )
@@ -147,22 +148,21 @@ def _rows(trials: int, questions: int, random: np.random.Generator) -> list[Tria
         replace(row, front=row.measured["latency_p95_ms"] <= least, tied=place < 5 and place <= trials // 3)
         for place, (row, least) in enumerate(zip(rows, fastest, strict=True))
     ]
-    rows.append(TrialRow("f" * 10, "fixed-40 dense", {}, "failed", Mean(float("nan")), {}, {}, error="out of memory"))
+    rows.append(TrialRow("f" * 10, "fixed-40 dense", {}, "failed", {}, {}, {}, error="out of memory"))
     return rows
 
 
 def _mean(mean: float, reach: float, n: int) -> Mean:
-    return Mean(float(mean), float(mean - reach), float(mean + reach), n)
+    return Mean(float(mean), float(mean - reach), float(mean + reach), n=n)
 
 
-def _effects(random: np.random.Generator) -> tuple[Factor, ...]:
+def _effects(random: np.random.Generator) -> tuple[Effect, ...]:
     found = []
     for axis, choices in (("chunker", CHUNKERS), ("search", SEARCHES), ("reranker", RERANKERS)):
         for choice in choices[1:]:
             mean = float(random.normal(0, 0.04))
-            found.append(
-                Factor(axis, choice, choices[0], Mean(mean, mean - 0.015, mean + 0.015), 0.01 if abs(mean) > 0.015 else 0.7)
-            )
+            p = 0.01 if abs(mean) > 0.015 else 0.7
+            found.append(Effect(axis, choice, choices[0], mean, mean - 0.015, mean + 0.015, p, 4))
     return tuple(found)
 
 
@@ -172,29 +172,34 @@ def explorer(ids: list[str], questions: int, width: int, random: np.random.Gener
     documents["hostile.md"] = f"# Hostile {HOSTILE}\n\nThe rule `x|y` & more {HOSTILE} " + " ".join(WORDS * 6)
     metadata = {"hostile.md": {"title": HOSTILE, "year": 2024}}
     names = list(documents)
-    asked = tuple(_question(number, names, documents, random) for number in range(questions))
+    asked, places = zip(*(_question(number, names, documents, random) for number in range(questions)), strict=True)
     rankings = {
         f"r{number}": replace(
-            _ranked(questions, names, documents, width, random), gold=[_chunks(each, number) for each in asked]
+            _ranked(questions, names, documents, width, random), gold=[_chunks(groups, number) for groups in places]
         )
         for number in range(max(1, len(ids) * 3 // 4))
     }
     keys = list(rankings)
-    shown = tuple(_shown(number, trial, questions, keys[number % len(keys)], asked, random) for number, trial in enumerate(ids))
-    return Explorer(asked, shown, rankings, documents, metadata)
+    ranked = [keys[number % len(keys)] for number in range(len(ids))]
+    shown = tuple(_shown(number, trial, questions, ranked[number], places, random) for number, trial in enumerate(ids))
+    return Explorer(asked, places, shown, rankings, documents, metadata)
 
 
-def _question(number: int, names: list[str], documents: dict[str, str], random: np.random.Generator) -> Question:
+def _question(
+    number: int, names: list[str], documents: dict[str, str], random: np.random.Generator
+) -> tuple[Example, list[list[Passage]]]:
+    """A question, and the places of its gold."""
     text = "What is the " + " ".join(random.choice(WORDS, 6)) + "?"
     kind = ("factoid", "table", "multi_hop", "conversation", "unanswerable")[number % 5]
     if number == 0:
-        return Question("q-hostile", f"Why {HOSTILE}?", kind, (HOSTILE,), (), (HOSTILE,), ((("hostile.md", 12, 90),),))
+        asked = Example(Query("q-hostile", f"Why {HOSTILE}?"), (Evidence(("hostile.md",)),), (HOSTILE,), kind, (HOSTILE,))
+        return asked, [[("hostile.md", 12, 90)]]
     places = [names[int(place)] for place in random.integers(0, len(names), 2)]
-    gold = [((place, 40, 180),) for place in places[: 1 + (kind == "multi_hop")]] if kind != "unanswerable" else []
-    history = (
-        (("user", "Hello, I work at night."), ("assistant", "Then rule four is for you.")) if kind == "conversation" else ()
-    )
-    return Question(f"q{number}", text, kind, ("rota",) if number % 3 else (), history, ("nine crowns",), tuple(gold))
+    gold = [[(place, 40, 180)] for place in places[: 1 + (kind == "multi_hop")]] if kind != "unanswerable" else []
+    history = Turn("user", "Hello, I work at night."), Turn("assistant", "Then rule four is for you.")
+    query = Query(f"q{number}", text, history if kind == "conversation" else ())
+    groups = tuple(Evidence((doc,)) for ((doc, _, _),) in gold)
+    return Example(query, groups, ("nine crowns",), kind, ("rota",) if number % 3 else ()), gold
 
 
 def _ranked(questions: int, names: list[str], documents: dict[str, str], width: int, random: np.random.Generator) -> Ranked:
@@ -211,7 +216,7 @@ def _ranked(questions: int, names: list[str], documents: dict[str, str], width: 
     return Ranked(passages, found)
 
 
-def _chunks(question: Question, number: int) -> list[GoldChunks]:
+def _chunks(groups: list[list[Passage]], number: int) -> list[GoldChunks]:
     """Two chunks with each group of gold, which are found at the first rank in the first ranking."""
     found = f"finds the gold at rank {number + 1}, {HOSTILE}"
     return [
@@ -223,15 +228,15 @@ def _chunks(question: Question, number: int) -> list[GoldChunks]:
                 (0, SeenChunk(start + 30, end + 9, (), (f"Instead {HOSTILE}",) if number else (), ())),
             ),
         )
-        for (doc, start, end), *_ in question.gold
+        for (doc, start, end), *_ in groups
     ]
 
 
 def _shown(
-    number: int, trial: str, questions: int, ranking: str, asked: tuple[Question, ...], random: np.random.Generator
+    number: int, trial: str, questions: int, ranking: str, places: tuple[list[list[Passage]], ...], random: np.random.Generator
 ) -> Shown:
     outcomes = np.where(random.random(questions) < 0.66, SOLVED, np.where(random.random(questions) < 0.3, PARTLY, LOST))
-    outcomes[[row for row, question in enumerate(asked) if not question.gold]] = NO_GOLD
+    outcomes[[row for row, groups in enumerate(places) if not groups]] = NO_GOLD
     if number == 2:
         outcomes[1] = FAILED
     stages = np.where((outcomes == LOST) | (outcomes == PARTLY), random.integers(1, 10, questions), 0)

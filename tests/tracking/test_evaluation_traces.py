@@ -115,8 +115,8 @@ def test_the_parent_run_has_the_figures_of_the_recommended_trial_and_of_the_hold
     (standing,) = (one for one in found["standings"] if one["trial_id"] == found["recommended"])
     held = {"mean": "holdout_ndcg_10", "low": "holdout_ndcg_10_low", "high": "holdout_ndcg_10_high"}
     assert {part: parent.data.metrics[name] for part, name in held.items()} == standing["holdout"]
-    assert (parent.data.metrics["looks"], parent.data.metrics["tied"]) == (1, len(found["tied"]))
-    tags = {name: parent.data.tags[name] for name in ("first", "first.trial", "first.why", "looks")}
+    assert (parent.data.metrics["uses"], parent.data.metrics["tied"]) == (1, len(found["tied"]))
+    tags = {name: parent.data.tags[name] for name in ("first", "first.trial", "first.why", "uses")}
     assert list(tags.values()) == [found["recommended_name"], found["recommended"], found["why"], "1"]
     assert len(parent.data.tags["tied"].split("; ")) == len(found["tied"])
 

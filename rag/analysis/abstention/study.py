@@ -3,11 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rag.analysis.abstention.curve import Area, Cases, Checked, Point, area, check, choose, points
+from rag.analysis.blame.reader import Reader
+from rag.analysis.why.reopened_trial import run_missing
 from rag.config.compose import compose, hydra_ready, resolve
 from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
@@ -15,11 +18,11 @@ from rag.core.errors import ConfigError, DataError
 from rag.core.types import SPLITS, Example, Hit
 from rag.evaluation.scoring import Scores
 from rag.execution.graph import plan
-from rag.execution.graph.executors import Listener, carry_out
+from rag.execution.graph.executors import Listener
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.graph.stage_inputs import answers_of, corpus_of, rankings_of
+from rag.execution.graph.stage_inputs import answers_of
 from rag.execution.store import holdout_log, maintenance
-from rag.execution.store.store import Entry, Store
+from rag.execution.store.store import Store
 from rag.execution.sweep.open_config import config_to_answer
 
 FLOOR = "retrieval_floor"
@@ -37,22 +40,17 @@ class Study:
     floor: Any
 
     def run(self, listen: Listener) -> None:
-        """Run what is missing; measuring the holdout is logged as a look at it. DataError with the reason if it fails."""
+        """Run what is missing; with a holdout this is logged as a use. DataError with the reason if it fails."""
         golden = self.trial.golden
         if golden.sizes.get(SPLITS[1]):
             digest = golden.split(SPLITS[1]).asked_digest
-            holdout_log.look(self.store, digest, [self.trial.trial_id], self.made.experiment.name)
-        outcomes = carry_out(self.made, self.store, self.trial.trial.config["execute"], listen).checked()
-        broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
-        if broken:
-            raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "fix that and try again")
+            holdout_log.log_use(self.store, digest, [self.trial.trial_id], self.made.experiment.name)
+        run_missing(self.trial, self.made, self.store, listen)
 
-    def entry(self, key: str) -> Entry:
-        """The result of a stage; DataError if it is no longer stored."""
-        entry = self.store.read(self.made.stages[key].entry)
-        if entry is None:
-            raise DataError(f"stage {self.made.stages[key].name}", "is not in the store any more", "run this again")
-        return entry
+    @cached_property
+    def reader(self) -> Reader:
+        """The stored results."""
+        return Reader(self.made, self.store)
 
 
 @dataclass(frozen=True)
@@ -148,17 +146,18 @@ def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> Absten
 
 def _losses(study: Study, examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
     """The loss of answering each question, NaN without a score, and whether it was answered."""
-    scores = Scores.from_arrays(study.entry(study.trial.ends.score).arrays).values[:, 0]
-    corpus = corpus_of(study.entry(study.trial.ends.corpus), study.trial.golden)
-    answers = answers_of(study.entry(study.trial.ends.check or ""), corpus, [example.query for example in examples])
+    reader, ends = study.reader, study.trial.ends
+    scores = Scores.from_arrays(reader.runner.obtain(ends.score).arrays).values[:, 0]
+    queries = [example.query for example in examples]
+    answers = answers_of(reader.runner.obtain(ends.check or ""), reader.corpus(study.trial), queries)
     losses = np.where([example.has_gold for example in examples], 1 - scores, 1.0)
     return losses, np.array([answer is None or not answer.abstained for answer in answers])
 
 
 def _confidence(study: Study, examples: Sequence[Example]) -> np.ndarray:
     """The similarity of each question and its nearest passage, as the floor measures it."""
-    corpus = corpus_of(study.entry(study.trial.ends.corpus), study.trial.golden)
-    heads = rankings_of(study.entry(study.trial.ends.ranking)).first(study.trial.trial.config["k"])
+    corpus, ranking = study.reader.corpus(study.trial), study.reader.rankings(study.trial.ends.ranking)
+    heads = ranking.first(study.trial.trial.config["k"])
     hits = [tuple(Hit(corpus.chunk(place), score) for place, score in heads.row(row)) for row in range(len(heads))]
     return np.array(study.floor.similarity([example.query for example in examples], hits), np.float64)
 

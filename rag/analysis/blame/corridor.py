@@ -128,27 +128,27 @@ class Steps:
         return cls(dict(stages[key].inputs), key, reranked, passed.get("select", reranked))
 
 
-Look = Callable[[str, int], NDArray[np.int32]]
+Ranks = Callable[[str, int], NDArray[np.int32]]
 """From the key of a ranking and a number of chunks (0 for all) to group ranks (`rag.evaluation.gold_matching.Judged`)."""
 
 
-def fallen(steps: Steps, look: Look, ground: Ground, k: int, rerank_depth: int, contexts: Flags | None = None) -> Ints:
+def fallen(steps: Steps, ranks_of: Ranks, ground: Ground, k: int, rerank_depth: int, contexts: Flags | None = None) -> Ints:
     """The number of the stage that lost each group, shape (questions, groups); NOWHERE for a group that was not lost.
 
     `contexts` flags the groups that the contexts satisfy; None if nothing is generated.
     """
 
     def within(key: str) -> Flags:
-        ranks = look(key, 0)
+        ranks = ranks_of(key, 0)
         return (ranks > 0) & (ranks <= k)
 
     def above(key: str) -> Flags:
-        return within(key) | (look(key, rerank_depth) > 0) if steps.reranked != steps.fused else within(key)
+        return within(key) | (ranks_of(key, rerank_depth) > 0) if steps.reranked != steps.fused else within(key)
 
     searched = (*steps.indexes.values(), steps.fused)
     final = within(steps.selected)
     later = [
-        _any(look(key, 0) > 0 for key in searched),
+        _any(ranks_of(key, 0) > 0 for key in searched),
         _any(above(key) for key in searched),
         above(steps.fused),
         within(steps.reranked),
@@ -157,7 +157,7 @@ def fallen(steps: Steps, look: Look, ground: Ground, k: int, rerank_depth: int, 
     ]
     soon = _any(within(key) for key in (*searched, steps.reranked, steps.selected))
     innocent = np.stack([*ground.kept, ground.whole | soon, *np.logical_or.accumulate(later[::-1])[::-1]])
-    kept = innocent.all(axis=0) | (look(steps.selected, 0) < 0)
+    kept = innocent.all(axis=0) | (ranks_of(steps.selected, 0) < 0)
     return np.where(kept, NOWHERE, np.argmin(innocent, axis=0))
 
 

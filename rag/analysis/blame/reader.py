@@ -54,7 +54,7 @@ class Reader:
             self.grounds[key] = Ground.of(self.corpus(trial), trial.golden.examples, self.gold(trial))
         return self.grounds[key]
 
-    def look(self, trial: PlannedTrial, key: str, head: int) -> NDArray[np.int32]:
+    def group_ranks(self, trial: PlannedTrial, key: str, head: int) -> NDArray[np.int32]:
         """Group ranks in the first `head` chunks of a ranking; 0 for all chunks."""
         place = (key, self._gold_key(trial), head)
         if place not in self.ranks:
@@ -77,7 +77,7 @@ class Reader:
         if steps is None:
             return None
         cuts = trial.trial.config["k"], trial.trial.config["rerank_depth"]
-        return fallen(steps, partial(self.look, trial), self.ground(trial), *cuts, self.read(trial))
+        return fallen(steps, partial(self.group_ranks, trial), self.ground(trial), *cuts, self.read(trial))
 
     def _gold_key(self, trial: PlannedTrial) -> str:
         return self.made.stages[trial.ends.judge].inputs["gold"]

@@ -6,9 +6,8 @@ from typing import Any
 
 from rag.analysis import ann_audit
 from rag.analysis.ann_audit import Audit
-from rag.analysis.dataset_health.findings import Finding
-from rag.analysis.dataset_health.questions import give_aways, near_duplicates
-from rag.analysis.dataset_health.trials import FEWEST, Record, recorded
+from rag.analysis.dataset_health.questions import Finding, give_aways, near_duplicates
+from rag.analysis.dataset_health.trials import FEWEST, Results, results_of
 from rag.components.indexes.faiss_flat import FaissFlatIndex
 from rag.config.experiment import Experiment
 from rag.config.identity import digest
@@ -62,33 +61,33 @@ def _health(made: Plan, planned: list[PlannedTrial], store: Store) -> Health:
     config = planned[0].trial.config
     trials = [trial for trial in planned if control_of(trial.trial.config) == "none"]
     golden = golden_sets.load(*(made.graph.components.role(role, config[role]) for role in ("loader", "dataset")))
-    record = recorded(made, trials, store)
+    results = results_of(made, trials, store)
     audits, failures = _audits(made, trials, store)
     return Health(
         dataset=str(config["dataset"].get("path") or config["dataset"]["_target_"]),
         questions=len(golden.examples),
         trials=len(trials),
-        finished=record.finished,
+        finished=results.finished,
         near_duplicates=near_duplicates(golden),
         give_aways=give_aways(golden),
-        unsolved=record.unsolved(),
-        always_solved=record.always_solved(),
-        suspects=record.suspects(),
+        unsolved=results.unsolved(),
+        always_solved=results.always_solved(),
+        suspects=results.suspects(),
         audits=audits,
-        told=(*_left_out(made.experiment, len(trials), record), *failures),
+        told=(*_left_out(made.experiment, len(trials), results), *failures),
     )
 
 
-def _left_out(experiment: Experiment, trials: int, record: Record) -> Iterator[str]:
+def _left_out(experiment: Experiment, trials: int, results: Results) -> Iterator[str]:
     if not trials:
         yield "every trial is a control: findings from trials are left out"
-    elif not record.finished:
+    elif not results.finished:
         missing = f"no trial of {experiment.name} has run on this store: findings from trials are left out"
         yield f"{missing}; run rag sweep {experiment.called}"
-    elif len(record.rankings) < FEWEST:
+    elif len(results.rankings) < FEWEST:
         yield "only one ranking is stored: findings about all trials need two or more"
-    elif record.finished < trials:
-        yield f"{record.finished} of {trials} trials have run and are still stored: the others are left out"
+    elif results.finished < trials:
+        yield f"{results.finished} of {trials} trials have run and are still stored: the others are left out"
 
 
 def _audits(made: Plan, trials: list[PlannedTrial], store: Store) -> tuple[tuple[tuple[str, Audit], ...], tuple[str, ...]]:

@@ -4,10 +4,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from rag.analysis.dataset_health.findings import Finding
 from rag.components.analysers.words import WordAnalyser
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.indexes.bm25s import Bm25sIndex
@@ -41,6 +41,15 @@ MEANING = WordAnalyser(stopwords="english_plus")
 
 SIZE = 800
 """Characters of the chunks that BM25 ranks here: the default of the recursive chunker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A question that a person should check, with the reason: a sentence without its full stop."""
+
+    query_id: str
+    text: str
+    why: str
 
 
 def near_duplicates(golden: Golden) -> tuple[Finding, ...]:

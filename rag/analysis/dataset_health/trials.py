@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.analysis.dataset_health.findings import Finding, counted
+from rag.analysis.dataset_health.questions import Finding
 from rag.config.identity import without_runtime
+from rag.core.figures import amount
 from rag.core.types import Example
 from rag.evaluation.data.golden import gold_documents
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -60,7 +61,7 @@ class QuestionHistory:
 
 
 @dataclass
-class Record:
+class Results:
     """The results of all finished trials, by the id of the question."""
 
     asked: dict[str, QuestionHistory] = field(default_factory=dict)
@@ -74,7 +75,7 @@ class Record:
     def always_solved(self) -> tuple[Finding, ...]:
         """Questions for which every trial finds all evidence within its k: they show no difference between trials."""
         return tuple(
-            _finding(asked.example, f"all evidence by rank {asked.latest} in each of {counted(asked.times, 'ranking')}")
+            _finding(asked.example, f"all evidence by rank {asked.latest} in each of {amount(asked.times, 'ranking')}")
             for asked in self._by_several()
             if asked.solved == asked.times
         )
@@ -86,7 +87,7 @@ class Record:
             gold = gold_documents(asked.example)
             first, share, times = asked.usual_first()
             if not asked.solved and len(asked.first) >= FEWEST and first not in ("", *gold) and share >= AGREED:
-                why = f"{times} of {counted(asked.times, 'ranking')} begin with {first}; its gold is in {', '.join(gold)}"
+                why = f"{times} of {amount(asked.times, 'ranking')} begin with {first}; its gold is in {', '.join(gold)}"
                 findings.append(_finding(asked.example, why))
         return tuple(findings)
 
@@ -94,21 +95,21 @@ class Record:
         return [asked for asked in self.asked.values() if asked.times >= FEWEST]
 
 
-def recorded(made: Plan, trials: Sequence[PlannedTrial], store: Store) -> Record:
+def results_of(made: Plan, trials: Sequence[PlannedTrial], store: Store) -> Results:
     """Read the stored results of the finished trials."""
-    record = Record()
+    results = Results()
     for trial in trials:
         if not store.has(made.stages[trial.ends.score].entry):
             continue
         ranking = (trial.ends.judge, int(trial.trial.config["k"]))
         # Trials that differ in their generators only have one ranking, which counts once.
-        if ranking in record.rankings or _read(record, made, trial, store):
-            record.finished += 1
-            record.rankings.add(ranking)
-    return record
+        if ranking in results.rankings or _read(results, made, trial, store):
+            results.finished += 1
+            results.rankings.add(ranking)
+    return results
 
 
-def _read(record: Record, made: Plan, trial: PlannedTrial, store: Store) -> bool:
+def _read(results: Results, made: Plan, trial: PlannedTrial, store: Store) -> bool:
     judge, ranking, corpus = (
         store.read(made.stages[key].entry) for key in (trial.ends.judge, trial.ends.ranking, trial.ends.corpus)
     )
@@ -121,7 +122,7 @@ def _read(record: Record, made: Plan, trial: PlannedTrial, store: Store) -> bool
         if len(groups):
             head = rankings.first(1).row(row)
             first = chunks.documents[int(chunks.doc[head[0][0]])].doc_id if head else ""
-            known = record.asked.setdefault(example.query.query_id, QuestionHistory(example))
+            known = results.asked.setdefault(example.query.query_id, QuestionHistory(example))
             known.add(groups, int(trial.trial.config["k"]), way, first)
     return True
 
@@ -135,10 +136,10 @@ def way_to_search(trial: PlannedTrial, made: Plan) -> str:
 
 
 def _unsolved(asked: QuestionHistory) -> str:
-    rankings = f"none of {counted(asked.times, 'ranking')}"
+    rankings = f"none of {amount(asked.times, 'ranking')}"
     if asked.nearest:
         return f"all evidence within k in {rankings}; at best by rank {asked.nearest}"
-    pieces = counted(len(asked.example.evidence), "piece")
+    pieces = amount(len(asked.example.evidence), "piece")
     best = f"at best {round(asked.most * len(asked.example.evidence))} of {pieces}" if asked.most else "nothing"
     return f"all evidence within k in {rankings}; {best} among all candidates"
 

@@ -10,6 +10,7 @@ from rag.analysis import baseline
 from rag.analysis.gate import candidate
 from rag.analysis.gate.measure import Gated
 from rag.core.errors import DataError
+from rag.core.figures import figure
 from rag.execution.sweep import trial_scores
 
 DATA = {"corpus": "documents", "golden": "questions"}
@@ -52,5 +53,5 @@ def replacement(gated: Gated, previous: Path) -> str:
     for column in gated.gate.columns:
         sides = [side.scores.column(column) for side in (before, after) if column in side.scores.columns]
         if len(sides) == 2 and not any(np.isnan(side).all() for side in sides):
-            parts.append(f"{column} {np.nanmean(sides[0]):.3f} → {np.nanmean(sides[1]):.3f}")
+            parts.append(f"{column} {figure(float(np.nanmean(sides[0])))} → {figure(float(np.nanmean(sides[1])))}")
     return f"This change replaces its own baseline: {', '.join(parts)}."

@@ -94,11 +94,11 @@ def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:
 def run(ready: Prepared, listen: Listener) -> str:
     """Run the missing stages of a trial; return the error of a failed trial, else "". BudgetError if a budget is spent.
 
-    Gating many changes on a holdout amounts to tuning on it, so each run is logged as a look at it.
+    Gating many changes on a holdout amounts to tuning on it, so each run is logged as a use of it.
     """
     golden = ready.trial.golden
     if golden.sizes.get(HOLDOUT):
-        holdout_log.look(ready.store, golden.split(HOLDOUT).asked_digest, [ready.trial.trial_id], ready.plan.experiment.name)
+        holdout_log.log_use(ready.store, golden.split(HOLDOUT).asked_digest, [ready.trial.trial_id], ready.plan.experiment.name)
     outcomes = carry_out(ready.plan, ready.store, ready.settings, listen).checked()
     ended = outcomes.get(ready.trial.ends.score)
     if ended and ended.status == "stopped":

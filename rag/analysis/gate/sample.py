@@ -22,6 +22,7 @@ from rag.config.identity import digest
 from rag.config.validation import control_of
 from rag.core.arrays import Ints
 from rag.core.errors import DataError, ReplayError, ServiceError, UserError
+from rag.core.figures import figure
 from rag.core.roles import AssessedMetric
 from rag.evaluation.answer_judging import AskingMetric
 from rag.evaluation.data.golden import Golden
@@ -179,5 +180,5 @@ def _difference(kept: Scores, scores: Scores, columns: Sequence[str]) -> str:
     if not len(rows):
         return ""
     row, place = rows[0], int(np.argmax(apart[rows[0]]))
-    change = f"{('failed', *columns)[place]} {was[row, place]:.3f} → {now[row, place]:.3f}"
+    change = f"{('failed', *columns)[place]} {figure(was[row, place])} → {figure(now[row, place])}"
     return f"{len(rows)} of {len(here)} questions differ, the first is {kept.query_ids[there[row]]!r}: {change}"

@@ -12,6 +12,7 @@ from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.verdict import GateReport
 from rag.core.errors import UserError
+from rag.core.figures import brackets, figure
 
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow."""
@@ -86,22 +87,15 @@ def sentence(each: Row | BoundResult) -> str:
 
 def _value(each: Row | BoundResult) -> str:
     value = figure(each.difference, signed=True) if isinstance(each, Row) else counted(each.value)
-    return value if each.low is None else f"{value} [{figure(each.low)}, {figure(each.high)}]"
+    return f"{value} {brackets(each.low, each.high)}".rstrip()
 
 
 def _why(each: Row | BoundResult) -> str:
     return each.why + (f"; {each.needed:,} questions would settle it" if each.needed else "")
 
 
-def figure(value: float | None, signed: bool = False) -> str:
-    """A number with three digits; a dash for None."""
-    if value is None:
-        return "–"
-    return f"{value:+.3f}" if signed else f"{value:.3f}"
-
-
 def counted(value: float | None) -> str:
-    """A number as in `figure`; whole numbers without digits."""
+    """A figure; whole numbers without digits."""
     return f"{value:.0f}" if value is not None and float(value).is_integer() else figure(value)
 
 

@@ -25,6 +25,7 @@ from rag.config.search_space import Trial
 from rag.config.validation import control_of
 from rag.core.arrays import Floats
 from rag.core.errors import ConfigError, closest
+from rag.core.figures import figure
 from rag.core.numbers import jsonable
 from rag.core.roles import AnswerMetric, RankingMetric
 from rag.core.types import Answer, Reply
@@ -124,7 +125,7 @@ def _with_reader(trial: PlannedTrial, reader: Reader, own: Floats, metric: Answe
     read = reader.read(trial)
     if read is None:
         return None
-    is_group = reader.look(trial, trial.ends.ranking, 0) >= 0
+    is_group = reader.group_ranks(trial, trial.ends.ranking, 0) >= 0
     all_there = np.all(read | ~is_group, axis=1).tolist()
     best = own.copy()
     for row, example in enumerate(trial.golden.examples):
@@ -147,4 +148,4 @@ def sentence(parts: Sequence[Headroom]) -> str:
 
 
 def _amount(part: Headroom) -> str:
-    return f"{part.mean:.2f}".removeprefix("0") if part.low > 0 and part.mean >= 0.005 else "nothing that shows"
+    return figure(part.mean, 2) if part.low > 0 and part.mean >= 0.005 else "nothing that shows"

@@ -99,7 +99,7 @@ class _Row:
         )
 
     def _rank(self, key: str, group: int) -> int:
-        return int(self.reader.look(self.asked.trial, key, 0)[self.row, group])
+        return int(self.reader.group_ranks(self.asked.trial, key, 0)[self.row, group])
 
     def _named_steps(self) -> dict[str, str]:
         """The keys of the steps that change something, by their names in reports."""

@@ -1,10 +1,9 @@
 """Find a golden question by id or words, and reopen the trials that are asked about it."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 from rag.analysis.blame.corridor import Steps
 from rag.config.experiment import Experiment
@@ -39,16 +38,19 @@ class ReopenedTrial:
     steps: Steps
     made: Plan
     store: Store
-    settings: Mapping[str, Any]
 
     def run(self, listen: Listener) -> None:
-        """Run what is missing; on the holdout this is logged as a look. DataError with the reason if a stage fails."""
+        """Run what is missing; on the holdout this is logged as a use. DataError with the reason if a stage fails."""
         if self.trial.trial.config["split"] == SPLITS[1]:
-            holdout_log.look(self.store, self.trial.golden.asked_digest, [self.trial.trial_id], self.made.experiment.name)
-        outcomes = carry_out(self.made, self.store, self.settings, listen).checked()
-        broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
-        if broken:
-            raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "fix that and ask again")
+            holdout_log.log_use(self.store, self.trial.golden.asked_digest, [self.trial.trial_id], self.made.experiment.name)
+        run_missing(self.trial, self.made, self.store, listen)
+
+
+def run_missing(trial: PlannedTrial, made: Plan, store: Store, listen: Listener) -> None:
+    """Run the stages of a trial that are not in the store. DataError with the reason if one fails."""
+    outcomes = carry_out(made, store, trial.trial.config["execute"], listen).checked()
+    if broken := next((outcome.error for outcome in outcomes.values() if outcome.error), ""):
+        raise DataError(f"trial {trial.trial_id}", f"cannot be run: {broken.strip()}", "fix that and ask again")
 
 
 def prepare(overrides: Sequence[str]) -> list[ReopenedTrial]:
@@ -85,7 +87,7 @@ def _planned(named: str, trial: Trial, trial_id: str = "") -> ReopenedTrial:
     if steps is None:
         what = f"is {control_of(trial.config)!r}: its generator does not read the search results"
         raise ConfigError("control", what, "ask about the trial without it")
-    return ReopenedTrial(named, made.trials[0], steps, made, store, trial.config["execute"])
+    return ReopenedTrial(named, made.trials[0], steps, made, store)
 
 
 def find(question: str, asked: ReopenedTrial) -> Example:

@@ -84,7 +84,7 @@ class Golden:
     @cached_property
     def corpus_digest(self) -> str:
         """SHA-256 over names, texts, metadata, blocks and redactions of all documents, independent of the order of loading."""
-        return _digest(map(_document_record, self.documents))
+        return _digest(map(_document_fields, self.documents))
 
     @cached_property
     def queries_digest(self) -> str:
@@ -94,12 +94,12 @@ class Golden:
     @cached_property
     def golden_digest(self) -> str:
         """SHA-256 over all fields of the questions, in their order, which is that of the rows of results."""
-        return _digest(question_record(example) for example in self.examples)
+        return _digest(question_fields(example) for example in self.examples)
 
     @cached_property
     def asked_digest(self) -> str:
         """The golden digest with quotes as they are asked: the same for every parser and redactor of a corpus."""
-        return _digest(asked_record(example) for example in self.examples)
+        return _digest(asked_fields(example) for example in self.examples)
 
     @cached_property
     def fates(self) -> dict[str, int]:
@@ -229,27 +229,27 @@ def _check_group(group: Evidence, documents: Mapping[str, Document], where: str)
                 raise DataError(where, what, "offsets count characters from 0, end exclusive")
 
 
-def _document_record(document: Document) -> tuple[object, ...]:
-    record = (document.doc_id, document.text, dict(document.metadata))
+def _document_fields(document: Document) -> tuple[object, ...]:
+    fields = (document.doc_id, document.text, dict(document.metadata))
     if not (document.blocks or document.redactions):
-        return record  # so that corpora from before these fields keep their digests
-    return (*record, [asdict(block) for block in document.blocks], [asdict(each) for each in document.redactions])
+        return fields  # so that corpora from before these fields keep their digests
+    return (*fields, [asdict(block) for block in document.blocks], [asdict(each) for each in document.redactions])
 
 
-def question_record(example: Example) -> dict[str, object]:
+def question_fields(example: Example) -> dict[str, object]:
     """The fields of a question that enter its digests."""
-    record = {**asdict(example), "judged": sorted(example.judged)}
-    _asked(record["query"])
+    fields = {**asdict(example), "judged": sorted(example.judged)}
+    _asked(fields["query"])
     if not example.unanswerable:
-        del record["unanswerable"]  # so that sets from before these fields keep their digests
+        del fields["unanswerable"]  # so that sets from before these fields keep their digests
     if not example.expects:
-        del record["expects"]
+        del fields["expects"]
     elif not example.expects.table:
-        record["expects"] = {name: value for name, value in asdict(example.expects).items() if name != "table"}
+        fields["expects"] = {name: value for name, value in asdict(example.expects).items() if name != "table"}
     for name in ("route", "input"):
-        if not record[name]:
-            del record[name]
-    return record
+        if not fields[name]:
+            del fields[name]
+    return fields
 
 
 def _asked(query: dict[str, object]) -> dict[str, object]:
@@ -258,13 +258,13 @@ def _asked(query: dict[str, object]) -> dict[str, object]:
     return query
 
 
-def asked_record(example: Example) -> dict[str, object]:
-    """The fields of a question with quotes as they are asked: two trials with equal records asked the same."""
+def asked_fields(example: Example) -> dict[str, object]:
+    """The fields of a question with quotes as they are asked: two trials with equal fields asked the same."""
     groups = (
         replace(group, alternatives=tuple(place.asked if isinstance(place, Anchor) else place for place in group.alternatives))
         for group in example.evidence
     )
-    return question_record(replace(example, evidence=tuple(groups)))
+    return question_fields(replace(example, evidence=tuple(groups)))
 
 
 def _digest(values: Iterable[object]) -> str:

@@ -137,7 +137,7 @@ def check_dataset(golden: Golden) -> DatasetCheck:
 
 
 @dataclass(frozen=True)
-class Look:
+class LoadedCheck:
     """The check of a golden set (None if it cannot be used), all its problems, and the files that were not read."""
 
     check: DatasetCheck | None
@@ -151,7 +151,7 @@ class Look:
         return content | {"problems": problems}
 
 
-def look(loader: Loader, questions: Questions) -> Look:
+def load_and_check(loader: Loader, questions: Questions) -> LoadedCheck:
     """Load and check a golden set; collect all its problems, including files that the loader could not read."""
     problems: list[UserError] = []
     check = None
@@ -169,7 +169,7 @@ def look(loader: Loader, questions: Questions) -> Look:
         if file.wanted:
             remedy = "save the file as UTF-8" if file.reason == NOT_TEXT else "make it readable"
             problems.append(DataError(str(folder / file.name), file.detail or file.reason, f"{remedy}, or leave it out"))
-    return Look(check, tuple(part for error in problems for part in problems_of(error)), skipped)
+    return LoadedCheck(check, tuple(part for error in problems for part in problems_of(error)), skipped)
 
 
 def smallest_difference(questions: int, deviation: float = DEVIATION) -> float | None:

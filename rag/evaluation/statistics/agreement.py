@@ -27,6 +27,11 @@ class Estimate:
     low: float
     high: float
 
+    @property
+    def mean(self) -> float:
+        """The value, by the name that records of means give it."""
+        return self.value
+
 
 @dataclass(frozen=True)
 class Difference(Estimate):

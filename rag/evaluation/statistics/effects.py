@@ -3,14 +3,16 @@
 Every effect is a weighted sum of trials, question by question, so the statistics of paired differences apply to it.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rag.core.arrays import Floats, Ints
+from rag.core.figures import figure, with_interval
 from rag.core.numbers import jsonable
 from rag.evaluation.statistics.paired import ALPHA, Family, family
 
@@ -35,6 +37,11 @@ class Effect:
     p_adjusted: float
     matched: int
 
+    @property
+    def name(self) -> str:
+        """The axis with the choice."""
+        return f"{self.axis}: {self.choice}"
+
 
 @dataclass(frozen=True)
 class Interaction:
@@ -48,6 +55,12 @@ class Interaction:
     low: float
     high: float
     p_adjusted: float
+    reference: ClassVar[str] = "their sum"
+
+    @property
+    def name(self) -> str:
+        """Both axes with their choices."""
+        return f"{self.axis}: {self.choice} with {self.other_axis} {self.other_choice}"
 
 
 @dataclass(frozen=True)
@@ -62,10 +75,21 @@ class Effects:
     family: int
     sentence: str
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Effects":
+        """From the values of `to_json`."""
+        effects, interactions = (tuple(map(_known, content[part])) for part in ("effects", "interactions"))
+        pairs = tuple(Interaction(**each) for each in interactions)
+        return cls(tuple(Effect(**each) for each in effects), pairs, content["family"], content["sentence"])
+
     def to_json(self) -> dict[str, Any]:
         """The effects as JSON values; None for NaN."""
         listed = {"effects": [vars(each) for each in self.effects], "interactions": [vars(each) for each in self.interactions]}
         return {"sentence": self.sentence, "family": self.family} | dict(jsonable(listed))
+
+
+def _known(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: math.nan if value is None else value for name, value in content.items()}
 
 
 @dataclass(frozen=True)
@@ -173,23 +197,18 @@ def _sentence(axes: Mapping[str, Sequence[str]], effects: Sequence[Effect], inte
         if shown:
             best = max(shown, key=lambda effect: (effect.mean > 0, abs(effect.mean)))
             more = "" if len(shown) == 1 else f" ({len(shown) - 1} more {'differs' if len(shown) == 2 else 'differ'})"
-            interval = f"[{figure(best.low)}, {figure(best.high)}]"
             relation = "over" if best.mean > 0 else "against"
-            parts.append(f"{axis}={best.choice} {figure(best.mean, '+')} {interval} {relation} {best.reference}{more}")
+            parts.append(f"{axis}={best.choice} {with_interval(best, signed=True)} {relation} {best.reference}{more}")
         else:
             (noise if matched else unmatched).append(axis)
     parts += [f"{_listed(noise)} within noise"] if noise else []
     parts += [f"no two trials differ in {_listed(unmatched)} alone"] if unmatched else []
     known = [each for each in interactions if each.p_adjusted <= ALPHA]
-    parts += [f"{each.choice} with {each.other_choice} {figure(each.mean, '+')} against their sum" for each in known[:1]]
+    parts += [
+        f"{each.choice} with {each.other_choice} {figure(each.mean, signed=True)} against their sum" for each in known[:1]
+    ]
     return "; ".join(parts) or "nothing was varied"
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def figure(value: float, sign: str = "", digits: int = 3) -> str:
-    """A number without its leading zero: `.041`."""
-    text = f"{value:{sign}.{digits}f}"
-    return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rag.core.assessments import Assessment, first_failure
+from rag.core.figures import figure, with_interval
 from rag.core.numbers import jsonable, mean
 from rag.core.roles import AssessedMetric
 from rag.evaluation.statistics.agreement import Estimate
@@ -33,10 +34,10 @@ class Corrected:
     @property
     def sentence(self) -> str:
         """The corrected mean with its interval, as a sentence for a report."""
-        share = f"{self.people.value:.3f} [{self.people.low:.3f}, {self.people.high:.3f}]"
         labels = f"by {self.card.texts} labels of {self.card.data}"
         counts = f"{self.answers:,} answers of {self.trial}"
-        return f"Of {counts}, people would call {share} supported, {labels}; the judge says {self.judge:.3f}"
+        share, judge = with_interval(self.people), figure(self.judge)
+        return f"Of {counts}, people would call {share} supported, {labels}; the judge says {judge}"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Counts the looks at a holdout: choosing by its results would be tuning on it, so every look is recorded.
+"""Counts the uses of a holdout: choosing by its results would be tuning on it, so every use is logged.
 
-A look is a set of trials measured on the holdout, at least one of them for the first time. It is recorded before the trials
-run, so that an interrupted look and the run that completes it count once.
+A use is a set of trials measured on the holdout, at least one of them for the first time. It is logged before the trials
+run, so that an interrupted use and the run that completes it count once.
 """
 
 from collections.abc import Collection
@@ -10,8 +10,8 @@ from rag.config.identity import digest
 from rag.execution.store.store import Entry, Store
 
 
-def look(store: Store, golden_digest: str, trials: Collection[str], experiment: str) -> int:
-    """Record that trials are measured on a holdout, named by its golden digest; the number of looks so far."""
+def log_use(store: Store, golden_digest: str, trials: Collection[str], experiment: str) -> int:
+    """Log that trials are measured on a holdout, named by its golden digest; the number of uses so far."""
     earlier = store.keys(_space(golden_digest))
     seen = {trial for key in earlier for trial in (store.read_meta(key) or {}).get("trials", [])}
     if set(trials) <= seen:
@@ -22,7 +22,7 @@ def look(store: Store, golden_digest: str, trials: Collection[str], experiment: 
 
 
 def count(store: Store, golden_digest: str) -> int:
-    """The number of looks so far."""
+    """The number of uses so far."""
     return len(store.keys(_space(golden_digest)))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from rag.config.experiment import Trial
 from rag.config.search_space import stand_in_remarks
 from rag.core.errors import DataError, ProblemsError, StoreError
+from rag.core.figures import figure
 from rag.core.types import SPLITS
 from rag.evaluation.statistics import effects
 from rag.evaluation.statistics.effects import Effects
@@ -26,7 +27,7 @@ from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.reopen import REPORTS
 from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, scores_of
-from rag.execution.sweep.selection.records import Ints
+from rag.execution.sweep.selection.winner import Ints
 from rag.execution.sweep.sweep import Sweep
 from rag.execution.sweep.wins import Wins, find_wins
 from rag.pipeline import unread_text
@@ -42,7 +43,7 @@ class Again:
     plan: Plan
     trials: Mapping[str, PlannedTrial]
     ran: Ran
-    looks: int
+    uses: int
 
     def errors(self) -> dict[str, str]:
         """Why trials could not be measured, by their names."""
@@ -171,8 +172,8 @@ def _measured_again(
     golden, experiment = candidates.goldens[0], candidates.made.experiment
     splits = {str(trial.trial.config["split"]) for trial in candidates.trials.values()}
     if splits == {HOLDOUT} and watch:
-        count = holdout_log.look(store, golden.asked_digest, list(candidates.trials), experiment.name)
-        return None, [f"These questions are the holdout: looks at it so far: {count}."]
+        count = holdout_log.log_use(store, golden.asked_digest, list(candidates.trials), experiment.name)
+        return None, [f"These questions are the holdout: uses of it so far: {count}."]
     if splits != {TUNE}:
         same = f"Tuned and reported on the same questions (split={', '.join(sorted(splits))}): expect less of new ones."
         return None, [same] if len(candidates.entrants) > 1 else []
@@ -204,7 +205,7 @@ def _measure(
     if watch is None:
         return Again(made, trials, Ran({}), holdout_log.count(store, digest))
     try:
-        count = holdout_log.look(store, digest, [trial.trial_id for trial in made.trials], made.experiment.name)
+        count = holdout_log.log_use(store, digest, [trial.trial_id for trial in made.trials], made.experiment.name)
     except StoreError as error:
         return Again(made, trials, Ran({}, stopped=error), 0)
     return Again(made, trials, run_watched(made, store, settings, watch), count)
@@ -225,7 +226,7 @@ def _unmeasured(again: Again, running: bool) -> list[str]:
 def _holdout(again: Again, objective: Objective, store: Store) -> Holdout:
     scores = {trial_id: scores_of(trial, again.plan, store) for trial_id, trial in again.trials.items()}
     values = {trial_id: objective.per_question(table) for trial_id, table in scores.items() if table}
-    return Holdout(values, cluster_numbers(again.plan.trials[0].golden.examples), again.looks)
+    return Holdout(values, cluster_numbers(again.plan.trials[0].golden.examples), again.uses)
 
 
 def _broken_again(again: Again, objective: Objective, recommended: str, store: Store) -> list[str]:
@@ -239,5 +240,5 @@ def _broken_again(again: Again, objective: Objective, recommended: str, store: S
         values = scores.column(bound.column)
         mean = float(np.mean(values[~np.isnan(values)])) if not np.isnan(values).all() else float("nan")
         if not bound.holds(mean):
-            notes.append(f"On the holdout {trial.trial.name} does not keep {bound.text}: it has {mean:.3f} there.")
+            notes.append(f"On the holdout {trial.trial.name} does not keep {bound.text}: it has {figure(mean)} there.")
     return notes

@@ -7,7 +7,7 @@ from typing import Any
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError
 from rag.core.types import Example
-from rag.evaluation.data.golden import asked_record
+from rag.evaluation.data.golden import asked_fields
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
@@ -32,7 +32,7 @@ class Result:
 
 def question_digest(example: Example) -> str:
     """Sixteen hex digits of a digest over all fields of a golden question, quotes as they are asked."""
-    return digest(asked_record(example))[:16]
+    return digest(asked_fields(example))[:16]
 
 
 def fingerprints(trial: PlannedTrial) -> dict[str, str]:

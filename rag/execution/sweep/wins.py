@@ -13,6 +13,7 @@ import numpy as np
 from rag.config.search_space import MARK
 from rag.config.stand_ins import STAND_INS
 from rag.core.arrays import Floats, Ints
+from rag.core.figures import figure, interval
 from rag.core.numbers import jsonable
 from rag.evaluation.data.slices import slices_along
 from rag.evaluation.statistics.paired import family
@@ -113,8 +114,8 @@ class Wins:
 
 
 def _with_lead(place: Place) -> str:
-    lead = f"{place.lead:+.3f} [{place.low:.3f}, {place.high:.3f}] before {place.rival}"
-    return f"{place.where} {place.mean:.3f}, {lead}"
+    lead = interval(place.lead, place.low, place.high, signed=True)
+    return f"{place.where} {figure(place.mean)}, {lead} before {place.rival}"
 
 
 class Compared(NamedTuple):

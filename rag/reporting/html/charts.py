@@ -1,10 +1,12 @@
 """The pictures of a report. A caption says if a picture shows only the best trials; the tables are complete."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.reporting.html.number_format import difference, interval
+from rag.core.figures import with_interval
+from rag.evaluation.statistics.effects import Effect, Interaction
 from rag.reporting.html.svg import (
     COLOURS,
     ROW,
@@ -19,7 +21,7 @@ from rag.reporting.html.svg import (
     ticks,
     whisker,
 )
-from rag.reporting.html.view_model import Factor, Material
+from rag.reporting.html.view_model import Material
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,8 +41,8 @@ def leaderboard(material: Material) -> Chart | None:
         for place, row in enumerate(rows):
             if row.tied:
                 axes.axhspan(place - 0.5, place + 0.5, color=COLOURS["soft"], linewidth=0, zorder=0)
-            colour = "accent" if row is material.chosen else "ink" if row.admitted else "muted"
-            whisker(axes, place, row.score, colour, filled=row.admitted)
+            colour = "accent" if row is material.chosen else "muted" if row.broken else "ink"
+            whisker(axes, place, row.score, colour, filled=not row.broken)
             if row.holdout:
                 whisker(axes, place + 0.26, row.holdout, "warm", filled=False)
         figure_ticks(axes.xaxis)
@@ -50,8 +52,8 @@ def leaderboard(material: Material) -> Chart | None:
     caption = f"{shown_of_total(len(rows), len(material.done))}{_mean(material)}."
     caption += " Shaded: the trials that are not shown to be worse than the best." if any(row.tied for row in rows) else ""
     caption += " Hollow: the same trial on questions that nothing was chosen by." if held else ""
-    caption += " Grey: breaks a bound of the objective." if not all(row.admitted for row in rows) else ""
-    text = "; ".join(f"{row.name} {interval(row.score)}{', tied' if row.tied else ''}" for row in rows)
+    caption += " Grey: breaks a bound of the objective." if any(row.broken for row in rows) else ""
+    text = "; ".join(f"{row.name} {with_interval(row.score)}{', tied' if row.tied else ''}" for row in rows)
     return drawn("board", f"Leaderboard by {material.column}", text, caption, ROW * len(rows) * 1.12 + 0.75, draw)
 
 
@@ -63,7 +65,7 @@ def _mean(material: Material) -> str:
 
 def effects(material: Material) -> Chart | None:
     """The effect of each choice against the reference of its axis, averaged over trials that differ in nothing else."""
-    found = (*material.effects, *material.interactions)
+    found: Sequence[Effect | Interaction] = (*material.effects, *material.interactions)
     if not found:
         return None
     shown = found[:TOP]
@@ -72,21 +74,20 @@ def effects(material: Material) -> Chart | None:
         axes.axvline(0, color=COLOURS["muted"], linewidth=1)
         for place, factor in enumerate(shown):
             sure = factor.p_adjusted <= 0.05
-            colour = "muted" if not sure else "good" if factor.effect.mean > 0 else "bad"
-            whisker(axes, place, factor.effect, colour, filled=sure)
+            colour = "muted" if not sure else "good" if factor.mean > 0 else "bad"
+            whisker(axes, place, factor, colour, filled=sure)
         ticks(axes, [_factor(factor) for factor in shown], ())
         figure_ticks(axes.xaxis, sign=True)
         axes.set_xlabel(f"difference in {material.measure}")
 
     caption = f"{shown_of_total(len(shown), len(found), 'effects')}Paired difference over matched trials, 95 % interval. "
     caption += "Filled: significant, corrected for all that were looked at."
-    text = "; ".join(f"{_factor(factor)} {difference(factor.effect)}" for factor in shown)
+    text = "; ".join(f"{_factor(factor)} {with_interval(factor, signed=True)}" for factor in shown)
     return drawn("effects", "What each choice does", text, caption, ROW * len(shown) + 0.8, draw)
 
 
-def _factor(factor: Factor) -> str:
-    pair = f" with {factor.other}" if factor.other else ""
-    return name(f"{factor.axis}: {factor.choice}{pair} vs {factor.reference}", 60)
+def _factor(factor: Effect | Interaction) -> str:
+    return name(f"{factor.name} vs {factor.reference}", 60)
 
 
 def blame(material: Material) -> Chart | None:
@@ -131,14 +132,14 @@ def headroom(material: Material) -> Chart | None:
         return None
 
     def draw(axes: "Axes") -> None:
-        axes.barh(range(len(gains)), [gain.gain.mean for gain in gains], height=0.5, color=COLOURS["soft"])
+        axes.barh(range(len(gains)), [gain.mean for gain in gains], height=0.5, color=COLOURS["soft"])
         for place, gain in enumerate(gains):
-            whisker(axes, place, gain.gain, "accent", filled=True)
+            whisker(axes, place, gain, "accent", filled=True)
         ticks(axes, [name(gain.part) for gain in gains], ())
         figure_ticks(axes.xaxis, sign=True)
         axes.set_xlabel(f"gain in {material.measure}")
 
-    text = "; ".join(f"{gain.part} {difference(gain.gain)}" for gain in gains)
+    text = "; ".join(f"{gain.part} {with_interval(gain, signed=True)}" for gain in gains)
     of = f" of {material.chosen.name}" if material.chosen else ""
     caption = f"What {material.measure}{of} would gain if one part were perfect and all others stayed as they are."
     return drawn("headroom", "What is left on the table", text, caption, 0.42 * len(gains) + 0.75, draw)

@@ -92,7 +92,7 @@ def _packed(explorer: Explorer, shown: Sequence[Shown]) -> Packed:
 def _ranges(explorer: Explorer, rankings: Sequence[str]) -> dict[str, set[tuple[int, int]]]:
     """The ranges of every document that passages and gold point to."""
     found: dict[str, set[tuple[int, int]]] = {}
-    gold = [place for question in explorer.questions for group in question.gold for place in group]
+    gold = [place for groups in explorer.gold for group in groups for place in group]
     for doc, start, end in (*_places(explorer, rankings), *gold):
         if doc in explorer.documents:
             found.setdefault(doc, set()).add((max(start, 0), max(end, 0)))
@@ -129,8 +129,8 @@ def _index(explorer: Explorer, shown: Sequence[Shown], rankings: Sequence[str], 
         "column": column,
         "columns": list(columns),
         "shard": SHARD,
-        "ids": [question.query_id for question in explorer.questions],
-        "texts": [question.text for question in explorer.questions],
+        "ids": [question.query.query_id for question in explorer.questions],
+        "texts": [question.query.text for question in explorer.questions],
         "kinds": kinds,
         "kind": [kinds.index(question.kind) for question in explorer.questions],
         "trials": [trial.trial_id for trial in explorer.trials],
@@ -159,9 +159,9 @@ def _question(
     answers = [replies.setdefault(trial.answers[row], len(replies)) if trial.answers else -1 for trial in shown]
     return {
         "tags": list(question.tags),
-        "history": [list(turn) for turn in question.history],
+        "history": [[turn.role, turn.text] for turn in question.query.history],
         "answers": list(question.answers),
-        "gold": [[[numbers[doc], start, end] for doc, start, end in group if doc in numbers] for group in question.gold],
+        "gold": [[[numbers[doc], start, end] for doc, start, end in group if doc in numbers] for group in explorer.gold[row]],
         "passages": [value for doc, start, end in known for value in (numbers[doc], start, end)],
         "ranked": places,
         "found": [list(each.found[row]) for each in ranked],

@@ -19,7 +19,7 @@ from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
 from rag.execution.store.store import Entry
 from rag.reporting.html import gold_chunks
 from rag.reporting.html.findings import Scored
-from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown
+from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Ranked, Shown
 
 WIDTH = 10
 """Passages per question and trial that are shown, the first ones."""
@@ -44,8 +44,9 @@ def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer 
     texts = {reading.name(trial, document): document for trial in reading.sets for document in trial.golden.documents}
     documents = {name: document.text for name, document in texts.items()}
     metadata = {name: document.metadata for name, document in texts.items() if document.metadata}
-    questions = map(reading.question, *(trial.golden.examples for trial in reading.sets))
-    return Explorer(tuple(questions), _paired(shown, scored.trials), rankings, documents, metadata)
+    asked = [trial.golden.examples for trial in reading.sets]
+    gold = list(map(reading.gold, *asked))
+    return Explorer(asked[0], gold, _paired(shown, scored.trials), rankings, documents, metadata)
 
 
 def _paired(shown: Sequence[Shown], trials: Sequence[PlannedTrial]) -> tuple[Shown, ...]:
@@ -101,16 +102,13 @@ class _Reading:
         """A trial of each golden set: trials with several parsers have the same questions and different texts."""
         return list({trial.golden.golden_digest: trial for trial in self.scored.trials}.values())
 
-    def question(self, *asked: Example) -> Question:
-        """A question with its gold in the texts of all trials."""
-        query, groups = asked[0].query, [each.ranked for each in asked]
+    def gold(self, *asked: Example) -> list[list[Passage]]:
+        """The places of each group of a question in the texts of all trials."""
         gold = (
             (place for trial, group in zip(self.sets, same, strict=True) for place in self.places(trial, group))
-            for same in zip(*groups, strict=True)
+            for same in zip(*(each.ranked for each in asked), strict=True)
         )
-        places = tuple(tuple(dict.fromkeys(group)) for group in gold)
-        history = tuple((turn.role, turn.text) for turn in query.history)
-        return Question(query.query_id, query.text, asked[0].kind, asked[0].tags, history, asked[0].answers, places)
+        return [list(dict.fromkeys(group)) for group in gold]
 
     def places(self, trial: PlannedTrial, group: Evidence) -> Iterator[Passage]:
         """The places of a group in the texts of a trial; start and end are -1 for a whole document."""

@@ -1,6 +1,5 @@
 """Findings of the analyses for a report. Each is collected by itself; if one fails or is empty, the report says why."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,16 +10,17 @@ from numpy.typing import NDArray
 
 from rag.analysis import ann_audit, blame, finding_counts, headroom, routes
 from rag.core.errors import UserError
+from rag.core.figures import figure, interval
 from rag.evaluation.data import slices
 from rag.evaluation.scoring import Scores
-from rag.evaluation.statistics import effects, resampling
+from rag.evaluation.statistics import resampling
+from rag.evaluation.statistics.effects import Effects, choice_effects
 from rag.evaluation.statistics.paired import ALPHA
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import USUAL, Objective
 from rag.reporting.html.judge_trust import judges
-from rag.reporting.html.number_format import difference, interval, number
-from rag.reporting.html.view_model import Blame, Factor, Gain, Heat, Listing, Mean
+from rag.reporting.html.view_model import Blame, Heat, Listing
 from rag.reporting.html.wording import MISSING
 
 Floats = NDArray[np.float64]
@@ -117,26 +117,19 @@ def collect_findings(scored: Scored, concluded: Mapping[str, Any]) -> Findings:
 
 def _effects(scored: Scored, concluded: Mapping[str, Any] | None) -> dict[str, Any]:
     """Effects as the sweep concluded them, or computed now; only significant interactions."""
-    found = concluded or _effects_now(scored)
-    if not found or not found["effects"]:
+    found = Effects.from_json(concluded) if concluded else _effects_now(scored)
+    if not found or not found.effects:
         return {"effects": ()}
-    single = tuple(_factor(effect, effect["reference"]) for effect in found["effects"])
-    pairs = (_factor(pair, "their sum", f"{pair['other_axis']} {pair['other_choice']}") for pair in found["interactions"])
-    significant = tuple(factor for factor in pairs if factor.p_adjusted <= ALPHA)
-    return {"effects": single, "interactions": significant, "effects_sentence": f"{found['sentence']}."}
+    significant = tuple(each for each in found.interactions if each.p_adjusted <= ALPHA)
+    return {"effects": found.effects, "interactions": significant, "effects_sentence": f"{found.sentence}."}
 
 
-def _effects_now(scored: Scored) -> Mapping[str, Any] | None:
+def _effects_now(scored: Scored) -> Effects | None:
     if scored.objective.measured:
         return None
     axes = {axis: [choice.label for choice in choices] for axis, choices in scored.made.experiment.axes.items()}
     pairs = [(trial.trial.choices, values) for trial, values in zip(scored.trials, scored.table.T, strict=True)]
-    return effects.choice_effects([pair for pair in pairs if pair[0].keys() >= axes.keys()], scored.cluster, axes).to_json()
-
-
-def _factor(effect: Mapping[str, Any], reference: str, other: str = "") -> Factor:
-    p = math.nan if effect["p_adjusted"] is None else float(effect["p_adjusted"])
-    return Factor(effect["axis"], effect["choice"], reference, Mean.of(effect), p, other)
+    return choice_effects([pair for pair in pairs if pair[0].keys() >= axes.keys()], scored.cluster, axes)
 
 
 def _heat(scored: Scored) -> Heat | None:
@@ -190,8 +183,7 @@ def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:
 
 def _headroom(scored: Scored) -> dict[str, Any]:
     found = headroom.measure_headroom(scored.trials[0], scored.made, scored.store, scored.column)
-    gains = tuple(Gain(part.part, Mean(part.mean, part.low, part.high)) for part in found)
-    return {"headroom": gains, "headroom_sentence": headroom.sentence(found)}
+    return {"headroom": found, "headroom_sentence": headroom.sentence(found)}
 
 
 def _controls(scored: Scored, results: Sequence[Mapping[str, Any]] | None) -> Listing | None:
@@ -208,8 +200,9 @@ def _controls(scored: Scored, results: Sequence[Mapping[str, Any]] | None) -> Li
 def _control_cell(result: Mapping[str, Any]) -> str:
     if result.get("error"):
         return "failed"
-    own, apart = Mean.of(result, "mean", "mean_low", "mean_high"), Mean.of(result, "difference")
-    return interval(own) if math.isnan(apart.mean) else f"{number(own.mean)} ({difference(apart)})"
+    if result["difference"] is None:
+        return interval(result["mean"], result["mean_low"], result["mean_high"])
+    return f"{figure(result['mean'])} ({interval(result['difference'], result['low'], result['high'], signed=True)})"
 
 
 def _audit(scored: Scored) -> Listing | None:
@@ -225,9 +218,9 @@ def _audit(scored: Scored) -> Listing | None:
     if not approximate:
         return None
     heads = ("neighbours of exact search found", "gold lost by the index", "gold lost by the embedder")
-    lost = {name: Mean(audit.recall.lost, audit.recall.low, audit.recall.high) for name, audit in approximate.items()}
+    lost = {name: (audit.recall.lost, audit.recall.low, audit.recall.high) for name, audit in approximate.items()}
     lines = [
-        (name, number(audit.overlap_at_k), difference(lost[name]), number(audit.embedder_lost))
+        (name, figure(audit.overlap_at_k), interval(*lost[name], signed=True), figure(audit.embedder_lost))
         for name, audit in approximate.items()
     ]
     return Listing(heads, tuple(lines))
@@ -247,14 +240,5 @@ def _confusion(scored: Scored, choice: routes.Choice, went: str) -> Listing | No
 
 def _check_findings(scored: Scored) -> Listing | None:
     """Findings of checks and guards in the answers of every trial."""
-    tallies = finding_counts.count_findings(scored.made, scored.store)
-    sources = list(dict.fromkeys(source for tally in tallies for source in tally.fired))
-    lines = [
-        (
-            tally.name,
-            f"{tally.declined} of {tally.questions}",
-            *(finding_counts.in_words(tally.fired[source]) if source in tally.fired else "" for source in sources),
-        )
-        for tally in tallies
-    ]
-    return Listing(("declined", *sources), tuple(lines)) if sources else None
+    heads, lines = finding_counts.as_table(finding_counts.count_findings(scored.made, scored.store))
+    return Listing(heads, tuple(lines)) if lines else None

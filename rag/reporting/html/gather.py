@@ -15,10 +15,11 @@ from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, leaderboard
 from rag.execution.sweep.leaderboard import Leaderboard, Row
+from rag.execution.sweep.selection import Mean, Standing, Winner
 from rag.execution.sweep.sweep import REPORTS
 from rag.reporting.html import explorer_data, findings
 from rag.reporting.html.findings import Scored
-from rag.reporting.html.view_model import Data, Material, Mean, Reuse, TrialRow, Verdict
+from rag.reporting.html.view_model import UNKNOWN, Data, Material, Reuse, TrialRow
 from rag.tracking import sweep_runs
 
 
@@ -40,10 +41,6 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     found = findings.collect_findings(scored, written)
     if scored.elsewhere:
         found.missing["elsewhere"] = f"{scored.elsewhere} trials were asked other questions: only the leaderboard has them."
-    verdict = None
-    if winner is not None:
-        parts = {name: winner[name] for name in ("best", "recommended", "why", "holdout", "looks", "family", "enough")}
-        verdict = Verdict(tied=tuple(winner["tied"]), **parts, held=int(written.get("holdout_questions") or 0))
     return Material(
         experiment=name,
         question=made.experiment.question,
@@ -56,7 +53,8 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
         data=_data(scored.trials[0]),
         reuse=_reuse(made, store),
         trials=rows,
-        verdict=verdict,
+        verdict=winner,
+        held=int(written.get("holdout_questions") or 0),
         **found.parts,
         latency=_latency(made, store),
         explorer=explorer_data.explorer(scored, found.lost),
@@ -78,7 +76,7 @@ def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapp
 
 def _is_of(written: Mapping[str, Any], board: Leaderboard) -> bool:
     """True if a conclusion on file is about these trials with these scores."""
-    if "enough" not in (written.get("winner") or {}):
+    if "uses" not in (written.get("winner") or {}):
         return False
     known = {standing["trial_id"]: standing["tune"] for standing in written["winner"]["standings"]}
     if known.keys() != {row.trial_id for row in board.rows}:
@@ -97,58 +95,40 @@ def _read(path: Path) -> Mapping[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _winner(written: Mapping[str, Any], name: str, missing: dict[str, str]) -> Mapping[str, Any] | None:
+def _winner(written: Mapping[str, Any], name: str, missing: dict[str, str]) -> Winner | None:
     winner, notes = written.get("winner"), " ".join(map(str, written.get("notes") or ()))
     if not winner:
         missing["verdict"] = notes or f"No verdict was reached: rag sweep {name} gives one."
-        return None
-    if notes:
+    elif notes:
         missing["holdout"] = notes
-    return dict(winner)
+    return Winner.from_json(winner) if winner else None
 
 
-def _mean(record: Mapping[str, Any] | None) -> Mean | None:
-    return None if record is None or record.get("mean") is None else Mean.of(record)
-
-
-def _rows(board: Leaderboard, made: Plan, winner: Mapping[str, Any] | None, written: Mapping[str, Any]) -> tuple[TrialRow, ...]:
-    standings = {standing["trial_id"]: standing for standing in winner["standings"]} if winner else {}
-    front = set(winner.get("front", ())) if winner else set()
+def _rows(board: Leaderboard, made: Plan, winner: Winner | None, written: Mapping[str, Any]) -> tuple[TrialRow, ...]:
+    standings = {standing.trial_id: standing for standing in winner.standings} if winner else {}
     planned = {trial.trial_id: trial for trial in made.trials}
     failed = {trial["trial"] for trial in written.get("trials", []) if trial.get("status") == "failed"}
 
     def trial_row(row: Row) -> TrialRow:
-        standing: Mapping[str, Any] = standings.get(row.trial_id, {})
         lost = row.status == "not run" and row.trial_id in failed
+        place = standings.get(row.trial_id, Standing(row.trial_id, row.name, UNKNOWN, admitted=False))
         return TrialRow(
-            row.trial_id,
-            row.name,
-            row.choices,
-            "failed" if lost else row.status,
-            _mean(row.reached(board.objective)) or Mean(math.nan),
-            {column: found for column in row.metrics if (found := _mean(row.metrics[column]))},
-            row.measured,
-            error="rag sweep says why, and tries again" if lost else row.error,
-            holdout=_mean(standing.get("holdout")),
-            optimism=_mean(standing.get("optimism")),
-            tied=bool(standing.get("tied")),
-            admitted=not row.broken,
-            front=row.trial_id in front,
+            **vars(row) | ({"status": "failed", "error": "rag sweep says why, and tries again"} if lost else {}),
+            **{name: getattr(place, name) for name in ("holdout", "optimism", "tied", "p_best")},
+            score=Mean.from_json(row.reached(board.objective)),
+            front=winner is not None and row.trial_id in winner.front,
             control=control_of(planned[row.trial_id].trial.config),
-            quotes=row.quotes,
-            p_best=math.nan if standing.get("p_best") is None else float(standing["p_best"]),
         )
 
     return tuple(map(trial_row, board.rows))
 
 
-def _scored(made: Plan, store: Store, board: Leaderboard, winner: Mapping[str, Any] | None) -> Scored:
+def _scored(made: Plan, store: Store, board: Leaderboard, winner: Winner | None) -> Scored:
     """Trials with scores on the questions of the first of them, the most important first."""
     planned = {trial.trial_id: trial for trial in made.trials}
     done = [planned[row.trial_id] for row in board.rows if row.status == "done"]
     reading = [trial for trial in done if control_of(trial.trial.config) == "none"] or done
-    head = list(winner["tied"]) if winner else []
-    wanted = [winner["recommended"], winner["best"], *head] if winner else []
+    wanted = [winner.recommended, winner.best, *winner.tied] if winner else []
     order = {trial_id: place for place, trial_id in reversed(list(enumerate(wanted)))}
     reading.sort(key=lambda trial: order.get(trial.trial_id, len(order) + len(wanted)))
     same = [trial for trial in reading if trial.golden.asked_digest == reading[0].golden.asked_digest]

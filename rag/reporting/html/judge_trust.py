@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from rag.evaluation.statistics.agreement import Difference, Estimate
+from rag.core.figures import amount, figure, with_interval
+from rag.evaluation.statistics.agreement import Difference
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.judges.calibration import Card
 from rag.execution.judges.judge_agreement import Concordance, concordances
 from rag.execution.judges.judge_report import SHOWN, Assessor, asking, assessors
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations
-from rag.reporting.html.number_format import amount, difference, interval, number
-from rag.reporting.html.view_model import Listing, Mean
+from rag.reporting.html.view_model import Listing
 
 COLUMNS = ("not judged", "labels", "AUC", "against word overlap", "against length", "kappa", "sensitivity", "specificity")
 
@@ -33,7 +33,7 @@ def judges(made: Plan, store: Store, recommended: PlannedTrial) -> Listing | Non
 
 def _agreed(pair: Concordance) -> str:
     figures = {"Spearman": pair.spearman, "Kendall": pair.kendall, "kappa": pair.kappa}
-    values = ", ".join(f"{name} {_value(value)}" for name, value in figures.items())
+    values = ", ".join(f"{name} {with_interval(value)}" for name, value in figures.items())
     return f"{pair.first} and {pair.second} agree on the faithfulness of {amount(pair.answers, 'answer')} by {values}."
 
 
@@ -49,12 +49,8 @@ def _figures(card: Card) -> tuple[str, ...]:
     kinds = ", ".join(card.kinds) or "kind unknown"
     how = f"{card.title} ({kinds}), {card.texts} texts" + (", weights of other labels" if card.held_out else "")
     baselines = (_apart(card.over_overlap), _apart(card.over_length))
-    return how, _value(card.auc), *baselines, *map(_value, (card.kappa, card.sensitivity, card.specificity))
-
-
-def _value(found: Estimate) -> str:
-    return interval(Mean(found.value, found.low, found.high))
+    return how, with_interval(card.auc), *baselines, *map(with_interval, (card.kappa, card.sensitivity, card.specificity))
 
 
 def _apart(over: Difference) -> str:
-    return f"{difference(Mean(over.value, over.low, over.high))}, p {number(over.p, 2 if over.p >= 0.01 else 4)}"
+    return f"{with_interval(over, signed=True)}, p {figure(over.p, 2 if over.p >= 0.01 else 4)}"

@@ -1,12 +1,10 @@
-"""The figures of a report: as in the terminal, and with units."""
+"""Measured figures with their units."""
 
 import math
 
+from rag.core.figures import DASH, figure
 from rag.pipeline.unread_text import COLUMNS, percent
-from rag.reporting.html.view_model import Mean, TrialRow
-from rag.reporting.terminal.output import amount, brackets, number
-
-__all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "money", "number", "seconds", "signed", "size"]
+from rag.reporting.html.view_model import TrialRow
 
 LATENCY, BYTES, COST, JUDGING = "latency_p95_ms", "index_bytes", "cost_usd", "judge_cost_usd"
 MEASURED = {
@@ -23,31 +21,6 @@ MEASURED = {
     "reranker_unread": "not read by the reranker",
 }
 """Values that are measured by trial and not by question, with their headings in a leaderboard."""
-
-
-def mean(found: Mean | None, digits: int = 3, uneven: bool = False) -> str:
-    """`.712`, or a dash; `.712 (n=30)` where numbers of questions differ."""
-    return number(None if found is None else found.mean, digits) + (f" (n={found.n})" if found and uneven else "")
-
-
-def interval(found: Mean | None, digits: int = 3) -> str:
-    """`.712 [.680, .744]`; without brackets if the interval is unknown."""
-    return f"{mean(found, digits)} {brackets(found.low, found.high, digits) if found else ''}".rstrip()
-
-
-def signed(value: float, digits: int = 3) -> str:
-    """A difference: `+.041`, `−.030`."""
-    if math.isnan(value):
-        return "–"
-    text = number(abs(value), digits)
-    return text if value == 0 else f"{'+' if value > 0 else '−'}{text}"
-
-
-def difference(found: Mean) -> str:
-    """`+.041 [+.028, +.055]`."""
-    if math.isnan(found.low) or math.isnan(found.high):
-        return signed(found.mean)
-    return f"{signed(found.mean)} [{signed(found.low)}, {signed(found.high)}]"
 
 
 def size(count: float) -> str:
@@ -73,7 +46,7 @@ def money(dollars: float) -> str:
 def measured(name: str, value: float | None, questions: int) -> str:
     """One measurement of a trial, with its unit."""
     if value is None or math.isnan(value):
-        return "–"
+        return DASH
     if name == BYTES:
         return size(value)
     if name in COLUMNS.values():
@@ -81,14 +54,14 @@ def measured(name: str, value: float | None, questions: int) -> str:
     each = value / max(questions, 1)
     if name in (COST, JUDGING):
         return money(1000 * each)
-    return f"{each:,.0f}" if name.endswith("tokens") else f"{value:,.0f}" if name.endswith("failures") else number(value, 1)
+    return f"{each:,.0f}" if name.endswith("tokens") else f"{value:,.0f}" if name.endswith("failures") else figure(value, 1)
 
 
 def costs(row: TrialRow, questions: int) -> list[str]:
     """Latency, index size and money per thousand questions of a trial, as phrases; those that were not measured are missing."""
     phrases = []
     if LATENCY in row.measured:
-        phrases.append(f"{number(row.measured[LATENCY], 1)} ms per question (95 % are faster)")
+        phrases.append(f"{figure(row.measured[LATENCY], 1)} ms per question (95 % are faster)")
     if row.measured.get(BYTES):
         phrases.append(f"an index of {size(row.measured[BYTES])}")
     if row.measured.get(COST) and questions:

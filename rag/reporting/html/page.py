@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from rag.core.errors import StoreError
+from rag.core.figures import amount, figure, with_interval
 from rag.core.files import replace_text
 from rag.evaluation.data.fates import fates_in_words
 from rag.reporting.html import charts, number_format, tradeoffs, wording
@@ -93,7 +94,7 @@ def environment(**settings: Any) -> jinja2.Environment:
     loader = jinja2.FunctionLoader(_shipped)
     options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined} | settings
     jinja = jinja2.Environment(loader=loader, autoescape=True, **options)
-    jinja.filters |= {name: getattr(number_format, name) for name in number_format.__all__}
+    jinja.filters |= {each.__name__: each for each in (figure, with_interval, amount, number_format.costs)}
     jinja.filters["svg"] = lambda chart: Markup(chart.svg)  # noqa: S704 (built element by element from our own drawing)
     jinja.tests["chart"] = lambda value: isinstance(value, Chart)
     return jinja
@@ -115,19 +116,18 @@ def board(material: Material) -> Board:
     columns = [column for column in material.columns if column != material.column][:MOST_COLUMNS]
     known = [name for name in number_format.MEASURED if name != material.column]
     measured = [name for name in known if any(row.measured.get(name) for row in rows)]
-    likely = any(row.p_best == row.p_best for row in rows)
+    likely = any(row.p_best is not None for row in rows)
     lost = any(row.quotes for row in rows)
-    counts = {column: {row.metrics[column].n for row in rows if column in row.metrics} for column in columns}
-    uneven = [column for column in columns if len(counts[column]) > 1]
+    counts = {column: {row.metrics[column]["n"] for row in rows if column in row.metrics} for column in columns}
     lines = [
         (
             rank,
             row,
             (
-                *([number_format.number(row.p_best, 2)] if likely else []),
+                *([figure(row.p_best, 2)] if likely else []),
                 *([fates_in_words(row.quotes) or "all exact"] if lost else []),
                 *(number_format.measured(name, row.measured.get(name), material.data.questions) for name in measured),
-                *(number_format.mean(row.metrics.get(column), uneven=column in uneven) for column in columns),
+                *(_cell(row, column, len(counts[column]) > 1) for column in columns),
             ),
         )
         for rank, row in enumerate(rows, 1)
@@ -135,8 +135,14 @@ def board(material: Material) -> Board:
     first = (*(["P(best)"] if likely else []), *(["gold quotes"] if lost else []))
     heads = (*first, *(number_format.MEASURED[name] for name in measured), *columns)
     asked = max((row.score.n for row in rows), default=0) or material.data.questions
-    held = material.verdict.held if material.verdict and any(row.holdout for row in rows) else 0
+    held = material.held if any(row.holdout for row in rows) else 0
     return Board(f"{material.column} (n={asked})", f"holdout (n={held})" if held else "", heads, tuple(lines))
+
+
+def _cell(row: TrialRow, column: str, counted: bool) -> str:
+    """A mean; with its number of questions where that differs between trials."""
+    mean = figure(row.value(column))
+    return f"{mean} (n={row.metrics[column]['n']})" if counted and column in row.metrics else mean
 
 
 @dataclass(frozen=True)
@@ -163,8 +169,7 @@ def heat(material: Material) -> HeatTable | None:
         return -1 if value != value else min(HEAT_STEPS - 1, int(HEAT_STEPS * (value - low) / (high - low or 1)))
 
     lines = tuple(
-        (row.name, row is material.chosen, tuple((number_format.number(value, 2), step(value)) for value in values))
-        for row, values in shown
+        (row.name, row is material.chosen, tuple((figure(value, 2), step(value)) for value in values)) for row, values in shown
     )
     slices = tuple((name, n, n < SMALL_SLICE) for name, n in zip(found.slices, found.sizes, strict=True))
     return HeatTable(slices, lines, len(rows))

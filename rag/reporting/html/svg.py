@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from rag.reporting.html.number_format import number, signed
-from rag.reporting.html.view_model import Material, Mean, TrialRow
+from rag.core.figures import Interval, figure
+from rag.reporting.html.view_model import Material, TrialRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,7 +143,7 @@ def shown_of_total(shown: int, total: int, noun: str = "trials") -> str:
     return f"The best {shown} of {total} {noun}; the table has all. " if shown < total else ""
 
 
-def whisker(axes: "Axes", place: float, found: Mean, colour: str, filled: bool) -> None:
+def whisker(axes: "Axes", place: float, found: Interval, colour: str, filled: bool) -> None:
     """Draw a mean with its interval in a row."""
     if math.isnan(found.mean):
         return
@@ -186,4 +186,4 @@ def figure_ticks(axis: "Axis", sign: bool = False) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: signed(value, 2) if sign else number(value, 2)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: figure(value, 2, sign)))

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rag.reporting.html.number_format import BYTES, COST, LATENCY, number
+from rag.core.figures import figure
+from rag.reporting.html.number_format import BYTES, COST, LATENCY
 from rag.reporting.html.svg import COLOURS, TOP, Chart, drawn, figure_ticks, log_ticks, name
 from rag.reporting.html.view_model import Material, TrialRow
 
@@ -41,7 +42,7 @@ def pareto(material: Material) -> Chart | None:
         caption += f" Blue: the {len(front)} that no other trial beats in one thing without being worse in another; the line"
         caption += " goes up where a slower one scores more."
     text = "; ".join(
-        f"{row.name}: {number(material.quality(row).mean)} at {number(row.measured[LATENCY], 1)} ms" for row in front[:TOP]
+        f"{row.name}: {figure(material.quality(row).mean)} at {figure(row.measured[LATENCY], 1)} ms" for row in front[:TOP]
     )
     return drawn("pareto", "Quality against latency", f"On the front: {text or 'not known'}", caption, 4.6, draw)
 

@@ -5,78 +5,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rag.analysis.chunk_structure import SeenChunk
+from rag.analysis.headroom import Headroom
+from rag.core.types import Example
+from rag.evaluation.statistics.effects import Effect, Interaction
+from rag.execution.sweep.leaderboard import Row
+from rag.execution.sweep.selection import Mean, Winner
 
 SOLVED, PARTLY, LOST, NO_GOLD, FAILED = range(5)
 OUTCOMES = ("solved", "partly solved", "lost", "nothing to find", "failed")
 """Outcomes of a question within k: all evidence found, some, none; a question without evidence; no result."""
 
 
-@dataclass(frozen=True)
-class Mean:
-    """A mean with its interval; NaN for unknown values."""
-
-    mean: float
-    low: float = float("nan")
-    high: float = float("nan")
-    n: int = 0
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any], mean: str = "mean", low: str = "low", high: str = "high") -> "Mean":
-        """From JSON values by their names; None stands for NaN."""
-        values = [float("nan") if record.get(name) is None else float(record[name]) for name in (mean, low, high)]
-        return cls(values[0], values[1], values[2], int(record.get("n") or 0))
+UNKNOWN = Mean(float("nan"))
 
 
 @dataclass(frozen=True)
-class TrialRow:
-    """One trial of the leaderboard. `score` is the value of the objective; `measured` holds values such as latency.
+class TrialRow(Row):
+    """A row of the leaderboard with the place of its trial in the verdict. `score` is the value of the objective."""
 
-    `quotes` counts gold quotes by fate; it is empty where all are exact.
-    """
-
-    trial_id: str
-    name: str
-    choices: Mapping[str, str]
-    status: str
-    score: Mean
-    metrics: Mapping[str, Mean]
-    measured: Mapping[str, float]
-    error: str = ""
+    score: Mean = UNKNOWN
     holdout: Mean | None = None
     optimism: Mean | None = None
     tied: bool = False
-    admitted: bool = True
     front: bool = False
     control: str = "none"
-    p_best: float = float("nan")
-    quotes: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The recommendation. `tied` holds the ids of trials that are not shown to be worse, `held` counts holdout questions."""
-
-    best: str
-    recommended: str
-    tied: tuple[str, ...]
-    why: str
-    holdout: bool
-    looks: int = 0
-    family: int = 0
-    held: int = 0
-    enough: bool = True
-
-
-@dataclass(frozen=True)
-class Factor:
-    """A choice against the reference of its axis; `other` is the other choice of an interaction, or empty."""
-
-    axis: str
-    choice: str
-    reference: str
-    effect: Mean
-    p_adjusted: float
-    other: str = ""
+    p_best: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,14 +50,6 @@ class Blame:
     trials: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
     questions: int
-
-
-@dataclass(frozen=True)
-class Gain:
-    """The gain of the recommended trial if one part were perfect."""
-
-    part: str
-    gain: Mean
 
 
 @dataclass(frozen=True)
@@ -143,19 +88,6 @@ class Data:
     clusters: int
     split: str
     digest: str
-
-
-@dataclass(frozen=True)
-class Question:
-    """A golden question. `gold` holds groups of (document, start, end), -1 for the start and the end of a whole document."""
-
-    query_id: str
-    text: str
-    kind: str = ""
-    tags: tuple[str, ...] = ()
-    history: tuple[tuple[str, str], ...] = ()
-    answers: tuple[str, ...] = ()
-    gold: tuple[tuple[tuple[str, int, int], ...], ...] = ()
 
 
 Passage = tuple[str, int, int]  # document, start, end
@@ -201,9 +133,13 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Explorer:
-    """Questions, the results of trials, and the texts of the documents."""
+    """Questions, the results of trials, and the texts of the documents.
 
-    questions: tuple[Question, ...]
+    `gold` has the places of each group of each question in the texts, -1 for the start and the end of a whole document.
+    """
+
+    questions: tuple[Example, ...]
+    gold: Sequence[Sequence[Sequence[Passage]]]
     trials: tuple[Shown, ...]
     rankings: Mapping[str, Ranked]
     documents: Mapping[str, str]
@@ -214,8 +150,8 @@ class Explorer:
 class Material:
     """Everything in a report.
 
-    `missing` has reasons for empty sections, `wins` says where choices are best, `per_question` is a metric for `measure`, or
-    empty.
+    `missing` has reasons for empty sections, `wins` says where choices are best, `held` counts the questions of the holdout,
+    `per_question` is a metric for `measure`, or empty.
     """
 
     experiment: str
@@ -227,13 +163,14 @@ class Material:
     data: Data
     reuse: Reuse
     trials: tuple[TrialRow, ...]
-    verdict: Verdict | None = None
-    effects: tuple[Factor, ...] = ()
-    interactions: tuple[Factor, ...] = ()
+    verdict: Winner | None = None
+    held: int = 0
+    effects: tuple[Effect, ...] = ()
+    interactions: tuple[Interaction, ...] = ()
     effects_sentence: str = ""
     heat: Heat | None = None
     blame: Blame | None = None
-    headroom: tuple[Gain, ...] = ()
+    headroom: tuple[Headroom, ...] = ()
     headroom_sentence: str = ""
     controls: Listing | None = None
     judges: Listing | None = None
@@ -255,7 +192,7 @@ class Material:
 
     def quality(self, row: TrialRow) -> Mean:
         """A trial's mean of `measure`."""
-        return row.metrics.get(self.per_question, Mean(float("nan"))) if self.per_question else row.score
+        return Mean.from_json(row.metrics.get(self.per_question, {})) if self.per_question else row.score
 
     @property
     def done(self) -> tuple[TrialRow, ...]:

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from rag.core.figures import amount, with_interval
 from rag.pipeline.unread_text import remark, share
-from rag.reporting.html.number_format import amount, costs, difference, interval, seconds
+from rag.reporting.html.number_format import costs, seconds
 from rag.reporting.html.view_model import Material, TrialRow
 from rag.reporting.terminal.output import ask_command
 
@@ -56,14 +57,14 @@ def headline(material: Material) -> Headline:
 def _ask(material: Material, row: TrialRow) -> str:
     """A command that can be typed as it is: it asks the trial a golden question, if the report shows any."""
     questions = material.explorer.questions if material.explorer else ()
-    text = next((each.text for each in questions if each.gold and not each.history), "")
+    text = next((each.query.text for each in questions if each.ranked and not each.query.history), "")
     return ask_command(text, row.trial_id) if text else f"rag chat trial={row.trial_id}"
 
 
 def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
     asked = amount(row.score.n or material.data.questions, "question")
     named = "The objective" if material.column == "objective" else material.column
-    sentences = [f"{named} is {interval(row.score, material.digits)} on the {asked} that the trials were compared on."]
+    sentences = [f"{named} is {with_interval(row.score, material.digits)} on the {asked} that the trials were compared on."]
     verdict = material.verdict
     if verdict is None:
         reason = material.missing.get("verdict", "")
@@ -80,14 +81,14 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
     elif verdict.family and verdict.enough and len(material.done) > 1:
         sentences.append("Every other trial is significantly worse.")
     if row.holdout:
-        drop = f", {difference(row.optimism)} of optimism" if row.optimism else ""
-        held = f"{amount(verdict.held, 'question')} of the holdout, which chose nothing"
-        sentences.append(f"On the {held}, it is {interval(row.holdout, material.digits)}{drop}.")
-        if verdict.looks > 1:
-            sentences.append(f"That holdout has been looked at {verdict.looks} times: each look makes it a little less of one.")
+        drop = f", {with_interval(row.optimism, signed=True)} of optimism" if row.optimism else ""
+        held = f"{amount(material.held, 'question')} of the holdout, which chose nothing"
+        sentences.append(f"On the {held}, it is {with_interval(row.holdout, material.digits)}{drop}.")
+        if verdict.uses > 1:
+            sentences.append(f"That holdout has been used {verdict.uses} times: each use makes it a little less of one.")
     notes = "" if row.holdout else "No holdout was asked: this score is that of a winner, and likely too good."
     sentences += filter(None, [material.missing.get("holdout", notes)])
-    if not row.admitted:
+    if row.broken:
         sentences.append("It breaks a bound of the objective.")
     cut = remark({trial.name: share(trial.measured) for trial in material.done}, row.name)
     return (*sentences, cut) if cut else tuple(sentences)

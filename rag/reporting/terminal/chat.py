@@ -9,6 +9,7 @@ from typing import Any
 
 from rag.config.build import TARGET
 from rag.core.errors import ConfigError, UserError, closest
+from rag.core.figures import amount
 from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import places_of
@@ -17,7 +18,7 @@ from rag.pipeline.answer_json import answer_json, found_passages, look_json
 from rag.pipeline.session import Exchange, Session
 from rag.reporting.terminal.answers import answered, looked, remarks, sources
 from rag.reporting.terminal.line_input import PROMPT, Typed
-from rag.reporting.terminal.output import amount, err, escape, out, print_line, print_pairs, shortened
+from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
 from rag.reporting.terminal.passages import passages, passages_of_answer
 from rag.reporting.terminal.streamed_answer import Waiting
 from rag.reporting.terminal.transcript import save

@@ -7,8 +7,9 @@ from rag.analysis.compare import Comparison
 from rag.analysis.compare import Table as Differences
 from rag.analysis.compare.trials import Compared
 from rag.config.stand_ins import remark
+from rag.core.figures import amount, brackets, figure
 from rag.evaluation.statistics.paired import FEW, rough
-from rag.reporting.terminal.output import Table, amount, brackets, escape, interval, number, out, print_line, table
+from rag.reporting.terminal.output import Table, escape, out, print_line, table
 
 Cell = Callable[[Comparison], str]
 
@@ -109,7 +110,7 @@ def _width(title: str, rows: Sequence[Comparison]) -> int:
 
 
 def _difference(row: Comparison) -> str:
-    return interval(row.difference, signed=True) + ("*" if row.significant else " ")
+    return figure(row.difference, signed=True) + ("*" if row.significant else " ")
 
 
 def _interval(row: Comparison) -> str:
@@ -118,11 +119,11 @@ def _interval(row: Comparison) -> str:
 
 
 def _p(row: Comparison) -> str:
-    return "<.001" if row.p_adjusted < 0.001 else "1" if row.p_adjusted > 0.9995 else number(row.p_adjusted)
+    return "<.001" if row.p_adjusted < 0.001 else "1" if row.p_adjusted > 0.9995 else figure(row.p_adjusted)
 
 
 def _detectable(row: Comparison) -> str:
-    return "none" if row.detectable > 1 else number(row.detectable)
+    return "none" if row.detectable > 1 else figure(row.detectable)
 
 
 def _needed(row: Comparison) -> str:
@@ -137,14 +138,14 @@ BRACKETS, BELIEVED, CLUSTERS, SHOW, NEEDS = "95 %", "shrunk", "clus-\nters", "co
 COLUMNS: dict[str, Cell] = {
     "n": lambda row: str(row.n),
     CLUSTERS: lambda row: str(row.clusters),
-    "base": lambda row: number(row.base_mean),
-    "this": lambda row: number(row.candidate_mean),
+    "base": lambda row: figure(row.base_mean),
+    "this": lambda row: figure(row.candidate_mean),
     "diff ": _difference,
     BRACKETS: _interval,
     "p": _p,
     "+/=/−": lambda row: f"{row.wins}/{row.ties}/{row.losses}",
-    "effect": lambda row: number(row.effect, 2),
-    BELIEVED: lambda row: number(row.shrunk) if row.slice else "",
+    "effect": lambda row: figure(row.effect, 2),
+    BELIEVED: lambda row: figure(row.shrunk) if row.slice else "",
     SHOW: _detectable,
     NEEDS: _needed,
 }

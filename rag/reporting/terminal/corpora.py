@@ -6,7 +6,8 @@ from typing import Any
 
 from rag.analysis.corpus_view import CorpusView
 from rag.analysis.text_flags import FLAGS, OF_CHUNKS
-from rag.reporting.terminal.output import amount, escape, out, print_line, table
+from rag.core.figures import amount
+from rag.reporting.terminal.output import escape, out, print_line, table
 
 SHOWN = 10
 """Failures, and joins that are no match, that are printed; the page and --json list more."""

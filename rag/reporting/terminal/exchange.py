@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rag.authoring.exchange.imports import Report
 from rag.config.compose import written
-from rag.reporting.terminal.output import amount, next_commands, print_line
+from rag.core.figures import amount
+from rag.reporting.terminal.output import next_commands, print_line
 
 SHOWN = 5
 """Lines of a list that are shown; --json has all."""

@@ -8,19 +8,8 @@ from rag.analysis.baseline import Baseline
 from rag.analysis.gate.decide import INSIDE, PASS, Row
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.verdict import GateReport
-from rag.reporting.terminal.output import (
-    Table,
-    amount,
-    brackets,
-    escape,
-    interval,
-    number,
-    out,
-    print_line,
-    shortened,
-    stream,
-    table,
-)
+from rag.core.figures import amount, brackets, figure, interval
+from rag.reporting.terminal.output import Table, dimmed, escape, out, print_line, shortened, stream, table
 
 EXCERPT = 100
 ROOMY = 100
@@ -65,9 +54,9 @@ def _rows(rows: Sequence[Row]) -> Table:
     roomy = out.width >= ROOMY
     shown = table("", "metric", *(("was", "is") if roomy else ()), "difference", "may lose", "n", words=2)
     for row in rows:
-        means = (number(row.base), number(row.candidate)) if roomy else ()
-        difference = interval(row.difference, row.low, row.high)
-        shown.add_row(_verdict(row), escape(row.name), *means, difference, number(row.margin), str(row.n))
+        means = (figure(row.base), figure(row.candidate)) if roomy else ()
+        difference = dimmed(interval(row.difference, row.low, row.high, signed=True))
+        shown.add_row(_verdict(row), escape(row.name), *means, difference, figure(row.margin), str(row.n))
     return shown
 
 
@@ -76,16 +65,15 @@ def _verdict(each: Row | BoundResult) -> str:
 
 
 def _bound(kept: BoundResult) -> str:
-    value = str(int(kept.value)) if kept.value is not None and kept.value.is_integer() else number(kept.value)
-    ends = brackets(kept.low, kept.high)
-    return f"{_verdict(kept)}  {escape(kept.text)}: {value}" + (f" [dim]{escape(ends)}[/dim]" if ends else "")
+    value = str(int(kept.value)) if kept.value is not None and kept.value.is_integer() else figure(kept.value)
+    return f"{_verdict(kept)}  {escape(kept.text)}: {dimmed(f'{value} {brackets(kept.low, kept.high)}'.rstrip())}"
 
 
 def _lost(report: GateReport) -> Table:
     shown = table("", "", words=2, show_header=False)
     for lost in report.lost:
         column, (was, now) = next(iter(lost.scores.items()))
-        change = f"{escape(lost.stage)}, {escape(column)} {number(was)} → {number(now)}"
+        change = f"{escape(lost.stage)}, {escape(column)} {figure(was)} → {figure(now)}"
         text = escape(shortened(" ".join(lost.text.split()), EXCERPT))
         shown.add_row(escape(lost.query_id), f"{change}\n[dim]{text}[/dim]")
     return shown

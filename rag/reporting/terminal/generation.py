@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag.authoring.generation.generate import Generated
-from rag.reporting.terminal.output import amount, escape, next_commands, number, out, print_line, print_pairs, table
+from rag.core.figures import amount, figure
+from rag.reporting.terminal.output import escape, next_commands, out, print_line, print_pairs, table
 
 EXAMPLES = 2
 """Questions of each kind that are shown."""
@@ -29,11 +30,11 @@ def generated(made: Generated, report: Mapping[str, Any], overrides: Sequence[st
     print_pairs(
         (f"  {name}", figure)
         for name, figure in (
-            ("word overlap with the evidence", f"{number(report['word_overlap'])}; people: {PEOPLE}"),
-            ("answered by another passage as well", number(report["answered_elsewhere"])),
-            ("answerable without the evidence", number(report["answerable_without_evidence"])),
-            ("solved by every trial of the probe", number(report["solved_by_all"])),
-            ("solved by no trial of the probe", number(report["solved_by_none"])),
+            ("word overlap with the evidence", f"{figure(report['word_overlap'])}; people: {PEOPLE}"),
+            ("answered by another passage as well", figure(report["answered_elsewhere"])),
+            ("answerable without the evidence", figure(report["answerable_without_evidence"])),
+            ("solved by every trial of the probe", figure(report["solved_by_all"])),
+            ("solved by no trial of the probe", figure(report["solved_by_none"])),
         )
     )
     for note in made.notes:

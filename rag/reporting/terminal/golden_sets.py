@@ -5,8 +5,9 @@ from difflib import SequenceMatcher
 
 from rag.authoring.review.drift import Drift
 from rag.authoring.review.set_diff import SetDiff
+from rag.core.figures import amount
 from rag.reporting.terminal.line_input import Typed
-from rag.reporting.terminal.output import amount, escape, out, print_line
+from rag.reporting.terminal.output import escape, out, print_line
 
 FEW = 20
 """Lines of a kind that are printed; --json has all."""

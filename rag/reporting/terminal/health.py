@@ -7,7 +7,8 @@ from rich.padding import Padding
 
 from rag.analysis.ann_audit import AT, Audit, Loss
 from rag.analysis.dataset_health import Finding, Health
-from rag.reporting.terminal.output import amount, escape, interval, number, out, table
+from rag.core.figures import amount, figure, interval
+from rag.reporting.terminal.output import dimmed, escape, out, table
 
 SHOWN = 8
 """Questions of a list that a terminal shows; all of them are in the JSON."""
@@ -58,12 +59,12 @@ def audits(found: Sequence[Audit], names: Sequence[str] = ()) -> None:
 
 def _audit_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
     recall = f"gold in {audit.depth}"
-    yield recall, number(audit.recall.exact), number(audit.recall.approximate), _lost(audit.recall), number(audit.embedder_lost)
+    yield recall, figure(audit.recall.exact), figure(audit.recall.approximate), _lost(audit.recall), figure(audit.embedder_lost)
     if audit.column:
-        yield escape(audit.column), number(audit.metric.exact), number(audit.metric.approximate), _lost(audit.metric), ""
+        yield escape(audit.column), figure(audit.metric.exact), figure(audit.metric.approximate), _lost(audit.metric), ""
     for cut, share in {audit.k: audit.overlap_at_k, AT: audit.overlap_at_10}.items():
-        yield f"nearest {cut}", number(1.0), number(share), number(1 - share) if share < 1 else "none", ""
+        yield f"nearest {cut}", figure(1.0), figure(share), figure(1 - share) if share < 1 else "none", ""
 
 
 def _lost(loss: Loss) -> str:
-    return "none" if loss.lost == loss.low == loss.high == 0 else interval(loss.lost, loss.low, loss.high)
+    return "none" if loss.lost == loss.low == loss.high == 0 else dimmed(interval(loss.lost, loss.low, loss.high))

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rag.core.figures import amount, figure, with_interval
 from rag.evaluation.statistics.agreement import Difference
 from rag.execution.judges.calibration import Card
 from rag.execution.judges.human_labels import CORRECTNESS
 from rag.execution.judges.judge_agreement import Concordance
 from rag.execution.judges.judge_report import SHOWN, Assessor
-from rag.reporting.terminal.output import amount, escape, estimate, interval, number, out, table
+from rag.reporting.terminal.output import dimmed, escape, out, table
 
 
 def judges(assessors: Sequence[Assessor], agreements: Sequence[Concordance] = (), asking: Sequence[Assessor] = ()) -> None:
@@ -30,7 +31,7 @@ def judges(assessors: Sequence[Assessor], agreements: Sequence[Concordance] = ()
 def concordance(agreement: Concordance) -> None:
     """Print how far two judges agree, on one line."""
     figures = {"Spearman": agreement.spearman, "Kendall": agreement.kendall, "kappa": agreement.kappa}
-    values = ", ".join(f"{name} {estimate(value)}" for name, value in figures.items())
+    values = ", ".join(f"{name} {dimmed(with_interval(value))}" for name, value in figures.items())
     pair = f"{escape(agreement.first)} and {escape(agreement.second)}"
     out.print(f"{pair} on faithfulness of {amount(agreement.answers, 'answer')}: {values}.")
 
@@ -44,19 +45,19 @@ def card(name: str, found: Card) -> None:
     label = "right" if found.task == CORRECTNESS else "supported"
     out.print(f"{found.supported} {label}, {found.abstained} abstentions, {found.failed} not judged")
     shown = table("", "value", "against the judge", words=3)
-    shown.add_row("AUC", estimate(found.auc), "")
-    shown.add_row("  word overlap", estimate(found.overlap_auc), _difference(found.over_overlap))
-    shown.add_row("  length", estimate(found.length_auc), _difference(found.over_length))
+    shown.add_row("AUC", dimmed(with_interval(found.auc)), "")
+    shown.add_row("  word overlap", dimmed(with_interval(found.overlap_auc)), _difference(found.over_overlap))
+    shown.add_row("  length", dimmed(with_interval(found.length_auc)), _difference(found.over_length))
     for title in ("kappa", "sensitivity", "specificity", "accuracy"):
-        shown.add_row(title, estimate(getattr(found, title)), f"support ≥ {found.threshold:g}")
-    shown.add_row("calibration error", number(found.error), "")
+        shown.add_row(title, dimmed(with_interval(getattr(found, title))), f"support ≥ {found.threshold:g}")
+    shown.add_row("calibration error", figure(found.error), "")
     out.print(shown)
     for remark in found.remarks:
         out.print(f"[bold]This judge {escape(remark)}.[/bold]" if remark.startswith("does") else escape(remark))
 
 
 def _difference(over: Difference) -> str:
-    return f"{interval(over.value, over.low, over.high, signed=True)}, p {over.p:.2g}"
+    return f"{dimmed(with_interval(over, signed=True))}, p {over.p:.2g}"
 
 
 def weights(found: Mapping[str, Mapping[str, Any]]) -> None:

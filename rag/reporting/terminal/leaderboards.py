@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from rag.analysis.finding_counts import Tally, in_words
+from rag.analysis.finding_counts import Tally, as_table
+from rag.core.figures import amount, figure, interval
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import Sweep
 from rag.pipeline import unread_text
-from rag.reporting.terminal.output import Table, amount, err, escape, interval, number, out, table, tokens
+from rag.reporting.terminal.output import Table, dimmed, err, escape, out, print_table, table, tokens
 
 MEASURED = {
     "unread": ("unread", "{:.1%}", 9),
@@ -60,7 +61,7 @@ def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence
         return [f"[red]{row.status}{': budget spent' if row.status == 'not run' and row.error else ''}[/red]"]
     reached = row.reached(board.objective)
     mean = reached.get("mean")
-    first = interval(mean, reached["low"], reached["high"]) if mean is not None and "low" in reached else number(mean, 1)
+    first = dimmed(interval(mean, reached["low"], reached["high"])) if "low" in reached else figure(mean, 1)
     broken = {bound.column for bound in board.objective.bounds if bound.text in row.broken}
     asked = {column: {each.metrics[column]["n"] for each in board.rows if column in each.metrics} for column in others}
     uneven = [column for column in others if len(asked[column]) > 1]
@@ -72,12 +73,12 @@ def _cell(row: Row, column: str, uneven: Collection[str]) -> str:
     """The cell of a row; the number of questions is shown for `uneven` columns, in which it differs between trials."""
     value = _measured(row, column) if column in MEASURED else row.value(column)
     if column in uneven and column in row.metrics:
-        return f"{number(value)} (n={row.metrics[column]['n']})"
+        return f"{figure(value)} (n={row.metrics[column]['n']})"
     if column == "unread" and value is not None:
         return unread_text.percent(value)
     if column in MEASURED and value is not None:
         return MEASURED[column][1].format(value)
-    return number(value, 1 if column in row.measured else 3)
+    return figure(value, 1 if column in row.measured else 3)
 
 
 def _measured(row: Row, column: str) -> float | None:
@@ -120,12 +121,7 @@ def _print_spending(done: Sweep) -> None:
 
 def tallies(found: Sequence[Tally]) -> None:
     """Print the findings of checks and guards: one row per trial, one column per check or guard; nothing if there is none."""
-    sources = list(dict.fromkeys(source for tally in found for source in tally.fired))
-    if not sources:
-        return
-    shown = table("trial", "declined", *sources, breaks=True)
-    for tally in found:
-        cells = (in_words(tally.fired[source]) if source in tally.fired else "" for source in sources)
-        shown.add_row(escape(tally.name), f"{tally.declined} of {tally.questions}", *cells)
-    out.print("What checks and guards found, as findings in questions:")
-    out.print(shown)
+    heads, rows = as_table(found)
+    if rows:
+        out.print("What checks and guards found, as findings in questions:")
+        print_table(("trial", *heads), (map(escape, row) for row in rows), breaks=True)

@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from rag.analysis.headroom import Headroom, sentence
-from rag.analysis.routes import Matrix
 from rag.analysis.why import Overview, Overviews
-from rag.reporting.terminal.output import Table, escape, interval, next_commands, out, table
+from rag.core.figures import with_interval
+from rag.reporting.terminal.output import Table, dimmed, escape, next_commands, out, print_table, table
 
 MOST = 30
 """Lost questions that are listed."""
@@ -27,7 +27,8 @@ def losses(found: Overviews) -> None:
         for matrix, head, went in ((trial.routes, "right route", "went to"), (trial.inputs, "kind", "taken for")):
             if matrix:
                 out.print()
-                out.print(_confusion(matrix, head, went))
+                rows = ((right, *map(str, chosen.values())) for right, chosen in matrix.items())
+                print_table((head, *(f"{went} {name}" for name in next(iter(matrix.values())))), rows)
     if found.texts:
         out.print()
         out.print(_listed(found))
@@ -42,13 +43,6 @@ def _listed(found: Overviews) -> Table:
     shown = table("lost", *trials, "question", words=2 + len(trials))
     for query_id, text in list(found.texts.items())[:MOST]:
         shown.add_row(escape(query_id), *(_stage(trial, query_id) for trial in found.trials), escape(text))
-    return shown
-
-
-def _confusion(found: Matrix, head: str, went: str) -> Table:
-    shown = table(head, *(f"{went} {name}" for name in next(iter(found.values()))))
-    for right, chosen in found.items():
-        shown.add_row(right, *map(str, chosen.values()))
     return shown
 
 
@@ -71,8 +65,6 @@ def headroom(found: Sequence[Headroom], column: str) -> None:
     """Print what every perfect part would add to a column, and a sentence on it; nothing if nothing is known."""
     if not found:
         return
-    shown = table("with a", f"{column} gains", breaks=True)
-    for gain in sorted(found, key=lambda gain: -gain.mean):
-        shown.add_row(gain.part, interval(gain.mean, gain.low, gain.high))
-    out.print(shown)
+    gains = sorted(found, key=lambda gain: -gain.mean)
+    print_table(("with a", f"{column} gains"), ((gain.part, dimmed(with_interval(gain))) for gain in gains), breaks=True)
     out.print(sentence(found))

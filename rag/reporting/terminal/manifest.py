@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 from rag.analysis.ingestion.advice import Advice
 from rag.analysis.ingestion.coverage import DENSE, HUGE, TINY, Coverage
 from rag.analysis.ingestion.ingest import Ingestion
+from rag.core.figures import amount
 from rag.documents.manifest import ManifestLine
-from rag.reporting.terminal.output import amount, escape, next_commands, out, table
+from rag.reporting.terminal.output import escape, next_commands, out, table
 
 FEW, SHOWN = 30, 5
 """Files up to which all are listed, and examples of a finding."""

@@ -1,4 +1,4 @@
-"""Standard output and standard error, tables, and how figures are written."""
+"""Standard output and standard error, and tables."""
 
 import json
 import os
@@ -6,16 +6,13 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
 from rich.table import Table as Table
 
 from rag.core.assessments import Spent
-
-if TYPE_CHECKING:
-    from rag.evaluation.statistics.agreement import Estimate  # it loads scipy
 
 CODES = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x202D, 0x202E])
 """Characters that control a terminal: control characters except tab and newline, and the two overrides of writing direction.
@@ -63,6 +60,16 @@ def table(*columns: str, words: int = 1, breaks: bool = False, **settings: Any) 
         else:
             columned.add_column(escape(column), justify="right", no_wrap=not breaks, overflow="fold" if breaks else "ellipsis")
     return columned
+
+
+def print_table(
+    heads: Iterable[str], rows: Iterable[Iterable[RenderableType]], words: int = 1, breaks: bool = False, **settings: Any
+) -> None:
+    """Print a table with these rows; the cells are markup."""
+    shown = table(*heads, words=words, breaks=breaks, **settings)
+    for row in rows:
+        shown.add_row(*row)
+    out.print(shown)
 
 
 def print_pairs(rows: Iterable[tuple[str, ...]]) -> None:
@@ -132,19 +139,6 @@ def ask_command(question: str, trial_id: str) -> str:
     return f"rag ask {shlex.quote(' '.join(question.split()).lstrip('-'))} trial={trial_id}"
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A figure without its leading zero, such as `.712`; a dash for None and NaN."""
-    if value is None or value != value:
-        return "–"
-    text = f"{value:.{digits}f}"
-    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
-
-
-def amount(count: int, noun: str, plural: str = "") -> str:
-    """A count with its noun: `1 trial`, `1,200 trials`."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
 def tokens(spent: Spent) -> str:
     """Tokens with their price: `12,300 tokens, 0.0042 US dollars`."""
     cost = spent.cost
@@ -152,21 +146,7 @@ def tokens(spent: Spent) -> str:
     return f"{spent.tokens:,.0f} tokens{' ' if price[0] in 'af' else ', '}{price}"
 
 
-def brackets(low: float | None, high: float | None, digits: int = 3) -> str:
-    """An interval as plain text, `[.680, .744]`; empty where an end is None or NaN. An end is never written as `-.000`."""
-    if low is None or high is None or low != low or high != high:
-        return ""
-    return f"[{number(round(low, digits) + 0.0, digits)}, {number(round(high, digits) + 0.0, digits)}]"
-
-
-def interval(mean: float | None, low: float | None = None, high: float | None = None, signed: bool = False) -> str:
-    """A mean with its 95 % interval as markup: `.712 [.680, .744]`; `signed` writes a plus before a positive mean."""
-    value = mean if mean is None or mean != mean else round(mean, 3) + 0.0
-    ends = brackets(low, high)
-    sign = "+" if signed and value is not None and value > 0 else ""
-    return f"{sign}{number(value)}" + (f" [dim]{escape(ends)}[/dim]" if ends else "")
-
-
-def estimate(value: "Estimate") -> str:
-    """An estimate with its interval, as markup."""
-    return interval(value.value, value.low, value.high)
+def dimmed(text: str) -> str:
+    """Text as markup, with a dim interval at its end."""
+    figure, bracket, ends = text.rpartition(" [")
+    return f"{escape(figure)} [dim]{escape('[' + ends)}[/dim]" if bracket and ends.endswith("]") else escape(text)

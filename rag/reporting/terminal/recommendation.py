@@ -4,13 +4,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from rag.core.figures import amount, figure, interval, with_interval
 from rag.execution.sweep.ablations import RETRIEVED, ControlResult
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
-from rag.execution.sweep.selection import Mean, Standing, Winner
+from rag.execution.sweep.selection import Standing, Winner
 from rag.execution.sweep.sweep import Sweep
 from rag.reporting.terminal.leaderboards import counted, leaderboard
-from rag.reporting.terminal.output import amount, ask_command, err, escape, interval, next_commands, number, out, table
+from rag.reporting.terminal.output import ask_command, dimmed, err, escape, next_commands, out, print_table
 
 LEGEND = "   > {}   = not shown to be worse than the best   * on the front of quality, latency, cost and size"
 CONTEXTS = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": "another question's", "gold_contexts": "gold"}
@@ -53,7 +54,7 @@ def _marks(winner: Winner) -> dict[str, str]:
 
     def mark(standing: Standing) -> str:
         tied = ">" if standing.trial_id == winner.recommended else "=" if standing.tied else " "
-        share = number(standing.p_best, 2) if standing.tied and standing.p_best is not None else ""
+        share = figure(standing.p_best, 2) if standing.tied and standing.p_best is not None else ""
         return f"{tied}{'*' if standing.trial_id in front else ' '} {share}".rstrip()
 
     return {standing.trial_id: mark(standing) for standing in winner.standings}
@@ -67,15 +68,14 @@ def _recommended(done: Sweep, concluded: Conclusion, winner: Winner) -> None:
     again = concluded.again
     if again and taken.holdout and taken.optimism:
         held, tuned = (amount(len(plan.trials[0].golden.examples), "question") for plan in (again.plan, done.plan))
-        what = escape("objective" if objective.summed else objective.column)
-        means = f"{_mean(taken.holdout)} on the holdout ({held}), {_mean(taken.tune)} on tune ({tuned})"
-        out.print(f"{what} {means}: optimism {_mean(taken.optimism, signed=True)}.")
+        what = "objective" if objective.summed else objective.column
+        means = f"{with_interval(taken.holdout)} on the holdout ({held}), {with_interval(taken.tune)} on tune ({tuned})"
+        out.print(escape(f"{what} {means}: optimism {with_interval(taken.optimism, signed=True)}."))
     if winner.difference:
-        best = escape(winner.of(winner.best).name)
-        difference = _mean(winner.difference, signed=True)
-        out.print(f"On the holdout it is {difference} against {best}, the best by mean on tune.")
-    if again and again.looks:
-        out.print(f"Looks at this holdout so far: {again.looks}.")
+        best, difference = winner.of(winner.best).name, with_interval(winner.difference, signed=True)
+        out.print(escape(f"On the holdout it is {difference} against {best}, the best by mean on tune."))
+    if again and again.uses:
+        out.print(f"Uses of this holdout so far: {again.uses}.")
     if costs := _costs(next(row for row in done.board.rows if row.trial_id == taken.trial_id)):
         out.print(f"It takes {costs}.")
 
@@ -83,24 +83,18 @@ def _recommended(done: Sweep, concluded: Conclusion, winner: Winner) -> None:
 def _costs(row: Row) -> str:
     measured = row.measured
     costs = [
-        f"{number(measured.get('latency_p95_ms'), 1)} ms for a question (p95)" if "latency_p95_ms" in measured else "",
+        f"{figure(measured.get('latency_p95_ms'), 1)} ms for a question (p95)" if "latency_p95_ms" in measured else "",
         f"{measured['index_bytes'] / 1e6:,.2f} MB of indexes" if measured.get("index_bytes") else "",
         f"{measured['cost_usd']:.4f} US dollars for these questions" if measured.get("cost_usd") else "",
     ]
     return ", ".join(filter(None, costs))
 
 
-def _mean(mean: Mean, signed: bool = False) -> str:
-    return interval(mean.mean, mean.low, mean.high, signed)
-
-
 def controls(results: Sequence[ControlResult]) -> None:
     """Print the trial's mean per metric, then a row per control with its mean and the difference to the trial."""
-    shown = table("metric", "contexts", "mean", "difference", words=2)
-    for row in results:
-        metric = escape(row.column) if row.name == RETRIEVED else ""
-        shown.add_row(metric, CONTEXTS.get(row.name, escape(row.name)), *_cells(row))
-    out.print(shown)
+    names = ((escape(row.column) if row.name == RETRIEVED else "", CONTEXTS.get(row.name, escape(row.name))) for row in results)
+    rows = ((*name, *_cells(row)) for name, row in zip(names, results, strict=True))
+    print_table(("metric", "contexts", "mean", "difference"), rows, words=2)
     for failure in dict.fromkeys(f"{CONTEXTS.get(row.name, row.name)}: {row.error}" for row in results if row.error):
         err.print(f"[red]failed[/red] {escape(failure)}", soft_wrap=True)
     counts = ", ".join(f"{escape(row.column)} {row.n:,}" for row in results if row.name == RETRIEVED)
@@ -113,10 +107,10 @@ def _cells(row: ControlResult) -> tuple[str, str]:
     if row.error:
         return "[red]failed[/red]", ""
     if row.name == RETRIEVED:
-        return interval(row.mean, row.mean_low, row.mean_high), ""
+        return dimmed(interval(row.mean, row.mean_low, row.mean_high)), ""
     if row.difference != row.difference:
-        return number(row.mean), ""
-    return number(row.mean), interval(row.difference, row.low, row.high, signed=True)
+        return figure(row.mean), ""
+    return figure(row.mean), dimmed(interval(row.difference, row.low, row.high, signed=True))
 
 
 def _next(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None:

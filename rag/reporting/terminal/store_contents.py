@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rag.core.figures import amount, figure
 from rag.documents.folder.file_tree import Skipped, tally
 from rag.evaluation.data.fates import WORDS, fates_in_words
 from rag.evaluation.data.validation import DatasetCheck
 from rag.reporting.terminal.line_input import Typed
-from rag.reporting.terminal.output import amount, escape, number, out, print_line, stream, table
+from rag.reporting.terminal.output import escape, out, print_line, print_table, stream, table
 
 FEW = 20
 """Quotes in pieces that are listed; --json has all."""
@@ -17,10 +18,9 @@ FEWEST = 6
 
 def spaces(found: Mapping[str, Any]) -> None:
     """Print the entries and sizes of a store."""
-    shown = table("space", "entries", "MB")
-    for space, held in found["spaces"].items():
-        shown.add_row(escape(space), f"{held['entries']:,}", f"{held['bytes'] / 1e6:,.1f}")
-    out.print(shown)
+    held = found["spaces"].items()
+    rows = ((escape(space), f"{each['entries']:,}", f"{each['bytes'] / 1e6:,.1f}") for space, each in held)
+    print_table(("space", "entries", "MB"), rows)
     if (old := found.get("old")) and old["entries"]:
         size = f"{old['entries']:,} stage results ({old['bytes'] / 1e6:,.1f} MB) are of other versions of the code"
         print_line(f"{size}: rag store gc --old removes them.")
@@ -56,7 +56,7 @@ def dataset(name: str, found: DatasetCheck) -> None:
     if found.dealing:
         out.print(escape(found.dealing))
     for split, size in zip(map(escape, found.splits), found.splits.values(), strict=True):
-        least = "–" if size.smallest_difference is None else number(size.smallest_difference)
+        least = "–" if size.smallest_difference is None else figure(size.smallest_difference)
         out.print(f"{split}: {size.questions} questions, {size.clusters} clusters; smallest difference it can show: {least}")
         if size.clusters < FEWEST:
             out.print(f"{split}: with fewer than {FEWEST} clusters no test at 5 % can find anything, however large.")

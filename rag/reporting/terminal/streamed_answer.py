@@ -6,10 +6,11 @@ from types import TracebackType
 from rich.cells import cell_len
 from rich.text import Text
 
+from rag.core.figures import amount
 from rag.core.text.citations import place_of
 from rag.core.types import Ranking
 from rag.reporting.terminal.answers import cited
-from rag.reporting.terminal.output import amount, err, out, stream, visible
+from rag.reporting.terminal.output import err, out, stream, visible
 
 LONGEST = 24
 """Characters of a word that are printed before its end arrives; some languages put no blanks between words."""

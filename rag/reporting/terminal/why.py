@@ -8,9 +8,10 @@ from rich.console import Group
 from rich.padding import Padding
 
 from rag.analysis.why import Account, Why
+from rag.core.figures import figure
 from rag.core.pages import label
 from rag.reporting.terminal.answers import looked
-from rag.reporting.terminal.output import Table, escape, number, out, table
+from rag.reporting.terminal.output import Table, escape, out, table
 from rag.reporting.terminal.passages import excerpt, heading
 from rag.reporting.terminal.passages import passages as print_passages
 
@@ -140,7 +141,7 @@ def _answer(account: Account) -> str:
     answer = account.answer
     if not answer:
         return ""
-    scores = ", ".join(f"{name} {number(value)}" for name, value in answer["scores"].items())
+    scores = ", ".join(f"{name} {figure(value)}" for name, value in answer["scores"].items())
     reply = " ".join(answer["answer"].split())
     taken = "" if answer["input"] == "question" else f" (taken for {answer['input']})"
     return f"Answer{taken}{f' ({escape(scores)})' if scores else ''}: {escape(reply) if reply else '[dim]none[/dim]'}"

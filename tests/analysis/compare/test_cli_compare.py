@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.command_line import Verb, verb
 from support.small_set import write_experiment, write_golden
@@ -19,7 +18,7 @@ from rag.cli import verdicts
 from rag.config.experiment import load
 from rag.execution.graph import plan
 from rag.execution.store import maintenance
-from rag.execution.sweep import sweep, trial_scores
+from rag.execution.sweep import sweep
 from rag.execution.sweep.reopen import stored_trial
 
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
@@ -151,14 +150,6 @@ def test_chosen_columns_and_slices(rag: Verb, ids: dict[str, str]) -> None:
     assert all(not row["slice"] for row in rag("compare", *sides, "--by", "", "--json").json["rows"])
 
 
-def test_a_name_with_markup_stays_text(rag: Verb, golden: Path) -> None:
-    ids = sweep_in_place("odd", '  chunker: {"[bold]one[/bold]": chunker=whole, "[/red]": "chunker=fixed chunker.size=40"}')
-    said = rag("compare", *ids.values())
-    assert said.code == 0
-    assert set(ids) == {"[bold]one[/bold]", "[/red]"}
-    assert all(name in said.out for name in ids)
-
-
 # Baselines
 
 
@@ -232,31 +223,6 @@ def test_a_baseline_against_trials_with_different_questions(rag: Verb, ids: dict
         assert {row["candidate_id"]: row["n"] for row in whole} == {one: 5, two: 4}
 
 
-def test_another_corpus_is_bridged(rag: Verb, ids: dict[str, str], golden: Path) -> None:
-    kept = baseline_of(ids["whole · k 1"], Path("kept/study.json"))
-    (golden / "documents" / "new.md").write_text("# New\n\nA third line to Holm.", "utf-8")
-    (newer,) = sweep_in_place("newer", WHOLE).values()
-    refused = rag("compare", kept, newer)
-    assert refused.code == 2
-    assert "corpus differs" in refused.err
-    assert rag("compare", kept, newer, "--bridge", "corpus").code == 0
-
-
-def test_splits_and_coverage_differ(rag: Verb, ids: dict[str, str], golden: Path) -> None:
-    (strict,) = sweep_in_place("strict", WHOLE, ", coverage=0.9").values()
-    refused = rag("compare", ids["whole · k 1"], strict)
-    assert (refused.code, "coverage differs" in refused.err) == (2, True)
-    assert rag("compare", ids["whole · k 1"], strict, "--bridge", "coverage").code == 0
-    study = Path("strict.yaml").read_text("utf-8").replace("split: all", "split: tune").replace(", coverage=0.9", "")
-    Path("half.yaml").write_text(study, "utf-8")
-    half = rag("sweep", "half.yaml", "--no-track", "--json").json["trials"][0]["trial"]
-    refused = rag("compare", ids["whole · k 1"], half)
-    assert refused.code == 2
-    assert "their splits are 'all' and 'tune'" in refused.err
-    report = rag("compare", ids["whole · k 1"], half, "--bridge", "questions", "--json").json
-    assert report["removed"] == ["q2", "q4", "q6"]
-
-
 def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:
     (elsewhere,) = sweep_in_place("elsewhere", WHOLE, ", store=other, index.bm25s.k1=0.4").values()
     report = rag("compare", ids["whole · k 1"], elsewhere, "--json").json
@@ -314,17 +280,6 @@ def test_documents_that_changed_or_are_gone(rag: Verb, ids: dict[str, str], gold
     assert (said.code, "Traceback" in said.err) == (2, False)
 
 
-def test_a_config_that_lacks_a_new_key(rag: Verb, ids: dict[str, str]) -> None:
-    path = Path("reports/study/trials.json")
-    trials = json.loads(path.read_text("utf-8"))
-    for trial in trials:
-        del trial["config"]["coverage"]
-    path.write_text(json.dumps(trials), "utf-8")
-    said = rag("compare", *list(ids.values())[:2])
-    assert said.code == 2
-    assert "was written down before configs had 'coverage'" in said.err
-
-
 def test_a_store_that_was_cleared(rag: Verb, ids: dict[str, str]) -> None:
     shutil.rmtree(".rag/store")
     Path("reports/study/leaderboard.json").write_text("{", "utf-8")
@@ -352,19 +307,3 @@ def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.Monkey
     shutil.copy("study.yaml", "experiments/study.yaml")
     again = rag("compare", ids["whole · k 1"], ids["fixed-40 · k 1"])
     assert "→ rag sweep study says why" in again.err
-
-
-def test_scores_that_are_missing_for_one_question(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = trial_scores.read_scores
-
-    def holed(*given: Any) -> Any:
-        found = whole(*given)
-        if found.name == "whole · k 1":
-            found.scores.values[0, 0] = np.nan
-        return found
-
-    monkeypatch.setattr(trial_scores, "read_scores", holed)
-    said = rag("compare", ids["fixed-40 · k 1"], ids["whole · k 1"])
-    assert said.code == 2
-    assert "1 questions have a value in only one of" in said.err
-    assert "the first is 'q1'" in said.err

@@ -1,4 +1,7 @@
-"""The shell steps of the action and its workflow, run locally: one comment is created, then updated."""
+"""The shell steps of the action and its workflow, run locally.
+
+A program that writes down how it is called stands in for `rag`, but for one workflow, which is run with the real one.
+"""
 
 import hashlib
 import json
@@ -12,9 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support.gate_experiment import forge, write_gated, write_many
 from support.github_runner import Glob, Runner, Step, install_glob
-from support.swept_trial import called
 
 ROOT = Path(__file__).parents[3]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
@@ -22,6 +23,18 @@ WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/eval-gate.yml").read_text("
 COMMENT = WORKFLOW["jobs"]["comment"]
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
 PYTHON = f'#!/bin/bash\nexec {sys.executable} {{}} "$@"\n'
+FAKE = f"""#!{sys.executable}
+import json, os, pathlib, sys
+
+here, arguments = pathlib.Path(os.environ["GH_STATE"]).parent, sys.argv[1:]
+(here / "called.json").write_text(json.dumps(arguments))
+code, verdict = json.loads((here / "verdict.json").read_text())
+name = arguments[arguments.index("--") + 1]
+for option, text in (("--junit", "<testsuite/>"), ("--markdown", f"<!-- assay-gate {{name}} -->\\n\\n## {{verdict}}: gate\\n")):
+    pathlib.Path(arguments[arguments.index(option) + 1]).write_text(text)
+print(json.dumps({{"verdict": verdict}}) if verdict else "")
+sys.exit(code)
+"""
 GH = f"""#!{sys.executable}
 import json, os, pathlib, sys
 
@@ -64,11 +77,11 @@ place.write_text(json.dumps(comments))
 class Job:
     """A checkout, and the runner that carries out the steps of the action and of its workflow there."""
 
-    def __init__(self, folder: Path, modules: Path | None = None) -> None:
+    def __init__(self, folder: Path, modules: Path | None = None, program: str = PYTHON.format("-m rag")) -> None:
         self.folder, self.here, self.state = folder, folder / "here", folder / "comments.json"
         self.assay, self.programs = folder / "assay", folder / "bin"
         for path, text in (
-            (self.assay / ".venv/bin/rag", PYTHON.format("-m rag")),
+            (self.assay / ".venv/bin/rag", program),
             (self.assay / ".venv/bin/python", PYTHON.format("")),
             (self.programs / "gh", GH),
             (self.programs / "make", f'#!/bin/bash\necho "$@" >> {folder}/make.log\n'),
@@ -76,6 +89,7 @@ class Job:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
             path.chmod(0o755)
+        self.here.mkdir(exist_ok=True)
         self.modules, self.refuses, self.fetched = modules, "", ""
         self.outputs: dict[str, str] = {}
 
@@ -94,21 +108,20 @@ class Job:
         glob = Glob(self.modules, self.here) if self.modules else None
         return Runner(self.folder, self.here, f"{self.programs}:{os.environ['PATH']}", known, state, glob)
 
-    def run(self, *steps: str, **inputs: str) -> subprocess.CompletedProcess[str]:
-        """Run the steps of the action in order (default: all), and return the result of the last one."""
-        steps = steps or ("Install", "Previous", "Gate")
+    def run(self, code: int, verdict: str, **inputs: str) -> subprocess.CompletedProcess[str]:
+        """Run the steps of the action, with this outcome of `rag gate`, and the comment; the result of the last step."""
+        (self.folder / "verdict.json").write_text(json.dumps([code, verdict]), "utf-8")
         given = {name: given["default"] for name, given in ACTION["inputs"].items()} | inputs | {"token": "t0ken"}
         runner = self.runner(inputs=given, matrix={"experiment": inputs["experiment"]})
-        for name in steps:
-            done = runner.script(STEPS[name])
-            assert done.returncode == 0, done.stderr
-            self.fetched = done.stdout if name == "Previous" else self.fetched
-        self.outputs = runner.contexts["steps"].get("gate", {"outputs": self.outputs})["outputs"]
-        runner.contexts["steps"]["gate"] = {"outputs": self.outputs}
-        done = runner.script(next(step for step in COMMENT["steps"] if "run" in step))
-        assert done.returncode == 0, done.stderr
-        self.commented = done.stdout
-        return runner.script(STEPS["Verdict"])
+        done = {}
+        for name in ("Install", "Previous", "Gate", "Verdict"):
+            done[name] = runner.script(STEPS[name])
+            assert done[name].returncode == 0 or name == "Verdict", done[name].stderr
+        self.fetched, self.outputs = done["Previous"].stdout, runner.contexts["steps"]["gate"]["outputs"]
+        commented = runner.script(COMMENT["steps"][-1])
+        assert commented.returncode == 0, commented.stderr
+        self.commented, self.called = commented.stdout, json.loads((self.folder / "called.json").read_text("utf-8"))
+        return done["Verdict"]
 
     @property
     def comments(self) -> list[dict[str, Any]]:
@@ -121,51 +134,57 @@ class Job:
         return [call[call.index("--method") + 1] if "--method" in call else "GET" for call in asked]
 
 
-@pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
-    """A checkout with two small experiments, swept, with their baselines."""
-    checkout = Job(tmp_path_factory.mktemp("job"))
-    (checkout.here / "experiments").mkdir(parents=True)
-    for name, documents in (("study", 30), ("few", 7)):
-        write_many(checkout.here / name, documents)
-        write_gated(checkout.here / f"experiments/{name}.yaml", Path(name))
-        called(checkout.here, "sweep", name, "--no-track")
-        called(checkout.here, "baseline", name)
-    return checkout
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    """An empty checkout, in which the stand-in is called."""
+    return Job(tmp_path, program=FAKE)
+
+
+OPTIONS = ["gate", "--json", "--junit", ".rag/gate/junit.xml", "--markdown", ".rag/gate/comment.md"]
 
 
 def test_one_comment_is_created_and_then_updated(job: Job) -> None:
     job.state.write_text(
         json.dumps([{"id": n, "user": {"type": "User"}, "body": "<!-- assay-gate study -->\nMe!"} for n in (1, 2)])
     )
-    first = job.run(experiment="study", overrides="chunker.size=40   index.bm25s.k1=1.1\n")
+    (job.folder / "study.json").write_text("{}", "utf-8")
+    first = job.run(1, "FAIL", experiment="study", overrides="chunker.size=40   index.bm25s.k1=1.1\n")
     assert (first.returncode, job.outputs) == (1, {"code": "1", "verdict": "FAIL"})
+    assert job.called == [
+        *OPTIONS,
+        "--previous=.rag/previous/study.json",
+        "--",
+        "study",
+        "chunker.size=40",
+        "index.bm25s.k1=1.1",
+    ]
+    assert (job.here / ".rag/previous/study.json").read_text("utf-8") == "{}"
+    second = job.run(0, "PASS", experiment="study")
+    assert (second.returncode, job.outputs, job.called[-1]) == (0, {"code": "0", "verdict": "PASS"}, "study")
     assert [comment["id"] for comment in job.comments] == [1, 2, 102]
-    assert job.comments[2]["body"].startswith("<!-- assay-gate study -->\n\n## FAIL: gate of <code>study</code>")
-    assert "cut apart by the chunker" in job.comments[2]["body"]
-    second = job.run(experiment="study")
-    assert (second.returncode, job.outputs) == (0, {"code": "0", "verdict": "PASS"})
-    assert [comment["id"] for comment in job.comments] == [1, 2, 102]
-    assert "## PASS: gate of" in job.comments[2]["body"]
-    assert "**This change adds its own baseline" in job.comments[2]["body"]
+    assert "## PASS: gate" in job.comments[2]["body"]
     assert job.methods == ["GET", "POST", "GET", "PATCH"]
     assert "## FAIL" in (job.folder / "summary").read_text("utf-8")
 
 
-def test_a_comment_that_is_refused_fails_nothing(job: Job) -> None:
+def test_what_is_refused_or_open_fails_nothing(job: Job) -> None:
     job.refuses = "1"
-    done = job.run("Previous", experiment="study")
-    job.refuses = ""
-    assert done.returncode == 0
+    assert job.run(0, "PASS", experiment="study").returncode == 0
     assert job.commented.startswith("::warning::")
     assert job.fetched.startswith("::warning::The baseline of the base branch cannot be read")
+    assert job.called == [*OPTIONS, "--", "study"]
+    job.refuses = ""
+    warned = job.run(3, "INCONCLUSIVE", experiment="few", inconclusive="pass")
+    assert (warned.returncode, "::warning::" in warned.stdout, job.called[6]) == (0, True, "--inconclusive=pass")
 
 
-def test_an_open_verdict_is_a_warning_unless_the_gate_says_otherwise(job: Job) -> None:
-    warned = job.run(experiment="few", overrides="chunker.size=580")
-    assert (warned.returncode, job.outputs["verdict"]) == (0, "INCONCLUSIVE")
-    assert "::warning::" in warned.stdout
-    assert job.run(experiment="few", overrides="chunker.size=580", inconclusive="fail").returncode == 1
+def test_inputs_are_text_to_the_shell(job: Job) -> None:
+    hostile = "k=$(touch${IFS}pwned) `touch${IFS}pwned` ;touch pwned *"
+    done = job.run(2, "", experiment="study", overrides=hostile)
+    assert (done.returncode, job.called[-5:]) == (2, hostile.split())
+    assert job.run(2, "", experiment="--help").returncode == 2
+    assert job.called[-2:] == ["--", "--help"]
+    assert not list(job.folder.rglob("pwned"))
 
 
 @pytest.fixture(scope="session")
@@ -176,19 +195,17 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 WAYS = {"its own repository": "{here}/./", "another repository": "{folder}/_actions/assay/assay/v1"}
 
 
-def installed(job: Job, folder: Path, modules: Path, way: str) -> tuple[Job, str]:
-    """A copy of a checkout, with Assay installed in it or beside it; the path of the action as a runner gives it."""
-    copy = Job(folder, modules)
-    shutil.copytree(job.here, copy.here, ignore=shutil.ignore_patterns("gate", "previous"))
+def installed(copy: Job, way: str) -> str:
+    """Install Assay in a checkout or beside it; the path of the action as a runner gives it."""
     (copy.programs / "make").unlink()  # that of the system finds nothing to do
-    path = WAYS[way].format(here=copy.here, folder=folder)
+    path = WAYS[way].format(here=copy.here, folder=copy.folder)
     Path(path).mkdir(parents=True, exist_ok=True)
     for pattern in ("Makefile", "pyproject.toml", "requirements*.lock", "action.yml"):
         for file in ROOT.glob(pattern):
             shutil.copy(file, path)
     shutil.move(copy.assay / ".venv", path)
     (Path(path) / ".venv/installed").touch()
-    return copy, path
+    return path
 
 
 def outcomes(steps: list[Step]) -> dict[str, str]:
@@ -196,9 +213,11 @@ def outcomes(steps: list[Step]) -> dict[str, str]:
     return {step.name: f"{step.outcome}: {step.output}" for step in steps if step.outcome != "success"}
 
 
-def test_every_step_of_the_action_runs_in_another_repository(job: Job, tmp_path: Path, modules: Path) -> None:
-    here, path = installed(job, tmp_path, modules, "another repository")
-    done = here.runner().composite("Assay", Path(path), path, {"experiment": "study"})
+def test_every_step_of_the_action_runs_in_another_repository(tmp_path: Path, modules: Path) -> None:
+    job = Job(tmp_path, modules, FAKE)
+    path = installed(job, "another repository")
+    (tmp_path / "verdict.json").write_text('[0, "PASS"]', "utf-8")
+    done = job.runner().composite("Assay", Path(path), path, {"experiment": "study"})
     assert outcomes(done) == {}
     assert len(done) == len(ACTION["runs"]["steps"]) + 1
     assert json.loads(done[-1].output) == {"verdict": "PASS"}
@@ -208,8 +227,12 @@ def test_every_step_of_the_action_runs_in_another_repository(job: Job, tmp_path:
     assert Path(pip["path"]).is_absolute()
 
 
-def test_the_workflow_of_a_pull_request_runs_job_by_job(job: Job, tmp_path: Path, modules: Path) -> None:
-    here, path = installed(job, tmp_path, modules, "its own repository")
+def test_the_workflow_of_a_pull_request_runs_job_by_job(swept: Path, tmp_path: Path, modules: Path) -> None:
+    shutil.copytree(swept, tmp_path, dirs_exist_ok=True)
+    here = Job(tmp_path, modules)
+    (here.here / "experiments").mkdir()
+    shutil.move(here.here / "study.yaml", here.here / "experiments")
+    path = installed(here, "its own repository")
     jobs, needs = WORKFLOW["jobs"], {"baselines": {"result": "success", "outputs": {"names": '["study"]'}}}
     runner = here.runner(matrix={"experiment": "study"}, needs=needs, inputs={"experiment": "study"})
     assert outcomes(runner.job(jobs["baselines"]["steps"])) == {}
@@ -238,55 +261,12 @@ def test_the_workflow_of_a_pull_request_runs_job_by_job(job: Job, tmp_path: Path
 @pytest.mark.parametrize(("way", "said"), [("its own repository", "Relative pathing"), ("another repository", "No file in")])
 def test_the_runner_refuses_what_setup_python_refuses(tmp_path: Path, modules: Path, way: str, said: str) -> None:
     bare = Job(tmp_path, modules)
-    bare.here.mkdir()
     path = WAYS[way].format(here=bare.here, folder=tmp_path)
     Path(path).mkdir(parents=True, exist_ok=True)
     (Path(path) / "requirements.lock").touch()
     action = next(step["uses"] for step in ACTION["runs"]["steps"] if "setup-python" in step.get("uses", ""))
     with pytest.raises(ValueError, match=said):
         bare.runner().used(action, {"cache": "pip", "cache-dependency-path": f"{path}/requirements*.lock"})
-
-
-def test_a_fork_runs_with_a_token_that_only_reads() -> None:
-    on = WORKFLOW[True]  # YAML 1.1 reads the key `on` so
-    assert on.keys() == {"pull_request", "push", "workflow_dispatch"}, "pull_request_target would give a fork secrets"
-    assert on["push"] == {"branches": ["main"]}
-    assert "secrets." not in json.dumps([ACTION, WORKFLOW["jobs"]])
-    for name in ("baselines", "gate"):
-        assert "permissions" not in WORKFLOW["jobs"][name]
-
-
-def test_inputs_are_text_to_the_shell(job: Job) -> None:
-    done = job.run(experiment="study", overrides="k=$(touch${IFS}pwned) `touch${IFS}pwned` ;touch pwned *")
-    assert done.returncode == 2
-    assert not list(job.folder.rglob("pwned"))
-    assert any("The gate of <code>study</code> could not run" in comment["body"] for comment in job.comments)
-    assert job.run(experiment="--help").returncode == 2
-
-
-def test_the_comment_shows_a_change_of_the_baseline_itself(job: Job) -> None:
-    before = job.folder / "study.json"
-    before.write_bytes((job.here / "reports/baselines/study.json").read_bytes())
-    better = {"ndcg@10": 1.0, "recall@5": 1.0}
-    forge(before, lambda content: [line["scores"].update(better) for line in content["questions"].values()])
-    job.run(experiment="study")
-    (text,) = [comment["body"] for comment in job.comments if "## PASS: gate of <code>study<" in comment["body"]]
-    assert "**This change replaces its own baseline&#58; questions 48 → 48, ndcg&#64;\u200b10 1.000 → 0." in text
-    assert text.index("replaces its own baseline") < text.index("| metric |")
-
-
-def test_no_script_contains_an_expression() -> None:
-    steps = [*ACTION["runs"]["steps"], *(step for job in WORKFLOW["jobs"].values() for step in job["steps"])]
-    scripts = [step["run"] for step in steps if "run" in step]
-    assert len(scripts) == 7
-    assert not any("${{" in script for script in scripts)
-    assert all(step["shell"] == "bash" for step in steps if "run" in step)
-
-
-def test_the_store_is_cached_and_the_results_are_kept() -> None:
-    used = [(step["uses"].split("@")[0], step["with"]) for step in ACTION["runs"]["steps"] if "uses" in step]
-    assert [given["path"] for action, given in used if action == "actions/cache"][1] == ".rag/store"
-    assert ".rag/gate/junit.xml" in dict(used)["actions/upload-artifact"]["path"]
 
 
 FIND = next(step for step in WORKFLOW["jobs"]["baselines"]["steps"] if "run" in step)
@@ -302,49 +282,52 @@ def names(job: Job, experiment: str) -> list[str]:
 
 
 def test_the_workflow_finds_every_baseline_or_the_requested_one(job: Job) -> None:
-    odd = job.here / 'reports/baselines/o"dd $(touch pwned).json'
-    odd.write_text("{}", "utf-8")
+    assert names(job, "") == []
+    (job.here / "reports/baselines").mkdir(parents=True)
+    for name in ("few", "study", 'o"dd $(touch pwned)'):
+        (job.here / f"reports/baselines/{name}.json").write_text("{}", "utf-8")
     assert names(job, "") == ["few", "study"]
     assert names(job, "study") == ["study"]
     assert names(job, "$(touch pwned)") == names(job, "../golden") == []
-    odd.unlink()
     assert not list(job.folder.rglob("pwned"))
 
 
-def test_a_checkout_without_baselines_has_none(tmp_path: Path) -> None:
-    bare = Job(tmp_path)
-    bare.here.mkdir()
-    assert names(bare, "") == []
-
-
-def test_the_workflow_calls_the_action_with_valid_inputs() -> None:
-    gate = WORKFLOW["jobs"]["gate"]
-    (call,) = [step for step in gate["steps"] if step.get("uses") == "./"]
-    assert call["with"].keys() <= ACTION["inputs"].keys()
-    assert gate["needs"] == "baselines"
-    assert WORKFLOW["jobs"]["baselines"]["outputs"] == {"names": "${{ steps.find.outputs.names }}"}
-    assert FIND["id"] == "find"
+def test_a_fork_cannot_write_and_the_job_that_writes_runs_nothing_of_a_pull_request() -> None:
+    on, jobs = WORKFLOW[True], WORKFLOW["jobs"]  # YAML 1.1 reads the key `on` so
+    assert on.keys() == {"pull_request", "push", "workflow_dispatch"}, "pull_request_target would give a fork secrets"
+    assert on["push"] == {"branches": ["main"]}
+    assert "secrets." not in json.dumps([ACTION, jobs])
     assert WORKFLOW["permissions"] == {"contents": "read"}
-
-
-def test_the_job_that_writes_runs_nothing_of_a_pull_request() -> None:
-    may_write = [name for name, job in WORKFLOW["jobs"].items() if "write" in job.get("permissions", {}).values()]
-    assert may_write == ["comment"]
-    assert COMMENT["permissions"] == {"pull-requests": "write"}
+    assert {name: job["permissions"] for name, job in jobs.items() if "permissions" in job} == {
+        "comment": {"pull-requests": "write"}
+    }
     assert [step["uses"].split("@")[0] for step in COMMENT["steps"] if "uses" in step] == ["actions/download-artifact"]
     assert not re.search(r"\.venv|make|checkout", " ".join(step.get("run", "") for step in COMMENT["steps"]))
-    kept = next(step["with"] for step in ACTION["runs"]["steps"] if "upload-artifact" in step.get("uses", ""))
+
+
+def test_the_parts_fit_together() -> None:
+    steps = [*ACTION["runs"]["steps"], *(step for job in WORKFLOW["jobs"].values() for step in job["steps"])]
+    scripts = [step["run"] for step in steps if "run" in step]
+    assert len(scripts) == 7
+    assert not any("${{" in script for script in scripts), "an expression in a script is code"
+    assert all(step["shell"] == "bash" for step in steps if "run" in step)
+    used = [(step["uses"].split("@")[0], step["with"]) for step in ACTION["runs"]["steps"] if "uses" in step]
+    assert [given["path"] for action, given in used if action == "actions/cache"][1] == ".rag/store"
+    kept = dict(used)["actions/upload-artifact"]
     assert kept["name"].removesuffix("${{ inputs.experiment }}") == "gate-"
-    assert ".rag/gate/comment.md" in kept["path"]
+    assert {".rag/gate/comment.md", ".rag/gate/junit.xml"} <= set(kept["path"].split())
+    (call,) = [step for step in WORKFLOW["jobs"]["gate"]["steps"] if step.get("uses") == "./"]
+    assert call["with"].keys() <= ACTION["inputs"].keys()
+    assert WORKFLOW["jobs"]["gate"]["needs"] == "baselines"
+    assert WORKFLOW["jobs"]["baselines"]["outputs"] == {"names": "${{ steps.find.outputs.names }}"}
+    assert FIND["id"] == "find"
 
 
 def test_a_comment_with_another_marker_is_not_posted(job: Job) -> None:
-    (job.here / ".rag/gate").mkdir(parents=True, exist_ok=True)
+    (job.here / ".rag/gate").mkdir(parents=True)
     (job.here / ".rag/gate/comment.md").write_text("<!-- another-bot -->\nMine now\n", "utf-8")
-    before = job.comments
     done = job.runner(matrix={"experiment": "study"}).script(COMMENT["steps"][-1])
-    assert "::warning::" in done.stdout
-    assert job.comments == before
+    assert ("::warning::" in done.stdout, job.comments) == (True, [])
 
 
 @pytest.mark.parametrize("path", ["action.yml", *(f".github/workflows/{name}.yml" for name in ("ci", "eval-gate"))])

@@ -155,16 +155,6 @@ def test_a_change_that_is_not_a_valid_override(rag: Verb) -> None:
     assert "k=3,5: names several values" in refused(rag, "k=3,5")
 
 
-def test_a_slice_with_one_question_is_too_small(rag: Verb) -> None:
-    path, long = Path("../golden/questions.jsonl"), '"kind": "long", "cluster": "note-001'
-    path.write_text(path.read_text("utf-8").replace(long, long.replace("long", "odd")), "utf-8")
-    assert rag("baseline", "study.yaml").code == 0
-    said = rag("gate", "study.yaml", "chunker.size=580", "--json")
-    (row,) = [row for row in said.json["rows"] if row["slice"] == "kind=odd"]
-    assert (row["n"], row["verdict"], row["low"], row["needed"]) == (1, "INCONCLUSIVE", None, None)
-    assert row["why"] == "too few questions: 1 question, and 10 clusters are the least"
-
-
 def test_a_candidate_that_cannot_run_fails(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     def chunk(self: FixedChunker, document: Document) -> list[Span]:
         raise ValueError("no <chunks> today")
@@ -209,22 +199,6 @@ def test_a_metric_to_minimize_has_no_margin(objective: str, margin: str) -> None
     assert f"a bound, for example {margin} <= 0.1 in gate.bounds" in caught.value.remedy
     # The default gate looks at the metric that the objective maximizes.
     assert spec.parse({}, "minimize recall@5, ndcg@10", columns).columns == ("ndcg@10",)
-
-
-def test_one_question_and_one_cluster_have_no_verdict(rag: Verb) -> None:
-    path = Path("../golden/questions.jsonl")
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    alike = [{**line, "cluster": "one" if line["split"] == "holdout" else line["cluster"]} for line in lines]
-    single = [line for line in lines if line["split"] == "tune" or line["id"] == "long-001"]
-    for chosen, count in ((alike, "96 questions in 1 cluster"), (single, "1 question")):
-        path.write_text("\n".join(map(json.dumps, chosen)), "utf-8")
-        assert rag("sweep", "study.yaml", "--no-track").code == 0
-        assert rag("baseline", "study.yaml").code == 0
-        said = rag("gate", "study.yaml", "chunker.size=40", "--json")
-        assert (said.code, said.json["verdict"]) == (3, "INCONCLUSIVE")
-        (row,) = [row for row in said.json["rows"] if (row["column"], row["slice"]) == ("ndcg@10", "")]
-        assert row["why"] == f"too few questions: {count}, and 10 clusters are the least"
-        assert row["low"] is row["high"] is None
 
 
 def test_a_baseline_of_other_questions_shows_the_command_for_them(rag: Verb, here: Path) -> None:

@@ -4,14 +4,12 @@ from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
-import pytest
-
 from rag.analysis.baseline import Baseline
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.spec import Gate
 from rag.analysis.gate.verdict import GateReport, Lost
-from rag.analysis.gate.verdict_files import code, counted, figure, junit_of, markdown_of, marker
+from rag.analysis.gate.verdict_files import code, junit_of, markdown_of, marker
 
 HOSTILE = "</code><script>alert(1)</script> | @everyone [x](http://evil) `a` $b$ *c* \x00\x1b[31m -->\n## Title"
 
@@ -55,7 +53,7 @@ def test_the_verdict_comes_before_the_table_and_the_questions() -> None:
     text = markdown_of(told(text="plain"))
     places = [text.index(part) for part in ("## FAIL: gate of", "| **FAIL** |", "| **INCONCLUSIVE** |", "### Questions that")]
     assert places == sorted(places)
-    assert "-0.250 [-0.500, -0.010]" in text
+    assert "-.250 [-.500, -.010]" in text
     assert "1,200 questions would settle it" in text
     assert "| **WARN** |" in text
 
@@ -65,7 +63,7 @@ def test_junit_is_xml_with_one_case_per_row() -> None:
     assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "1", "0", "2"]
     cases = suite.findall("testcase")
     assert len(cases) == 4
-    assert cases[0].find("failure").get("message") == "FAIL: -0.250 [-0.500, -0.010]: worse"
+    assert cases[0].find("failure").get("message") == "FAIL: -.250 [-.500, -.010]: worse"
     assert cases[1].find("skipped").get("message").endswith("open; 1,200 questions would settle it")
     assert len(cases[2]) == 0
     assert cases[3].find("skipped").get("message").startswith("WARN")
@@ -76,15 +74,6 @@ def test_a_candidate_that_did_not_run_is_an_error() -> None:
     broken = told(rows=(), bounds=(), lost=(), losses=(), error="x")
     assert ElementTree.fromstring(junit_of(broken)).get("errors") == "1"
     assert markdown_of(broken).count("|") == 0
-
-
-@pytest.mark.parametrize(
-    ("value", "signed", "text"),
-    [(None, False, "–"), (0.0, False, "0.000"), (0.5, False, "0.500"), (0.0, True, "+0.000"), (-0.25, True, "-0.250")],
-)
-def test_figures(value: float | None, signed: bool, text: str) -> None:
-    assert figure(value, signed) == text
-    assert (counted(2.0), counted(0.5), counted(None)) == ("2", "0.500", "–")
 
 
 def test_long_texts_are_cut_and_empty_ones_are_left_out() -> None:

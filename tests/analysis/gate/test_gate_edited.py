@@ -49,15 +49,8 @@ def add(content: Content) -> None:
 
 
 HEADER = {
-    "experiment": lambda content: content.update(experiment="other"),
-    "trial": lambda content: content.update(trial="narrow"),
-    "trial_id": lambda content: content.update(trial_id="0123456789"),
     "choices": lambda content: content["choices"].update(chunker="narrow"),
-    "fingerprints": lambda content: content["fingerprints"].update(corpus="0" * 16),
-    "models": lambda content: content.update(models={"embedder": "sha256:0"}),
-    "judge": lambda content: content.update(judge="another"),
     "score": lambda content: content.update(score="0" * 64),
-    "config": lambda content: content["config"]["chunker"].update(size=40),
     "scores zeroed": zero,
     "questions deleted": thin,
     "question added": add,
@@ -104,18 +97,11 @@ def test_a_forged_key_of_a_worse_candidate(rag: Verb) -> None:
     forge(KEPT, lambda content: content.update(score=key))
     error = refused(gate(rag, WORSE))
     assert "contradicts the scores in the store under its key" in error
-    assert re.search(r"\d+ of 96 questions differ, the first is 'short-001': \S+ 1\.000 → 0\.", error)
+    assert re.search(r"\d+ of 96 questions differ, the first is 'short-001': \S+ 1\.000 → \.", error)
     shutil.rmtree(".rag")
     error = refused(gate(rag, WORSE))
     assert "has scores that today's code does not give, though its key is the same" in error
     assert re.search(r"\d+ of 32 questions differ", error)
-
-
-def test_forged_scores(rag: Verb) -> None:
-    forge(KEPT, zero)
-    assert "96 of 96 questions differ" in refused(gate(rag, WORSE))
-    shutil.rmtree(".rag")
-    assert "32 of 32 questions differ" in refused(gate(rag))
 
 
 @pytest.mark.parametrize(

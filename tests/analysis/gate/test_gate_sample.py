@@ -83,11 +83,6 @@ def test_the_sample_is_the_same_for_the_same_code_and_another_for_other_code(
     assert first.tolist() != sample.chosen(ready).tolist()
 
 
-def test_no_stage_is_read_or_written(rag: Verb, here: Path, empty: str) -> None:
-    assert gate(rag, empty).code == 0
-    assert not (here / "empty").exists()
-
-
 def test_a_spent_budget_is_not_a_failure(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     class Stopped:
         def run(self, plan: Any, store: Any, listen: Any) -> dict[str, Outcome]:

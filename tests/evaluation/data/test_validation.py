@@ -1,14 +1,9 @@
-import json
 import math
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
-from rag.documents.anchors.quote_anchors import WORD
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
 from rag.reporting.terminal import store_contents
@@ -60,19 +55,6 @@ def test_nine_of_ten_words_make_twins() -> None:
     assert check_dataset(golden(asked("q1", " ".join(words)), asked("q2", " ".join(words[:8])))).twins == ()
 
 
-@given(st.lists(st.text(alphabet="abcdefghijkl ", max_size=40), max_size=12))
-def test_twins_agree_with_comparing_every_pair(texts: list[str]) -> None:
-    examples = [asked(f"q{number}", " ".join(text)) for number, text in enumerate(texts)]
-    pairs = {(twins.first, twins.second) for twins in check_dataset(golden(*examples)).twins}
-    words = {example.query.query_id: set(WORD.findall(example.query.text)) for example in examples}
-    expected = {
-        (one, other)
-        for one, other in combinations(words, 2)
-        if words[one] | words[other] and len(words[one] & words[other]) >= 0.9 * len(words[one] | words[other])
-    }
-    assert pairs == expected
-
-
 def test_a_quote_in_another_document_is_a_stray() -> None:
     quote = Example(Query("q1", "How long?"), (Evidence((Span("a.md", 9, 16),)),), split="tune", cluster="q1")
     assert check_dataset(golden(quote)).strays == (Stray("q1", "a.md", "25 days", ("b.md",)),)
@@ -83,13 +65,6 @@ def test_a_quote_in_another_document_is_a_stray() -> None:
 def test_a_cluster_in_two_splits_is_named() -> None:
     checked = check_dataset(golden(asked("q1", "a", "tune", "x"), asked("q2", "b", "holdout", "x"), asked("q3", "c")))
     assert checked.clusters_across_splits == ("x",)
-
-
-def test_the_result_is_plain_json() -> None:
-    plain = check_dataset(golden(asked("q1", "How long is it?"), asked("q2", "How long is it?", "holdout", "q1"))).to_json()
-    assert json.loads(json.dumps(plain)) == plain
-    assert plain["twins"] == [{"first": "q1", "second": "q2", "alike": 1.0, "across_splits": True}]
-    assert plain["assumed_deviation"] == 0.15
 
 
 def test_too_few_clusters_give_a_warning(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rag.evaluation.statistics import effects
@@ -134,14 +132,6 @@ def test_axes_that_were_never_varied_alone_are_named() -> None:
     ]
 
 
-def test_one_axis_has_effects_and_no_interactions() -> None:
-    axes = {"k": ["3", "5", "10"]}
-    result = effects.choice_effects(trials(lambda k: 0.1 * (k == "10"), axes), ALONE, axes)
-    assert (len(result.effects), result.interactions, result.family) == (2, (), 2)
-    assert result.sentence.startswith("k=10 +.")
-    assert result.sentence.endswith("over 3")
-
-
 @pytest.mark.parametrize("made", [[], trials(additive)[:1]], ids=["none", "one"])
 def test_one_trial_has_no_effects(made: Trials) -> None:
     assert effects.choice_effects(made, ALONE, AXES) == Effects((), (), 0, "nothing was varied")
@@ -169,19 +159,6 @@ def test_questions_without_a_value_do_not_count() -> None:
     assert by_choice(lacking) == pytest.approx(by_choice(effects.choice_effects(short, ALONE[:40], AXES)))
 
 
-def test_clusters_widen_intervals() -> None:
-    random = np.random.default_rng(4)
-    document = np.repeat(np.arange(12), 5)
-    axes = {"search": ["bm25", "dense"]}
-    base, shift = random.random(QUESTIONS), 0.03 + random.normal(0, 0.1, 12)[document]
-    made: Trials = [({"search": "bm25"}, base), ({"search": "dense"}, base + shift)]
-    (alone,), (together,) = (
-        effects.choice_effects(made, ALONE, axes).effects,
-        effects.choice_effects(made, document, axes).effects,
-    )
-    assert together.high - together.low > 1.5 * (alone.high - alone.low)
-
-
 def test_json_holds_no_nan() -> None:
     everything_at_once = np.zeros(QUESTIONS, np.int64)
     result = effects.choice_effects(trials(additive), everything_at_once, AXES)
@@ -190,22 +167,3 @@ def test_json_holds_no_nan() -> None:
     assert content["effects"][0]["low"] is None
     assert content["family"] == result.family
     assert "p_adjusted" in content["interactions"][0]
-
-
-@given(st.permutations(range(12)), st.integers(0, 1000))
-@settings(max_examples=8, deadline=None)
-def test_the_order_of_trials_does_not_matter(order: list[int], seed: int) -> None:
-    made = [(c, v + np.random.default_rng(seed + r).normal(0, 0.05, QUESTIONS)) for r, (c, v) in enumerate(trials(additive))]
-    first, second = effects.choice_effects(made, ALONE, AXES), effects.choice_effects([made[row] for row in order], ALONE, AXES)
-    assert [e.mean for e in first.effects] == pytest.approx([e.mean for e in second.effects])
-    assert [e.p_adjusted for e in first.effects] == [e.p_adjusted for e in second.effects]
-
-
-def test_three_hundred_trials_of_five_hundred_questions() -> None:
-    axes = {"a": list("abcde"), "b": list("abc"), "c": list("ab"), "d": list("ab"), "e": list("abcde")}
-    random = np.random.default_rng(5)
-    made: Trials = [(dict(zip(axes, picked, strict=True)), random.random(500)) for picked in itertools.product(*axes.values())]
-    assert len(made) == 300
-    result = effects.choice_effects(made, np.arange(500) // 4, axes)
-    assert result.family == 12 + 15 + 5 + 5 + 25 + 3 + 3 + 15 + 1 + 5 + 5
-    assert len(result.interactions) == effects.STRONGEST

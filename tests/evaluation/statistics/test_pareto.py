@@ -61,12 +61,6 @@ def test_better_everywhere_dominates() -> None:
     assert result == {"bad": "good"}
 
 
-def test_a_trade_off_leaves_both_on_the_front() -> None:
-    both = [candidate("good", 0.2, 20.0), candidate("fast", 0.0, 5.0, noise=1)]
-    assert front(both, ALONE) == {"good", "fast"}
-    assert front([candidate("good", 0.2, size=9.0), candidate("small", 0.0, size=1.0, noise=1)], ALONE) == {"good", "small"}
-
-
 def test_noise_dominates_no_trial() -> None:
     nearly = [candidate("a", 0.005, 10.0), candidate("b", 0.0, 10.1, noise=1)]
     assert front(nearly, ALONE) == {"a", "b"}

@@ -78,15 +78,6 @@ def test_equal_values_and_other_spans() -> None:
     assert (turned.low[0], turned.high[0]) == pytest.approx((-2 * once.high[0], -2 * once.low[0]))
 
 
-def test_repeating_every_question_in_its_cluster_adds_no_confidence() -> None:
-    values = np.random.default_rng(2).random(12)
-    once = summarise(table(values[:, None]), asked([f"c{n}" for n in range(12)]))
-    thrice = summarise(table(np.repeat(values, 3)[:, None]), asked([f"c{n}" for n in range(12) for _ in range(3)]))
-    assert thrice.low == pytest.approx(once.low)
-    assert thrice.n.tolist() == [36]
-    assert thrice.clusters.tolist() == [12]
-
-
 def test_questions_without_a_value_are_left_out() -> None:
     nan = float("nan")
     values = np.array([[1.0, nan], [0.5, nan], [0.0, 0.25], [nan, 0.75]])

@@ -11,6 +11,7 @@ from support.gate_experiment import write_gated, write_many
 from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 
 from rag.config.experiment import load
+from rag.core.figures import figure
 from rag.execution.judges.judge_report import assessors
 from rag.execution.store import maintenance
 from rag.execution.store.store import Store
@@ -105,7 +106,9 @@ def test_means_carry_the_error_that_the_labels_show(study: str, labels: str, rag
         assert one.judge == pytest.approx(rows[one.trial]["mean"])
         assert one.people.value == pytest.approx(one.judge + moved)
         assert one.people.high - one.people.low > rows[one.trial]["high"] - rows[one.trial]["low"]
-        assert one.sentence.startswith(f"Of {one.answers} answers of {one.trial}, people would call {one.people.value:.3f} [")
+        assert one.sentence.startswith(
+            f"Of {one.answers} answers of {one.trial}, people would call {figure(one.people.value)} ["
+        )
     listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert judge.corrected[0].sentence in listing.sentence
@@ -134,7 +137,7 @@ def test_mlflow_is_given_the_judge(study: str, labels: str, rag: Verb) -> None:
     for trial in sweep_runs.record(done, store).trials:
         result = json.loads(trial.files["judge.json"])
         assert trial.tags["judge"] == result["judge"] == "LocalJudge"
-        assert trial.tags["judge.auc.people"].startswith(f"{result['cards'][0]['auc']['value']:.3f} [")
+        assert trial.tags["judge.auc.people"].startswith(f"{figure(result['cards'][0]['auc']['value'])} [")
         assert trial.metrics["faithfulness"] > 0.9
         assert trial.metrics["judge_failures"] == 0
 

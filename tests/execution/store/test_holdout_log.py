@@ -1,4 +1,4 @@
-"""Looks at a holdout."""
+"""Uses of a holdout."""
 
 from pathlib import Path
 
@@ -8,20 +8,20 @@ from rag.execution.store.store import Entry, Store
 GOLDEN = "ab" * 32
 
 
-def test_a_look_is_a_set_of_trials_with_a_new_one(tmp_path: Path) -> None:
+def test_a_use_is_a_set_of_trials_with_a_new_one(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     assert holdout_log.count(store, GOLDEN) == 0
-    assert holdout_log.look(store, GOLDEN, ["a", "b"], "one") == 1
-    assert holdout_log.look(store, GOLDEN, ["b", "a"], "one") == 1
-    assert holdout_log.look(store, GOLDEN, ["b", "c"], "one") == 2
-    assert holdout_log.look(store, GOLDEN, ["a", "c"], "two") == 2
+    assert holdout_log.log_use(store, GOLDEN, ["a", "b"], "one") == 1
+    assert holdout_log.log_use(store, GOLDEN, ["b", "a"], "one") == 1
+    assert holdout_log.log_use(store, GOLDEN, ["b", "c"], "one") == 2
+    assert holdout_log.log_use(store, GOLDEN, ["a", "c"], "two") == 2
     assert holdout_log.count(store, GOLDEN) == 2
-    assert holdout_log.look(store, "cd" * 32, ["a"], "one") == 1
+    assert holdout_log.log_use(store, "cd" * 32, ["a"], "one") == 1
 
 
-def test_nothing_that_clears_a_store_forgets_a_look(tmp_path: Path) -> None:
+def test_nothing_that_clears_a_store_forgets_a_use(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
-    holdout_log.look(store, GOLDEN, ["a"], "one")
+    holdout_log.log_use(store, GOLDEN, ["a"], "one")
     store.write("stages/abc", Entry(meta={}))
     assert maintenance.collect(store, days=0.0)["removed"] == 1
     assert holdout_log.count(store, GOLDEN) == 1

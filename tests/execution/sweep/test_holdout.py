@@ -14,6 +14,7 @@ from support.small_set import AXES, QUESTIONS, write_experiment, write_golden
 
 from rag.config.experiment import load
 from rag.core.errors import DataError
+from rag.core.figures import figure
 from rag.execution.graph import plan
 from rag.execution.graph.executors import Listener, Watch
 from rag.execution.graph.plan import Plan
@@ -87,7 +88,7 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     assert second.again is not None
     assert second.again.plan.to_run == ()
     assert second.to_json() == concluded.to_json()
-    assert (concluded.winner.looks, second.winner.looks if second.winner else 0) == (1, 1)
+    assert (concluded.winner.uses, second.winner.uses if second.winner else 0) == (1, 1)
 
 
 @pytest.mark.system
@@ -96,19 +97,19 @@ def test_two_processes_give_the_same_conclusion(tmp_path: Path, tuned: tuple[Swe
     assert concluded.to_json() == tuned[1].to_json()
 
 
-def test_looks_are_those_that_measured_something_new(tmp_path: Path) -> None:
+def test_uses_are_those_that_measured_something_new(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES, "holdout: 1\n")
     counts = []
     for more in ([], [], ["chunker.size=30"], []):
         _, concluded = run(path, "chunker=fixed", *(more or ["chunker.size=60"]))
         assert concluded.winner is not None
-        counts.append(concluded.winner.looks)
+        counts.append(concluded.winner.uses)
     assert counts == [1, 1, 2, 2]
 
 
 def test_a_sweep_of_the_holdout_itself_is_a_look(tmp_path: Path) -> None:
     done, concluded = run(study(tmp_path, SEARCHES), "split=holdout")
-    assert concluded.notes[:1] == ("These questions are the holdout: looks at it so far: 1.",)
+    assert concluded.notes[:1] == ("These questions are the holdout: uses of it so far: 1.",)
     store = Store(str(tmp_path / "store"))
     assert holdout_log.count(store, done.plan.trials[0].golden.golden_digest) == 1
 
@@ -125,7 +126,7 @@ def test_how_many_are_measured_again_is_reported(tmp_path: Path) -> None:
 def test_all_questions_tune_and_report(tmp_path: Path) -> None:
     _, concluded = run(study(tmp_path, SEARCHES), "split=all")
     assert concluded.winner is not None
-    assert (concluded.again, concluded.winner.holdout, concluded.winner.looks) == (None, False, 0)
+    assert (concluded.again, concluded.winner.holdout, concluded.winner.uses) == (None, False, 0)
     assert concluded.notes[:1] == ("Tuned and reported on the same questions (split=all): expect less of new ones.",)
 
 
@@ -173,7 +174,9 @@ def test_a_bound_that_the_holdout_breaks_is_reported(tmp_path: Path) -> None:
     assert row.value("precision@5") >= 0.25
     there = again.board.rows[0].value("precision@5")
     assert there < 0.25
-    assert concluded.notes[:1] == (f"On the holdout {row.name} does not keep precision@5 >= 0.25: it has {there:.3f} there.",)
+    assert concluded.notes[:1] == (
+        f"On the holdout {row.name} does not keep precision@5 >= 0.25: it has {figure(there)} there.",
+    )
 
 
 def test_a_sum_of_metrics_is_compared_question_by_question(tmp_path: Path) -> None:
@@ -284,7 +287,7 @@ def test_ctrl_c_on_the_holdout_keeps_what_there_is_and_goes_on(tmp_path: Path) -
     assert concluded.again is not None
     assert len(concluded.again.plan.to_run) > 0
     assert concluded.winner is not None
-    assert concluded.winner.looks == 1
+    assert concluded.winner.uses == 1
     assert sum(one.holdout is not None for one in concluded.winner.standings) == 3
 
 
@@ -309,7 +312,7 @@ def test_looking_up_runs_nothing(tmp_path: Path) -> None:
     done = sweep.run(plan.make(load(str(path)), store), store, {"mode": "inline"}, lambda key, outcome: None)
     concluded = holdout.reach(done, store, {}, None)
     assert concluded.winner is not None
-    assert (concluded.winner.holdout, concluded.winner.looks) == (False, 0)
+    assert (concluded.winner.holdout, concluded.winner.uses) == (False, 0)
     assert "run the sweep again" in concluded.notes[0]
     _, ran = run(path)
     assert holdout.reach(done, store, {}, None).to_json() == ran.to_json()
@@ -336,7 +339,7 @@ def test_the_verdict_is_written_and_read_and_the_output_begins_with_what_to_do(r
     text = " ".join(printed.split())
     recommended = re.search(r"First so far: (\S+)", text)
     assert recommended
-    parts = "on the holdout (3 questions)", "on tune (3 questions): optimism", "Looks at this holdout so far: 1.", "Effects: "
+    parts = "on the holdout (3 questions)", "on tune (3 questions): optimism", "Uses of this holdout so far: 1.", "Effects: "
     for part in (*parts, "3 trials, "):
         assert part in text
         assert text.index(part) > recommended.start()

@@ -138,7 +138,7 @@ def test_long_work_of_verbs_is_said_without_a_terminal(
     here: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Standard output stays one JSON value."""
-    write_many(Path("many"))
+    write_many(Path("many"), 12 if name == "generate" else 60)
     (arguments, expected), seen = LONG[name], list[str]()
 
     class Recorded(WorkProgress):

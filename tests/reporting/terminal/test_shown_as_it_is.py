@@ -1,7 +1,7 @@
 """The terminal shows texts character by character: no emoji for `:100:`, no markup, no cut; one module makes all consoles."""
 
 import ast
-import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +18,7 @@ from support.command_line import verb
 
 import rag
 from rag import cli
-from rag.analysis.dataset_health import Finding as Look
+from rag.analysis.dataset_health import Finding as Suspect
 from rag.analysis.why import Account, Why
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.core.errors import DataError
@@ -86,15 +86,6 @@ def test_no_width_loses_a_character(text: str, width: int) -> None:
     with showing(width) as said:
         out.print(cells)
     assert said == [bare(text)]
-
-
-def test_a_column_of_names_is_broken_and_not_cut() -> None:
-    name = "chunker=recursive,embedder=minilm,reranker=none,fusion=rrf"
-    rows = table("trial", "id")
-    rows.add_row(name, "0123456789")
-    with showing(40) as said:
-        out.print(rows)
-    assert said[0].removeprefix("trialid").replace("0123456789", "") == name
 
 
 @few
@@ -184,7 +175,7 @@ def test_dataset(name: str, kind: str, file: str) -> None:
     with showing() as said:
         store_contents.dataset(name, found)
         store_contents.skipped([Skipped(file, kind)])
-        _listed("Suspects", [Look(name, kind, file)])
+        _listed("Suspects", [Suspect(name, kind, file)])
     assert_shown(said, name, kind, file, f"not read: {kind}: {file}", f"{name} ~ {file}")
 
 
@@ -199,15 +190,6 @@ def test_dataset_fix(line: str) -> None:
         patched.setattr(store_contents, "Typed", No)
         assert not store_contents.accepts(f"-{line}\n+{line}.\n", 1)
     assert_shown(said, f"-{line}\n+{line}.\n")
-
-
-@few
-@given(TEXTS)
-def test_the_terminal_shows_what_json_holds(text: str) -> None:
-    written = json.loads(json.dumps({"answer": text}))["answer"]
-    with showing() as said:
-        output.stream(text)
-    assert said == [bare(written)]
 
 
 def test_a_pipe_gets_tabs_and_long_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,17 +235,17 @@ def test_one_module_makes_consoles_and_all_others_print_through_it() -> None:
     others = [path for path in modules if path.name != "output.py" or path.parent.name != "terminal"]
     assert len(others) == len(modules) - 1
     for path in others:
+        if not re.search(r"\brich\b|\bprint\(|from_markup|typer\.echo", path.read_text("utf-8")):
+            continue
         imported, called = names_used(path)
         assert [name for name in imported if name.split(".")[0] == "rich" and name not in ALLOWED] == [], path
         assert {"print", "Text.from_markup", "typer.echo"}.isdisjoint(called), path
     consoles = [console for console in vars(output).values() if isinstance(console, Console)]
     assert {type(console) for console in consoles} == {LiteralConsole, output.Output}
-
-
-def test_every_bar_is_drawn_by_the_shared_console() -> None:
     source = (Path(terminal.__file__).parent / "progress.py").read_text("utf-8")
-    made = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    (bar,) = [node for node in made if ast.unparse(node.func) == "Progress"]
+    (bar,) = [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and ast.unparse(node.func) == "Progress"
+    ]
     assert {one.arg: ast.unparse(one.value) for one in bar.keywords}["console"] == "err"
 
 

@@ -11,7 +11,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.objective import Objective
-from rag.execution.sweep.selection.records import Entrant, Floats, Mean, Standing
+from rag.execution.sweep.selection.winner import Entrant, Floats, Mean, Standing
 
 
 @dataclass

@@ -1,92 +1,21 @@
-"""Competing trials → the trials that are tied with the best, and the recommended trial. Arithmetic only."""
+"""The race of trials and a decision → the winner. Arithmetic only."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.special import stdtrit
 
 from rag.evaluation.statistics import pareto
-from rag.evaluation.statistics.paired import ALPHA, Family, agreeing, family
+from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
 from rag.evaluation.statistics.summary import interval
 from rag.execution.sweep.selection import reasons
-from rag.execution.sweep.selection.contest import plausible
 from rag.execution.sweep.selection.decision import Decision
-from rag.execution.sweep.selection.records import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
+from rag.execution.sweep.selection.race import Race
+from rag.execution.sweep.selection.winner import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
 
 TWO_SIDED = 0.975
-CLOSE = 1e-12
-"""Differences of one question below this are rounding errors of sums."""
-
-
-@dataclass(frozen=True)
-class Race:
-    """Entrants, best first, and their differences from the first: `column` is the place of each in `differences`.
-
-    Trials with equal scores on every question share a column; a trial that equals the best has None.
-    """
-
-    entrants: Sequence[Entrant]
-    differences: Family | None
-    column: Mapping[str, int | None]
-
-    def behind(self, trial_id: str) -> Mean | None:
-        """The difference of a trial from the best, corrected; None where nothing was compared."""
-        if self.differences is None or trial_id not in self.column:
-            return None
-        column = self.column[trial_id]
-        if column is None:
-            return Mean(0.0, 0.0, 0.0)
-        parts = self.differences.mean, self.differences.corrected_low, self.differences.corrected_high
-        return Mean(*(float(part[column]) for part in parts))
-
-    @cached_property
-    def tied(self) -> list[Entrant]:
-        """The best, and every trial that is not shown to be worse."""
-        if self.differences is None:
-            return list(self.entrants[:1])
-        worse = self.differences.significant & (self.differences.mean < 0)
-        columns = {each.trial_id: self.column.get(each.trial_id) for each in self.entrants}
-        return [each for each in self.entrants if (column := columns[each.trial_id]) is None or not worse[column]]
-
-    @property
-    def nearest(self) -> tuple[Entrant, Mean] | None:
-        """The best of those that are shown to be worse."""
-        tied = {each.trial_id for each in self.tied}
-        worse = [(each, self.behind(each.trial_id)) for each in self.entrants if each.trial_id not in tied]
-        return next(((each, behind) for each, behind in worse if behind is not None), None)
-
-
-def race(entrants: Sequence[Entrant], cluster: Ints, span: float = 1.0) -> Race:
-    """Compare every entrant with the first, the best by mean; nothing is compared where there are no values per question.
-
-    `p_adjusted` of a difference is the p-value of the hypothesis that no trial is better than this one (`contest.plausible`).
-    Two trials cannot differ by more than `span`.
-    """
-    best = entrants[0]
-    if best.values is None or any(other.values is None for other in entrants):
-        return Race(entrants, None, {})
-    distinct: dict[bytes, int] = {}
-    columns: list[Floats] = []
-    column: dict[str, int | None] = {best.trial_id: None}
-    for other in entrants[1:]:
-        difference = np.asarray(other.values) - best.values
-        difference[np.abs(difference) < CLOSE] = 0.0
-        if not np.nan_to_num(difference).any():
-            column[other.trial_id] = None
-            continue
-        column[other.trial_id] = place = distinct.setdefault(difference.tobytes(), len(columns))
-        columns += [difference] if place == len(columns) else []
-    if not columns:
-        return Race(entrants, family(np.zeros((len(cluster), 0)), cluster), column)
-    differences = np.stack(columns, axis=1)
-    tested = family(differences, cluster, span)
-    p = plausible(np.column_stack([np.zeros(len(cluster)), differences]), cluster)[1:]
-    ends = agreeing(tested.corrected_low, tested.corrected_high, tested.mean, p <= ALPHA)
-    return Race(entrants, replace(tested, p_adjusted=p, corrected_low=ends[0], corrected_high=ends[1]), column)
 
 
 def choose(
@@ -119,7 +48,7 @@ def choose(
         tied=tuple(each.trial_id for each in contest.tied),
         why=why,
         standings=(*standings, *others),
-        looks=holdout.looks if holdout else 0,
+        uses=holdout.uses if holdout else 0,
         family=contest.differences.size if contest.differences else 0,
         holdout=bool(holdout and holdout.values),
         difference=None if recommended is best else difference,

@@ -1,21 +1,18 @@
 """Sentences on the reason of a recommendation."""
 
 import math
-from typing import TYPE_CHECKING
 
-from rag.evaluation.statistics.effects import figure
+from rag.core.figures import figure, with_interval
 from rag.execution.sweep.selection.decision import CLUSTERS, QUESTIONS, Decision
-from rag.execution.sweep.selection.records import Entrant, Mean
-
-if TYPE_CHECKING:
-    from rag.execution.sweep.selection.choice import Race
+from rag.execution.sweep.selection.race import Race
+from rag.execution.sweep.selection.winner import Entrant, Mean
 
 KINDS = {"cost": ("cheapest", "cheaper"), "latency": ("fastest", "faster"), "size": ("smallest", "smaller")}
 MOST_QUESTIONS = 100_000
 """A larger number of questions is not printed: too many to ask in practice."""
 
 
-def why(contest: "Race", decision: Decision) -> str:
+def why(contest: Race, decision: Decision) -> str:
     """Why a trial is recommended, and what the questions do not decide."""
     few = "" if decision.enough else f" {_too_few(contest, decision)}"
     if len(contest.entrants) == 1:
@@ -32,7 +29,7 @@ def why(contest: "Race", decision: Decision) -> str:
     return f"{_best(contest, decision)} {_others(decision)}".strip()
 
 
-def _too_few(contest: "Race", decision: Decision) -> str:
+def _too_few(contest: Race, decision: Decision) -> str:
     """What so few questions leave open, and how many would settle it."""
     asked, clusters = decision.sample
     said = f"How it does on other questions cannot be known from {asked} questions"
@@ -50,7 +47,7 @@ def _too_few(contest: "Race", decision: Decision) -> str:
 
 def refuted(decision: Decision, difference: Mean) -> str:
     """Why the best by mean is recommended after all: on the holdout the cheaper trial is worse by more than is allowed."""
-    lost = _with_interval(_turned(difference))
+    lost = with_interval(_turned(difference))
     more = f", more than the {figure(decision.allowed)} that is allowed" if decision.allowed else ""
     return f"It is the best by mean; {_description(decision)} is worse on the holdout by {lost}{more}."
 
@@ -71,11 +68,11 @@ def _untested(decision: Decision) -> str:
     return "It is worth most at the given prices"
 
 
-def _best(contest: "Race", decision: Decision) -> str:
+def _best(contest: Race, decision: Decision) -> str:
     others, tied = len(contest.entrants) - 1, len(contest.tied) - 1
     if not tied:
         name, by = (
-            (contest.nearest[0].name, f"by {_with_interval(_turned(contest.nearest[1]))}") if contest.nearest else ("", "")
+            (contest.nearest[0].name, f"by {with_interval(_turned(contest.nearest[1]))}") if contest.nearest else ("", "")
         )
         rest = f"the other {others} are shown to be worse, the next, {name}," if others > 1 else f"{name} is shown to be worse"
         return f"It is the best by mean; {rest} {by}."
@@ -117,7 +114,7 @@ def _cheaper(decision: Decision, behind: Mean) -> str:
     kind = KINDS[decision.saving][1] if decision.among == 1 else f"the {superlative} of {decision.among}"
     return (
         f"It is {kind} ({scales}) and shown not to be worse than the best by more than {margin}: "
-        f"{figure(behind.mean, '+')} against the best by mean, {figure(decision.lowest)} at worst."
+        f"{figure(behind.mean, signed=True)} against the best by mean, {figure(decision.lowest)} at worst."
     )
 
 
@@ -129,7 +126,7 @@ def _priced(decision: Decision, behind: Mean) -> str:
         return f"It is the best by mean, and worth most at {rates}."
     worth, other = (decision.worth[each.trial_id] for each in (decision.taken, decision.best))
     gain = f"{figure(worth)} against {figure(other)} of the best by mean" if other == other else figure(worth)
-    return f"It is worth most at {rates}, {gain}; in quality it is {_with_interval(behind, '+')} against that."
+    return f"It is worth most at {rates}, {gain}; in quality it is {with_interval(behind, signed=True)} against that."
 
 
 def _scales(one: Entrant, other: Entrant, saving: str) -> str:
@@ -154,7 +151,3 @@ def _size(one: Entrant) -> str:
 
 def _turned(behind: Mean) -> Mean:
     return Mean(-behind.mean, -behind.high, -behind.low)
-
-
-def _with_interval(mean: Mean, sign: str = "") -> str:
-    return f"{figure(mean.mean, sign)} [{figure(mean.low, sign)}, {figure(mean.high, sign)}]"

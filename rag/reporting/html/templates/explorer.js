@@ -10,7 +10,7 @@
   const figure = (thousandths, sign) => {
     if (thousandths === null || thousandths === undefined) return "–";
     const text = (Math.abs(thousandths) / 1000).toFixed(3).replace(/^0\./, ".");
-    return (thousandths < 0 ? "−" : sign && thousandths > 0 ? "+" : "") + text;
+    return (thousandths < 0 ? "-" : sign && thousandths > 0 ? "+" : "") + text;
   };
   const name = trial => select.first.options[trial].text;
   const stageName = stage => (select.stage.options[stage] || {}).text || "";

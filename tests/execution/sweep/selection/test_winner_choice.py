@@ -107,7 +107,7 @@ def pair(**of_the_worse: float) -> tuple[Entrant, Entrant]:
 
 def test_optimism_is_that_of_two_independent_means() -> None:
     tune, again = EASY + 0.1, EASY[:40] + NOISE[:40, 5]
-    holdout = Holdout({"a": again}, np.arange(40), looks=2)
+    holdout = Holdout({"a": again}, np.arange(40), uses=2)
     found = field(entrant("a", tune), entrant("b", EASY), holdout=holdout)
     standing = found.of("a")
     oracle = stats.ttest_ind(tune, again, equal_var=False)
@@ -121,11 +121,11 @@ def test_optimism_is_that_of_two_independent_means() -> None:
     low, high = proportion_confint(again.mean() * n, n, alpha, "wilson")
     assert standing.holdout == Mean(pytest.approx(again.mean()), pytest.approx(low), pytest.approx(high))
     assert found.of("b").holdout is None
-    assert (found.holdout, found.looks) == (True, 2)
+    assert (found.holdout, found.uses) == (True, 2)
 
 
 def test_what_is_minimized_is_shown_as_it_is_read() -> None:
-    holdout = Holdout({"a": -EASY}, ALONE, looks=1)
+    holdout = Holdout({"a": -EASY}, ALONE, uses=1)
     found = field(entrant("a", -EASY), holdout=holdout, sign=-1.0).of("a")
     assert found.holdout is not None
     assert found.holdout.mean == pytest.approx(EASY.mean())
@@ -137,7 +137,7 @@ WIDE = Rule(margin=0.1)
 
 def test_the_recommended_trial_meets_the_best_on_the_holdout() -> None:
     better, worse = pair()
-    again = Holdout({"better": EASY, "worse": EASY + 0.2}, ALONE, looks=1)
+    again = Holdout({"better": EASY, "worse": EASY + 0.2}, ALONE, uses=1)
     found = field(better, worse, holdout=again, rule=WIDE)
     assert found.recommended == "worse"
     assert found.difference == Mean(pytest.approx(0.2), pytest.approx(0.2), pytest.approx(0.2))
@@ -148,7 +148,7 @@ def test_the_recommended_trial_meets_the_best_on_the_holdout() -> None:
 @pytest.mark.parametrize(("lost", "recommended"), [(0.05, "worse"), (0.15, "better")])
 def test_a_holdout_refutes_a_loss_beyond_the_margin_alone(lost: float, recommended: str) -> None:
     """Both losses are shown; a margin of .1 allows the smaller one."""
-    again = Holdout({"better": EASY, "worse": EASY - lost + NOISE[:, 3] / 10}, ALONE, looks=1)
+    again = Holdout({"better": EASY, "worse": EASY - lost + NOISE[:, 3] / 10}, ALONE, uses=1)
     found = field(*pair(), holdout=again, rule=WIDE)
     assert found.recommended == recommended
     if recommended == "better":

@@ -1,9 +1,9 @@
-"""Records of competing trials and of the recommendation."""
+"""Trials that compete, their standings, and the winner among them."""
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.errors import DataError
-from rag.core.numbers import jsonable
+from rag.core.numbers import finite
 from rag.execution.sweep.selection.rule import Rule
 
 Floats = NDArray[np.float64]
@@ -20,16 +20,22 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean, or a difference of means, with its 95 % interval; NaN where it cannot be known."""
+    """A mean, or a difference of means, with its 95 % interval; NaN where it cannot be known. `n` questions have a value."""
 
     mean: float
     low: float = math.nan
     high: float = math.nan
+    n: int = field(default=0, kw_only=True)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Mean":
+        """From JSON values; what is None or missing is not known."""
+        ends = (content.get(name) for name in ("mean", "low", "high"))
+        return cls(*(math.nan if end is None else float(end) for end in ends), n=int(content.get("n") or 0))
 
     def to_json(self) -> dict[str, float | None]:
-        """As JSON values; None for NaN."""
-        values: dict[str, float | None] = jsonable(asdict(self))
-        return values
+        """As JSON values, without `n`; None for NaN."""
+        return {name: finite(getattr(self, name)) for name in ("mean", "low", "high")}
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ class Holdout:
 
     values: Mapping[str, Floats]
     cluster: Ints
-    looks: int
+    uses: int
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,12 @@ class Standing:
     broken: tuple[str, ...] = ()
     p_best: float | None = None
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Standing":
+        """From the values of `to_json`."""
+        parts = {key: Mean.from_json(value) if isinstance(value, Mapping) else value for key, value in content.items()}
+        return cls(**parts | {"broken": tuple(content["broken"])})
+
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
         return {key: value.to_json() if isinstance(value, Mean) else value for key, value in vars(self).items()}
@@ -115,7 +127,7 @@ class Winner:
 
     `why` is a sentence on the choice. `standings` are in the order of the leaderboard. `family` is the number of comparisons
     with the best; 0 where a measured time decides, which cannot be compared question by question. `holdout` says that trials
-    were measured again, `looks` is the number of looks at the holdout, `difference` is recommended - best there; None where
+    were measured again, `uses` is the number of uses of the holdout, `difference` is recommended - best there; None where
     they are the same or were not measured. `rule` is the rule of the choice, `unsettled` a cheaper trial that the questions do
     not decide on. Without `enough` questions `recommended` is only the first so far.
     """
@@ -125,13 +137,19 @@ class Winner:
     tied: tuple[str, ...]
     why: str
     standings: tuple[Standing, ...]
-    looks: int = 0
+    uses: int = 0
     family: int = 0
     holdout: bool = False
     difference: Mean | None = None
     rule: Rule = field(default_factory=Rule)
     unsettled: Unsettled | None = None
     enough: bool = True
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Winner":
+        """From the values of `to_json`, without the rule, the difference and the unsettled trial."""
+        plain = {name: content[name] for name in ("best", "recommended", "why", "uses", "family", "holdout", "enough")}
+        return cls(**plain, tied=tuple(content["tied"]), standings=tuple(map(Standing.from_json, content["standings"])))
 
     @property
     def front(self) -> tuple[str, ...]:
