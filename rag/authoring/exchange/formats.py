@@ -1,7 +1,6 @@
 """The table of formats: how golden questions are written in the format of another tool, and how a row in it is known.
 
-A module of formats has a mapping FORMATS from names to `Format`, and is listed in MODULES. Formats with a file of their own are
-in `rag.authoring.exchange.tools`, folders with a corpus in `rag.authoring.exchange.collections`.
+A plug-in adds formats by a module `formats` with a mapping FORMATS from names to `Format`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from rag.authoring.candidates import Row
+from rag.config.catalog import plugin_modules
 
-MODULES = ("rag.authoring.exchange.tools", "rag.authoring.exchange.collections")
 DETAILS = ("id", "kind", "tags", "split", "cluster", "dialogue", "turn", "rewrite", "unanswerable", "expects", "evidence")
 FLAT = ("question", "answers", "contexts", "documents", "history", *DETAILS)
 """The columns of a question in a table; `contexts` are the texts of its evidence, `documents` their names."""
@@ -43,6 +42,6 @@ def one_file(name: str, shaped: Callable[[Row], Row] = lambda row: row) -> Calla
 def formats() -> Mapping[str, Format]:
     """All formats by name."""
     found = {name: Format(one_file(f"questions.{name}")) for name in ("csv", "jsonl", "parquet")}
-    for module in MODULES:
+    for module in plugin_modules("formats"):
         found |= import_module(module).FORMATS
     return found
