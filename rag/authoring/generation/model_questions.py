@@ -127,7 +127,9 @@ class ModelQuestions:
 
     def _asked(self, tasks: Sequence[Task]) -> Iterator[Proposal]:
         asked = [task.typed(self.reader) for task in tasks]
-        ask_typed(self.generator, asked, ATTEMPTS, self.prompts["again"], falls_back=False)
+        ask_typed(
+            self.generator, asked, ATTEMPTS, lambda problem: fill(self.prompts["again"], {"problem": problem}), falls_back=False
+        )
         for task, each in zip(tasks, asked, strict=True):
             failed = [REFUSED] if each.failure else []
             yield from (Refusal(reason, f"model:{task.kind.name}") for reason in [*task.wrong, *failed])

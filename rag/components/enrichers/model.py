@@ -74,7 +74,13 @@ class ModelEnricher:
         for at in range(0, len(documents), BATCH):
             drafts = [filled(document, self.fields) for document in documents[at : at + BATCH]]
             asked = [each for each in map(self._asked, drafts) if each]
-            replies = ask_typed(self.generator, [Typed(each.request, each.read) for each in asked], TRIES, self.again, REPEATED)
+            replies = ask_typed(
+                self.generator,
+                [Typed(each.request, each.read) for each in asked],
+                TRIES,
+                lambda problem: fill(self.again, {"problem": problem}),
+                REPEATED,
+            )
             for each, reply in zip(asked, replies, strict=True):
                 each.list_failures(reply.failure)
                 took.append(reply.spent)

@@ -21,7 +21,6 @@ from rag.core.adapters import records_from
 from rag.core.assessments import Spent
 from rag.core.models.chat import Given, ask, spent
 from rag.core.roles import Generator
-from rag.core.text.templates import fill
 from rag.core.types import Message, Request
 
 Form = TypeVar("Form")
@@ -116,20 +115,20 @@ def ask_typed(
     generator: Generator,
     asked: Sequence[Typed[Form]],
     tries: int = 1,
-    again: str = "",
+    again: Callable[[str], str] = str,
     repeated: int | None = None,
     falls_back: bool = True,
 ) -> Sequence[Typed[Form]]:
     """Ask for the values, up to `tries` times for each; a reply that is not valid is answered with `again`.
 
-    {problem} in `again` becomes the problem. `repeated` is the most characters of a reply, and of a problem, in a further
+    `again` makes a message of the problem. `repeated` is the most characters of a reply, and of a problem, in a further
     request. An error of the generator is a reason (`rag.core.models.chat.ask`), or raised if no caller `falls_back`.
     """
     waiting = list(asked)
     for attempt in range(tries if asked else 0):
         if attempt:
             for each in waiting:
-                turns = each.text[:repeated], fill(again, {"problem": each.problem[:repeated]})
+                turns = each.text[:repeated], again(each.problem[:repeated])
                 messages = (*each.request.messages, Message("assistant", turns[0]), Message("user", turns[1]))
                 each.request = replace(each.request, messages=messages)
         requests = [each.request for each in waiting]

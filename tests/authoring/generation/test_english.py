@@ -60,6 +60,7 @@ def test_a_sentence_becomes_a_question(sentence: str, rule: str, question: str, 
         "The first deal Scott made was signed in 2011.",
         "| Tern 2 | 24 | 88 |",
         "Was the tower built in 1890?",
+        "The tower that the mayor likes was built in 1890.",
     ],
 )
 def test_an_uncertain_sentence_gives_none(sentence: str) -> None:
