@@ -14,7 +14,7 @@ from rag.bundle.errors import refused
 from rag.bundle.layout import MANIFEST, MOST_FILES, SEAL, check_names
 from rag.bundle.strict_parse import json_of
 
-FORMAT = 2
+FORMAT = 3
 NO_OTHER_KEYS = ConfigDict(extra="forbid")
 MODELS = 100
 """Most models of a bundle."""
