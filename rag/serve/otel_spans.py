@@ -1,7 +1,7 @@
 """Requests as OpenTelemetry spans, with the names of OpenTelemetry's conventions for generative AI.
 
 They are sent to the endpoint that OpenTelemetry's variables name, OTEL_EXPORTER_OTLP_ENDPOINT and others, and only if one of
-them is set. Spans are made when a request has ended: its steps follow one another, each from the end of the one before.
+them is set; OTEL_TRACES_SAMPLER chooses a share of them. MLflow takes them too, under /v1/traces. Spans are made when a request has ended: its steps follow one another, each from the end of the one before.
 """
 
 import json
@@ -21,6 +21,8 @@ VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 SEARCHING = ("queue", "rewrite", "route", "embed", "search", "fuse", "rerank", "select", "look")
 """Steps of the search, with waiting in the queue; all other steps answer."""
 
+KINDS = {"embed": "EMBEDDING", "rerank": "RERANKER", "generate": "LLM", "look": "AGENT"}
+"""Kinds of steps in OpenInference's words; the other steps of the search are retrievers, all others chains."""
 SECOND = 1_000_000_000
 PATIENCE = 5_000
 """Milliseconds that a server which ends waits until its last spans are sent."""
@@ -64,7 +66,8 @@ class Spans:
             for name, attributes, steps in _parts(record, record.shown, self._log_texts):
                 part = self._span(root, name, attributes, steps[0][1], steps[-1][2])
                 for step, began, ended in steps:
-                    self._span(part, step, {}, began, ended)
+                    kind = KINDS.get(step, "RETRIEVER" if step in SEARCHING else "CHAIN")
+                    self._span(part, step, {"openinference.span.kind": kind}, began, ended)
         if record.failed or record.status >= 500:
             root.set_attribute("error.type", record.failed or str(record.status))
             root.set_status(Status(StatusCode.ERROR))
@@ -109,16 +112,11 @@ def _parts(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> I
 def _request_attributes(record: RequestRecord) -> dict[str, Any]:
     known = {"http.request.method": record.method, "http.response.status_code": record.status, "assay.request": record.request}
     known |= {"http.route": record.route} if record.route != "-" else {}
-    known |= {"user.name": record.owner} if record.owner else {}
-    if record.response:
-        known |= {"assay.bundle": record.response["bundle"]} | route_attributes(record.response)
+    known |= {"user.id": record.owner, "user.name": record.owner} if record.owner else {}
+    known |= {"assay.bundle": record.response["bundle"]} if record.response else {}
+    if look := (record.response or {}).get("look"):
+        known |= {"assay.route": look["route"], "assay.steps": len(look["steps"])}
     return known
-
-
-def route_attributes(response: Mapping[str, Any]) -> dict[str, Any]:
-    """The route of an answer and the number of steps of its policy; nothing for one search."""
-    look = response.get("look")
-    return {"assay.route": look["route"], "assay.steps": len(look["steps"])} if look else {}
 
 
 def _retrieval_attributes(response: Mapping[str, Any], texts: bool) -> dict[str, Any]:

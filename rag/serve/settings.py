@@ -22,8 +22,8 @@ class Settings:
     requests work at a time and `queue` wait, half of both for one key among several. `timeout` and `idle` are seconds: the
     limit for a request, waiting included, or between two pieces of a stream, and the lifetime of an unused session. At most
     `connections` are open, or half of the file descriptors of the process. The head of a request must come within `patience`
-    seconds, and a client must read on as fast. `origins` are pages of other origins that may ask. `trace_share`, 0 to 1, is the
-    share of requests whose traces go to MLflow. Logs and traces hold texts only with `log_texts`.
+    seconds, and a client must read on as fast. `origins` are pages of other origins that may ask. Logs and spans
+    hold texts only with `log_texts`.
     """
 
     host: str = "127.0.0.1"
@@ -42,7 +42,6 @@ class Settings:
     idle: float = 1800.0
     log_texts: bool = False
     origins: tuple[str, ...] = ()
-    trace_share: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (low, high) in BOUNDS.items():
@@ -79,7 +78,6 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "connections": (2, 1e6),
     "patience": (0.01, 86_400),
     "idle": (0.01, 1e9),
-    "trace_share": (0, 1),
 }
 
 
