@@ -1,4 +1,7 @@
-"""A bundle as one file: a tar of its files in one order, without owners and times, compressed with zstd."""
+"""A bundle as one file: a tar of its files, compressed with zstd, and after it a frame with the sha256 of all before.
+
+Zstandard skips such a frame (RFC 8878, 3.1.2), so `tar --zstd -x` opens the archive too.
+"""
 
 import hashlib
 import os
@@ -19,6 +22,8 @@ from rag.bundle.layout import MANIFEST, SEAL, check_size
 from rag.bundle.manifest import read_manifest
 
 SUFFIX = ".tar.zst"
+FRAME = b"\x50\x2a\x4d\x18" + (32).to_bytes(4, "little")
+"""Beginning of a skippable frame of 32 bytes."""
 LEVEL = 6
 WINDOW = 1 << 23
 """Most memory that decompression may take, in bytes: what `LEVEL` needs."""
@@ -46,7 +51,7 @@ class PlainFile(tarfile.TarInfo):
 
 
 class Hashed:
-    """Reads or writes a stream, and hashes the bytes that pass."""
+    """Hashes what is written, and what is read from a stream."""
 
     def __init__(self, stream: Any = None) -> None:
         self.stream, self.total = stream, hashlib.sha256()
@@ -71,8 +76,20 @@ def pack(folder: Path, target: Path) -> None:
     with appearing(target, instead=True) as temporary:
         contents = read_folder(folder)
         compressor = zstandard.ZstdCompressor(LEVEL, write_checksum=True, write_content_size=False)
-        with temporary.open("wb") as file, compressor.stream_writer(file, closefd=False) as stream:
-            _write_tar(contents, stream)
+        with temporary.open("w+b") as file:
+            with compressor.stream_writer(file, closefd=False) as stream:
+                _write_tar(contents, stream)
+            size = file.tell()
+            file.write(FRAME + _digest(file, size))
+
+
+def _digest(file: BinaryIO, size: int) -> bytes:
+    """sha256 of the first `size` bytes; the file is then at that position."""
+    file.seek(0)
+    hashed = Hashed(file)
+    while size > 0 and (block := hashed.read(min(BLOCK, size))):
+        size -= len(block)
+    return hashed.total.digest()
 
 
 def _write_tar(contents: Contents, stream: Any) -> None:
@@ -94,6 +111,9 @@ def read_archive(path: Path) -> Contents:
     with file, _explained(where):
         if (size := os.fstat(file.fileno()).st_size) > layout.MOST_BYTES:
             raise refused(where, f"has {size:,} bytes", f"a bundle has at most {layout.MOST_BYTES:,}")
+        if FRAME + _digest(file, size - len(FRAME) - 32) != file.read():
+            raise refused(where, "does not end with the sha256 of its content: it is cut off, damaged, or not a bundle")
+        file.seek(0)
         return _read_tar(file, path)
 
 
@@ -130,6 +150,6 @@ def _explained(where: str) -> Iterator[None]:
     try:
         yield
     except tarfile.TarError as error:
-        raise refused(where, f"is cut off, damaged, or no archive of a bundle: {error}") from error
+        raise refused(where, f"is no archive of a bundle: {error}") from error
     except zstandard.ZstdError as error:
         raise refused(where, f"cannot be decompressed: {error}") from error

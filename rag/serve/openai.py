@@ -1,11 +1,12 @@
 """OpenAI's chat completions: request models, and answers in OpenAI's form."""
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from rag.bundle.strict_parse import Text
 from rag.core.errors import UserError
 from rag.core.records import Turn
 from rag.core.text.citations import without_markers
@@ -13,18 +14,6 @@ from rag.pipeline.json_shapes import Citation
 from rag.pipeline.live_history import UNSAID
 from rag.serve.request_models import QUESTION, AskBody, Within
 from rag.serve.response_models import Answer, ChatCompletion, Usage
-
-
-def encodable(text: str) -> str:
-    """The text; ValueError if it holds half a surrogate pair, which JSON can express and UTF-8 cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("holds half of a surrogate pair") from None
-    return text
-
-
-Text = Annotated[str, AfterValidator(encodable)]
 
 
 class OpenBody(BaseModel):

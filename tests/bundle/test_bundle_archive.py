@@ -1,5 +1,6 @@
 """Archives: the same bytes for the same bundle, and none but those that rag export writes are read."""
 
+import hashlib
 import io
 import os
 import shutil
@@ -10,10 +11,10 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from support.forged_bundles import archived, forged, refusal, written
+from support.forged_bundles import archived, forged, refusal, with_hash, written
 
 from rag.bundle import archive, layout
-from rag.bundle.archive import pack
+from rag.bundle.archive import FRAME, pack
 from rag.bundle.errors import BundleError
 from rag.bundle.open_bundle import open_bundle, read
 from rag.core.errors import StoreError
@@ -34,13 +35,15 @@ def header(name: str, size: int) -> bytes:
     return member(name, tarfile.REGTYPE, size=size)
 
 
-def test_the_same_bundle_gives_the_same_archive(base: Path, tmp_path: Path) -> None:
+def test_the_same_bundle_gives_the_same_archive_that_ends_with_its_hash(base: Path, tmp_path: Path) -> None:
     shutil.copytree(base, tmp_path / "copy")
     for path in (tmp_path / "copy").rglob("*"):
         os.utime(path, (1, 1))
     pack(base, tmp_path / "one.tar.zst")
     pack(tmp_path / "copy", tmp_path / "two.tar.zst")
-    assert (tmp_path / "one.tar.zst").read_bytes() == (tmp_path / "two.tar.zst").read_bytes()
+    data = (tmp_path / "one.tar.zst").read_bytes()
+    assert data == (tmp_path / "two.tar.zst").read_bytes()
+    assert data[-40:] == FRAME + hashlib.sha256(data[:-40]).digest()
 
 
 @pytest.mark.skipif(not shutil.which("zstd") or not shutil.which("tar"), reason="tar or zstd is not installed")
@@ -190,9 +193,9 @@ def test_no_more_is_decompressed_than_is_listed(tmp_path: Path, tar: bytes, monk
     asked: list[int] = []
     plain = archive.Hashed.read
     monkeypatch.setattr(archive.Hashed, "read", lambda self, size: (asked.append(size), plain(self, size))[1])
-    (tmp_path / "b.tar.zst").write_bytes(bomb(1 << 28))
-    assert "its end" in refusal(tmp_path / "b.tar.zst").what
-    assert sum(asked) <= 20480
+    path = with_hash(tmp_path / "b.tar.zst", bomb(1 << 28))
+    assert "its end" in refusal(path).what
+    assert sum(asked) <= path.stat().st_size + 20480
 
 
 @pytest.mark.parametrize(
@@ -206,8 +209,7 @@ def test_no_more_is_decompressed_than_is_listed(tmp_path: Path, tar: bytes, monk
     ],
 )
 def test_data_that_cannot_be_decompressed_is_refused(tmp_path: Path, data: bytes, words: str) -> None:
-    (tmp_path / "b.tar.zst").write_bytes(data)
-    assert words in refusal(tmp_path / "b.tar.zst").what
+    assert words in refusal(with_hash(tmp_path / "b.tar.zst", data)).what
 
 
 def test_an_archive_that_is_too_large_is_not_read(tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

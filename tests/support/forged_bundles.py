@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import zstandard
 
+from rag.bundle.archive import FRAME
 from rag.bundle.arrays import array_bytes, arrays_of
 from rag.bundle.errors import BundleError
 from rag.bundle.open_bundle import open_bundle
@@ -146,8 +147,13 @@ def tensors(name: str, **arrays: Any) -> Change:
 
 
 def archived(path: Path, tar: bytes) -> Path:
-    """A tar as an archive."""
-    path.write_bytes(zstandard.ZstdCompressor(1).compress(tar))
+    """A tar as a sealed archive."""
+    return with_hash(path, zstandard.ZstdCompressor(1).compress(tar))
+
+
+def with_hash(path: Path, data: bytes) -> Path:
+    """Data with the right end of an archive."""
+    path.write_bytes(data + FRAME + hashlib.sha256(data).digest())
     return path
 
 
