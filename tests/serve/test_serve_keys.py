@@ -124,7 +124,6 @@ def test_settings_come_from_the_environment_and_overrides_take_precedence(monkey
         ("RATE", "nan"),
         ("TIMEOUT", "0"),
         ("LOG_TEXTS", "perhaps"),
-        ("TRACE_SHARE", "1.1"),
         ("ORIGINS", "*"),
     ],
 )

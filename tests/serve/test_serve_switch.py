@@ -12,8 +12,7 @@ from support.small_server import QUESTION
 from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import UserError
 from rag.core.records import Query
-from rag.serve.hot_reload import _state
-from rag.serve.loaded_bundles import ParityError, Served
+from rag.serve.loaded_bundles import ParityError, Served, _state
 
 
 def test_no_request_is_lost_while_bundles_change(bundle: Path, other_bundle: Path, tmp_path: Path) -> None:

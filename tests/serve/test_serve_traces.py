@@ -16,7 +16,7 @@ from support.span_collector import collecting
 from rag.core.errors import MissingExtraError
 from rag.serve import otel_spans
 from rag.serve.otel_spans import steps_in_time
-from rag.serve.request_log import RequestRecord
+from rag.serve.request_log import EndedRequest
 from rag.tracking.mlflow_client import prepare
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -149,7 +149,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_steps_follow_one_another_and_end_with_the_request() -> None:
     timings = {"search": 2e-6, "generate": 3e-6, "total": 1.0}
-    record = RequestRecord("r", "POST", 1_000, {}, ended=10_000, response={"timings": timings})
+    record = EndedRequest("r", "POST", 1_000, {}, ended=10_000, response={"timings": timings})
     assert steps_in_time(record) == [("search", 5_000, 7_000), ("generate", 7_000, 10_000)]
     record.response = {"timings": {"search": 20e-6, "generate": 3e-6}}
     assert steps_in_time(record) == [("search", 1_000, 10_000), ("generate", 10_000, 10_000)]
