@@ -44,7 +44,8 @@ PIPELINES = {
     "a graph": "index=[faiss_hnsw,bm25] fusion=weighted index.bm25.analyser=words",
     "cells": "index=[faiss_ivf] fusion=single",
     "no generator": "generator=none selector=neighbours chunker=sentence index.bm25s.analyser=all_stems",
-    "sections": "selector=[mmr,parents] selector.parents.size=90 chunker=sentence guard=[scan] index.bm25s.analyser=content_words",
+    "sections": "selector=[mmr,parents] selector.parents.size=90 chunker=sentence guard=[scan] "
+    "index.bm25s.analyser=content_words",
     "windows": "selector=[window,score_floor] chunker=sentence context_tokens=40",
     "titles": "passage=titled reranker=mmr chunker=markdown guard=[datamark] prompt=cited",
     "rows": "passage=row selector=[editions,figures] chunker=table_rows",
