@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from rag.bundle.errors import misfit, refused
 from rag.bundle.strict_parse import NAME_LENGTH, Text, is_name
-from rag.core.records import Block, Document, Redaction
+from rag.core.types import Block, Document, Redaction
 
 MOST_PAGES, MOST_BOXES, LONGEST = 1_000_000, 10_000, 1024
 """The highest page, most boxes of a block, and most characters of a name or a rule."""

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from rag.core.records import Chunk, Message, Query, Reply, Request, Sought
 from rag.core.roles import Generator, Rewriter
+from rag.core.types import Chunk, Message, Query, Reply, Request, Sought
 from rag.pipeline.pipeline import Pipeline
 
 RETRIES = 1

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rag.bundle.strict_parse import Text
 from rag.core.errors import UserError
-from rag.core.records import Turn
 from rag.core.text.citations import without_markers
+from rag.core.types import Turn
 from rag.pipeline.json_shapes import Citation
 from rag.pipeline.live_history import UNSAID
 from rag.serve.request_models import QUESTION, AskBody, Within
