@@ -29,7 +29,7 @@ def bundle(folder: Path) -> Path:
 @pytest.fixture(scope="module", params=KINDS)
 def app(request: pytest.FixtureRequest, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     sqlite = request.param == "sqlite"
-    url = file_url(tmp_path_factory.mktemp("db")) if sqlite else request.getfixturevalue("database_server").fresh()
+    url = file_url(tmp_path_factory.mktemp("db")) if sqlite else request.getfixturevalue("database_server").schema()
     with running([bundle], url, ["ann"]) as found:
         yield found
 
