@@ -154,13 +154,16 @@ def test_a_failure_is_logged_with_its_calls_and_with_its_message_only_with_log_t
     assert (CANARY in written.getvalue()) == texts
 
 
-def test_a_broken_stream_is_logged_as_failed(written: io.StringIO) -> None:
+def test_a_broken_stream_ends_with_an_event_and_is_logged_and_counted(written: io.StringIO) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield b"event: piece\ndata: {}\n\n"
         raise ValueError(CANARY)
 
-    ask(guarded(stream_of(pieces)))
-    assert [line["failed"] for line in lines(written)] == ["ValueError"]
+    app = guarded(stream_of(pieces))
+    ended = b'event: piece\ndata: {}\n\nevent: error\ndata: {"type":"urn:assay:internal-server-error"'
+    assert ask(app).content.startswith(ended)
+    assert 'assay_broken_streams_total{error="ValueError"} 1.0' in ask(app, "/metrics", "GET").text
+    assert [line["failed"] for line in lines(written) if line["route"] == "/ask"] == ["ValueError"]
     assert CANARY not in written.getvalue()
 
 
