@@ -139,7 +139,7 @@ def _content(tar: tarfile.TarFile, name: str, size: int | None) -> Iterator[byte
     if member is None or (member.name, member.size) != (name, member.size if size is None else size):
         found = f"{member.name[:100]!r} of {member.size:,} bytes" if member else "its end"
         raise tarfile.ReadError(f"it has {found} in place of {name!r}" + ("" if size is None else f" of {size:,} bytes"))
-    check_size(tar.name, name, member.size)
+    check_size(str(tar.name), name, member.size)
     opened = tar.extractfile(member)
     while opened and (block := opened.read(BLOCK)):
         yield block

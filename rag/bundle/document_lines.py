@@ -1,5 +1,6 @@
 """Documents of a bundle as JSON: their blocks and redactions too, and checked when they are read."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, with_config
@@ -65,7 +66,7 @@ class Line(TypedDict):
     redactions: list[Replaced]
 
 
-SCHEMA = TypeAdapter(Line)
+SCHEMA: TypeAdapter[dict[str, Any]] = TypeAdapter(Line)
 
 
 def document_of(line: Any, where: str) -> Document:
@@ -76,7 +77,8 @@ def document_of(line: Any, where: str) -> Document:
         raise misfit(where, error) from error
     blocks = tuple(Block(**{**value, "boxes": tuple(value["boxes"])}) for value in known["blocks"])
     redactions = tuple(Redaction(**value) for value in known["redactions"])
-    for name, places in (("blocks", blocks), ("redactions", redactions)):
+    listed: Mapping[str, Sequence[Block | Redaction]] = {"blocks": blocks, "redactions": redactions}
+    for name, places in listed.items():
         before = 0
         for number, place in enumerate(places):
             if not before <= place.start <= place.end <= len(known["text"]):
