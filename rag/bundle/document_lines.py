@@ -66,13 +66,13 @@ class Line(TypedDict):
     redactions: list[Replaced]
 
 
-SCHEMA: TypeAdapter[dict[str, Any]] = TypeAdapter(Line)
+SCHEMA = TypeAdapter(Line)
 
 
 def document_of(line: Any, where: str) -> Document:
     """The document of a JSON value; BundleError for one with other fields, and for places outside of its text."""
     try:
-        known = SCHEMA.validate_python(line)
+        known: Mapping[str, Any] = SCHEMA.validate_python(line)
     except ValidationError as error:
         raise misfit(where, error) from error
     blocks = tuple(Block(**{**value, "boxes": tuple(value["boxes"])}) for value in known["blocks"])
