@@ -1,4 +1,4 @@
-"""A bundle as one file: a tar of ordinary files, compressed with zstd, and after it a frame with the sha256 of all before.
+"""A bundle as one file: a tar of its files, compressed with zstd, and after it a frame with the sha256 of all before.
 
 Zstandard skips such a frame (RFC 8878, 3.1.2), so `tar --zstd -x` opens the archive too.
 """
@@ -7,8 +7,10 @@ import hashlib
 import os
 import tarfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Any, BinaryIO
 
 import zstandard
 
@@ -22,13 +24,10 @@ from rag.bundle.manifest import read_manifest
 SUFFIX = ".tar.zst"
 FRAME = b"\x50\x2a\x4d\x18" + (32).to_bytes(4, "little")
 """Beginning of a skippable frame of 32 bytes."""
-TAIL = len(FRAME) + 32
-RECORD = tarfile.BLOCKSIZE
 LEVEL = 6
 WINDOW = 1 << 23
 """Most memory that decompression may take, in bytes: what `LEVEL` needs."""
 KINDS = {
-    tarfile.REGTYPE: "a file",
     tarfile.SYMTYPE: "a symbolic link",
     tarfile.LNKTYPE: "a hard link",
     tarfile.CHRTYPE: "a device",
@@ -38,12 +37,34 @@ KINDS = {
 }
 
 
-class Source(Protocol):
-    """A stream of bytes."""
+class PlainFile(tarfile.TarInfo):
+    """The header of an ordinary file; ReadError for any other, before tarfile reads what belongs to it."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> "PlainFile":
+        """The header in 512 bytes."""
+        found = super().frombuf(buf, "utf-8", "backslashreplace")
+        if found.type != tarfile.REGTYPE:
+            kind = KINDS.get(found.type, f"a member of type {found.type!r}")
+            raise tarfile.ReadError(f"it holds {kind} named {found.name[:100]!r}")
+        return found
+
+
+class Hashed:
+    """Hashes what is written, and what is read from a stream."""
+
+    def __init__(self, stream: Any = None) -> None:
+        self.stream, self.total = stream, hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        """Hash bytes."""
+        self.total.update(data)
+        return len(data)
 
     def read(self, size: int) -> bytes:
         """At most `size` bytes; none at the end."""
-        ...
+        self.write(data := self.stream.read(size))
+        return bytes(data)
 
 
 def pack(folder: Path, target: Path) -> None:
@@ -54,112 +75,81 @@ def pack(folder: Path, target: Path) -> None:
     """
     with appearing(target, instead=True) as temporary:
         contents = read_folder(folder)
+        compressor = zstandard.ZstdCompressor(LEVEL, write_checksum=True, write_content_size=False)
         with temporary.open("w+b") as file:
-            compressor = zstandard.ZstdCompressor(LEVEL, write_checksum=True, write_content_size=False)
             with compressor.stream_writer(file, closefd=False) as stream:
-                for name in (MANIFEST, SEAL, *sorted(contents.manifest.files)):
-                    _add(stream, name, contents.files.get(name, contents.root / name))
-                stream.write(bytes(2 * RECORD))
-            file.seek(0)
-            file.write(FRAME + _digest(file, file.seek(0, os.SEEK_END)))
+                _write_tar(contents, stream)
+            size = file.tell()
+            file.write(FRAME + _digest(file, size))
 
 
-def _add(stream: IO[bytes], name: str, content: bytes | Path) -> None:
-    size = content.stat().st_size if isinstance(content, Path) else len(content)
-    stream.write(header(name, size))
-    if isinstance(content, Path):
-        with content.open("rb") as file:
-            while block := file.read(BLOCK):
-                stream.write(block)
-    else:
-        stream.write(content)
-    stream.write(bytes(-size % RECORD))
-
-
-def header(name: str, size: int) -> bytes:
-    """The only tar header of a file that is written or read: mode 644, no owner, no time; ValueError for a name too long."""
-    member = tarfile.TarInfo(name)
-    member.size, member.mode = size, 0o644
-    return member.tobuf(tarfile.USTAR_FORMAT, "ascii", "strict")
-
-
-def _digest(file: IO[bytes], size: int) -> bytes:
+def _digest(file: BinaryIO, size: int) -> bytes:
     """sha256 of the first `size` bytes; the file is then at that position."""
-    total = hashlib.sha256()
     file.seek(0)
-    while size and (block := file.read(min(BLOCK, size))):
-        total.update(block)
+    hashed = Hashed(file)
+    while size > 0 and (block := hashed.read(min(BLOCK, size))):
         size -= len(block)
-    return total.digest()
+    return hashed.total.digest()
+
+
+def _write_tar(contents: Contents, stream: Any) -> None:
+    with tarfile.open(fileobj=stream, mode="w|", format=tarfile.USTAR_FORMAT, encoding="ascii", errors="strict") as tar:
+        for name in (MANIFEST, SEAL, *sorted(contents.manifest.files)):
+            member, known = tarfile.TarInfo(name), contents.files.get(name)
+            member.size = (contents.root / name).stat().st_size if known is None else len(known)
+            with (contents.root / name).open("rb") if known is None else BytesIO(known) as file:
+                tar.addfile(member, file)
 
 
 def read_archive(path: Path) -> Contents:
-    """The verified files of an archive; models are written to a folder that only this user may read."""
+    """The verified files of an archive that `pack` wrote; models are written to a folder that only this user may read."""
     where = str(path)
     try:
         file = path.open("rb")
     except OSError as error:
         raise refused(where, f"cannot be read: {error.strerror}", "name a bundle: a folder, or a .tar.zst") from error
-    with file:
-        size = os.fstat(file.fileno()).st_size - TAIL
-        if size > layout.MOST_BYTES:
+    with file, _explained(where):
+        if (size := os.fstat(file.fileno()).st_size) > layout.MOST_BYTES:
             raise refused(where, f"has {size:,} bytes", f"a bundle has at most {layout.MOST_BYTES:,}")
-        file.seek(max(size, 0))
-        tail = file.read(TAIL)
-        if size < 0 or tail[: len(FRAME)] != FRAME or tail[len(FRAME) :] != _digest(file, size):
+        if FRAME + _digest(file, size - len(FRAME) - 32) != file.read():
             raise refused(where, "does not end with the sha256 of its content: it is cut off, damaged, or not a bundle")
         file.seek(0)
-        with zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(file, closefd=False) as stream:
-            head = {name: b"".join(_member(stream, name, None, path)) for name in (MANIFEST, SEAL)}
-            manifest = read_manifest(head, where)
-            contents = verified(manifest, head, path, lambda name, size: _member(stream, name, size, path))
-            if any(_exactly(stream, 2 * RECORD, where)) or _read(stream, 1, where):
-                raise refused(where, f"holds more than {MANIFEST} lists")
+        return _read_tar(file, path)
+
+
+def _read_tar(file: BinaryIO, path: Path) -> Contents:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW)
+    with decompressor.stream_reader(file, closefd=False, read_across_frames=True) as stream:
+        source = Hashed(stream)
+        with tarfile.open(str(path), "r|", source, tarinfo=PlainFile) as tar:  # type: ignore[call-overload]
+            head = {name: b"".join(_content(tar, name, None)) for name in (MANIFEST, SEAL)}
+            contents = verified(read_manifest(head, str(path)), head, path, lambda name, size: _content(tar, name, size))
+            if member := tar.next():
+                raise tarfile.ReadError(f"it holds {member.name[:100]!r}, and {MANIFEST} does not list it")
+        # Headers, padding and the end could hold other bytes.
+        _write_tar(contents, written := Hashed())
+        if source.read(1) or source.total.digest() != written.total.digest():
+            raise tarfile.ReadError("it holds more than its files, or other headers than rag export writes")
     return contents
 
 
-def _member(stream: Source, name: str, size: int | None, path: Path) -> Iterator[bytes]:
-    """The bytes of the next file, which must have this name and size; the size is in its header where it is None."""
-    where = str(path)
-    announced = _exactly(stream, RECORD, where)
-    if size is None:
-        try:
-            size = tarfile.TarInfo.frombuf(announced, "ascii", "strict").size
-        except (tarfile.HeaderError, UnicodeDecodeError) as error:
-            raise refused(where, f"is not a tar: {error}") from error
-        check_size(where, name, size)
-    if announced != header(name, size):
-        raise refused(where, f"has {_described(announced)} in place of {name!r} of {size:,} bytes")
-    left = size
-    while left:
-        block = _exactly(stream, min(BLOCK, left), where)
-        left -= len(block)
+def _content(tar: tarfile.TarFile, name: str, size: int | None) -> Iterator[bytes]:
+    """The bytes of the next file, which must have this name and, unless it is None, this size."""
+    member = tar.next()
+    if member is None or (member.name, member.size) != (name, member.size if size is None else size):
+        found = f"{member.name[:100]!r} of {member.size:,} bytes" if member else "its end"
+        raise tarfile.ReadError(f"it has {found} in place of {name!r}" + ("" if size is None else f" of {size:,} bytes"))
+    check_size(str(tar.name), name, member.size)
+    opened = tar.extractfile(member)
+    while opened and (block := opened.read(BLOCK)):
         yield block
-    if any(_exactly(stream, -size % RECORD, where)):
-        raise refused(f"{where}: {name}", "is followed by bytes that belong to no file")
 
 
-def _described(announced: bytes) -> str:
-    """A tar header in words."""
+@contextmanager
+def _explained(where: str) -> Iterator[None]:
     try:
-        member = tarfile.TarInfo.frombuf(announced, "utf-8", "backslashreplace")
-    except tarfile.HeaderError as error:
-        return f"no header of a file ({error})"
-    kind = KINDS.get(member.type, f"a member of type {member.type!r}")
-    return f"{kind} named {member.name[:100]!r} of {member.size:,} bytes"
-
-
-def _exactly(stream: Source, size: int, where: str) -> bytes:
-    data = b""
-    while len(data) < size and (part := _read(stream, size - len(data), where)):
-        data += part
-    if len(data) < size:
-        raise refused(where, "ends within a file")
-    return data
-
-
-def _read(stream: Source, size: int, where: str) -> bytes:
-    try:
-        return stream.read(size)
+        yield
+    except tarfile.TarError as error:
+        raise refused(where, f"is no archive of a bundle: {error}") from error
     except zstandard.ZstdError as error:
         raise refused(where, f"cannot be decompressed: {error}") from error

@@ -1,7 +1,6 @@
 """Check that the documents, chunks and indexes of an untrusted bundle fit together, before any engine reads them."""
 
-import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.bundle.arrays import arrays_of
-from rag.bundle.block_records import PLACES, places_of
+from rag.bundle.document_lines import document_of
 from rag.bundle.errors import refused
 from rag.bundle.layout import CHUNKS, DOCUMENTS
 from rag.bundle.strict_parse import json_of, lines_of
@@ -18,11 +17,6 @@ from rag.core.types import Arrays, Document
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.stage_inputs import texts_of
 
-NAME_LENGTH = 1024
-INVISIBLE = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode categories of controls, surrogates and line ends; blanks of other scripts are allowed."""
-DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""Characters that change the direction of a line."""
 HEAVIEST = 1e6
 """Largest weight of a term: sums of weights stay finite."""
 POSTINGS = {"terms": "u", "starts": "i", "chunks": "i", "weights": "f", "absent": "f", "size": "i"}
@@ -32,44 +26,13 @@ POSTINGS = {"terms": "u", "starts": "i", "chunks": "i", "weights": "f", "absent"
 def documents_of(data: bytes, where: str) -> tuple[Document, ...]:
     """The documents of a bundle, sorted by doc_id; BundleError for anything else."""
     here = f"{where}: {DOCUMENTS}"
-    documents = tuple(_documents(data, here))
+    documents = tuple(document_of(line, f"{here}:{number}") for number, line in enumerate(lines_of(data, here), 1))
     if not documents:
         raise refused(here, "holds no document")
     for document, following in pairwise(documents):
         if not document.doc_id < following.doc_id:
             raise refused(here, f"has {following.doc_id!r} after {document.doc_id!r}: twice, or out of order")
     return documents
-
-
-def _documents(data: bytes, where: str) -> Iterator[Document]:
-    for number, line in enumerate(lines_of(data, where), 1):
-        here = f"{where}:{number}"
-        if not isinstance(line, dict) or set(line) - set(PLACES) != {"doc_id", "text", "metadata"}:
-            raise refused(here, "is not a document", "an object with doc_id, text and metadata; blocks, redactions")
-        doc_id, text, metadata = line["doc_id"], line["text"], line["metadata"]
-        if not isinstance(doc_id, str) or not is_name(doc_id):
-            raise refused(here, f"has the doc_id {doc_id!r}", f"1 to {NAME_LENGTH:,} printable characters")
-        if not isinstance(text, str) or not is_encodable(text):
-            raise refused(here, "has a text that is not valid Unicode")
-        known = metadata.items() if isinstance(metadata, dict) else [("", None)]
-        if not all(is_encodable(name) and isinstance(value, str | int | float) for name, value in known):
-            raise refused(here, "has metadata other than texts, numbers, true and false")
-        yield Document(doc_id, text, metadata, *places_of(line, len(text), here))
-
-
-def is_name(text: str) -> bool:
-    """Whether a text may be a doc_id: 1 to `NAME_LENGTH` characters, all visible."""
-    return 0 < len(text) <= NAME_LENGTH and is_visible(text)
-
-
-def is_visible(text: str) -> bool:
-    """Whether a text holds no control character, no surrogate, and nothing that changes the direction of a line."""
-    return not any(unicodedata.category(char) in INVISIBLE or char in DIRECTIONS for char in text if not char.isprintable())
-
-
-def is_encodable(text: str) -> bool:
-    """Whether a text can be encoded in UTF-8: it holds no lone surrogate."""
-    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def corpus_of(documents: tuple[Document, ...], data: bytes, digest: str, where: str) -> Corpus:

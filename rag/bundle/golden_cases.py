@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from rag.bundle.errors import refused
+from rag.bundle.errors import misfit, refused
 from rag.bundle.layout import GOLDEN
 from rag.bundle.open_bundle import Bundle
 from rag.bundle.source_trial import Measured
@@ -74,8 +74,8 @@ def cases_of(bundle: Bundle) -> list[Case]:
         raise refused(where, f"holds {len(lines):,} questions", f"a bundle has at most {MOST:,}")
     try:
         return [SCHEMA.validate_python(line) for line in lines]
-    except ValueError as error:
-        raise refused(where, f"does not hold golden questions ({error})") from error
+    except ValidationError as error:
+        raise misfit(where, error) from error
 
 
 def measured_cases(source: Measured, most: int) -> list[Case]:

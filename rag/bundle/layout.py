@@ -38,11 +38,7 @@ KINDS: Mapping[str, int] = {
 }
 """Pattern of a name → largest size of such a file, in bytes."""
 
-OLDER = re.compile(r"(?:config|prompt)\.yaml|(?:chunks|indexes/.*)\.entry")
-"""Files of bundles of format 1."""
 NEEDED = (CONFIG, DOCUMENTS, CHUNKS)
-
-
 MOST_BYTES, MOST_FILES = 8192 * MIB, 10_000
 """The largest bundle that is opened: bytes of all its files, and number of files."""
 
@@ -52,8 +48,6 @@ def check_name(where: str, name: str) -> int:
     for pattern, most in KINDS.items():
         if len(name) <= LONGEST and re.fullmatch(pattern, name, re.ASCII):
             return most
-    if OLDER.fullmatch(name):
-        raise refused(where, f"is a bundle of an older version: it holds {name!r}", "export the trial again: rag export")
     raise refused(where, f"holds {name!r}, {_fault(name)}", "a bundle holds the files that rag export writes, and no other")
 
 

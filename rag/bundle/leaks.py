@@ -4,12 +4,13 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.bundle.block_records import places_of, record_of
-from rag.bundle.consistency import NAME_LENGTH, is_name
+from rag.bundle.document_lines import document_of
 from rag.bundle.errors import BundleError
+from rag.bundle.strict_parse import NAME_LENGTH, is_name
 from rag.core.errors import ConfigError, DataError
 from rag.core.redaction import is_secret_name, secret_rule
 from rag.core.types import Document
@@ -71,7 +72,7 @@ def _check_plain(document: Document) -> None:
         what = f"has metadata that is not JSON ({error})"
         raise DataError(where, what, "texts, finite numbers, true and false") from error
     try:
-        places_of(record_of(document), len(document.text), where)
+        document_of(asdict(document), where)
     except BundleError as error:
         raise DataError(error.where, error.what, "correct the parser that gave it") from error
 

@@ -9,12 +9,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from rag.bundle.consistency import is_visible
-from rag.bundle.errors import refused
+from rag.bundle.errors import misfit, refused
 from rag.bundle.layout import MANIFEST, MOST_FILES, SEAL, check_names
-from rag.bundle.strict_parse import json_of
+from rag.bundle.strict_parse import is_visible, json_of
 
-FORMAT = 2
+FORMAT = 3
 NO_OTHER_KEYS = ConfigDict(extra="forbid")
 MODELS = 100
 """Most models of a bundle."""
@@ -73,8 +72,7 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """The manifest as its file holds it: JSON, keys sorted."""
-        content = {name: part for name, part in asdict(self).items() if part or name != "stand_ins"}
-        return (json.dumps({"format": FORMAT, **content}, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
+        return (json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
 SCHEMA = TypeAdapter(Manifest)
@@ -114,9 +112,7 @@ def read_manifest(head: Mapping[str, bytes], where: str) -> Manifest:
     try:
         manifest = SCHEMA.validate_python(content)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        what = "is missing" if first["type"] == "missing" else f"is {str(first['input'])[:100]!r}"
-        raise refused(": ".join(map(str, (here, *first["loc"]))), what, first["msg"]) from error
+        raise misfit(here, error) from error
     _check_texts(manifest, here)
     if inside := {MANIFEST, SEAL} & set(manifest.files):
         raise refused(where, f"lists {min(inside)} itself")

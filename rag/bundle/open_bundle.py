@@ -76,7 +76,7 @@ def open_bundle(
     contents = read(path)
     config = check_config(json_of(contents.files[CONFIG], f"{where}: {CONFIG}"), f"{where}: config", hosts, packages)
     config = with_folders(config, contents, models, where)
-    _check_records(contents, where)
+    _check_json(contents, where)
     components = Components(packages, checked=True)
     with _refusing(f"{where}: config"):
         check_roles(config, components, f"{where}: config")
@@ -103,7 +103,7 @@ def read(path: Path) -> Contents:
     raise refused(str(path), what, "name a bundle: a folder, or a .tar.zst")
 
 
-def _check_records(contents: Contents, where: str) -> None:
+def _check_json(contents: Contents, where: str) -> None:
     """Raise BundleError for golden questions, scores and cards that are not valid JSON."""
     for name, data in contents.files.items():
         if name == GOLDEN:

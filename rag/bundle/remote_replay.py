@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rag.bundle import golden_cases
-from rag.bundle.consistency import is_encodable
 from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.golden_cases import Case, cases_of
 from rag.bundle.open_bundle import Bundle
+from rag.bundle.strict_parse import is_encodable
 from rag.core.errors import ServiceError
 from rag.core.text.citations import without_markers
 from rag.core.types import Message, Turn

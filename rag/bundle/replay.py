@@ -1,6 +1,6 @@
 """Ask a bundle its golden questions again: proof that it answers as it was measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from rag.bundle.open_bundle import Bundle
 from rag.core.errors import RefusalError
 from rag.core.records.queries import Routed
 from rag.core.records.sets import RecordSet
-from rag.core.roles import Memory, Rewriter, Router
 from rag.core.types import Query, Recalled, Sought
 from rag.pipeline.pipeline import Pipeline, Trace
 
@@ -43,12 +42,8 @@ def _is_recorded(case: Case, config: Mapping[str, Any], result: Replay) -> bool:
     lacks_search = case.sought is None and golden_cases.asks(config["queries"])
     lacks_memory = case.recalled is None and case.prompt is not None and golden_cases.asks(config["memory"])
     lacks_route = case.routed is None and golden_cases.asks(config["route"])
-    if (
-        lacks := lacks_search
-        or lacks_memory
-        or lacks_route
-        or golden_cases.asks([config[role] for role in ("policy", "shape", "condense")])
-    ):
+    never = golden_cases.asks([config[role] for role in ("policy", "shape", "condense")])
+    if lacks := lacks_search or lacks_memory or lacks_route or never:
         result.leave_out("what a model said is not recorded")
     return not lacks
 
@@ -64,43 +59,30 @@ def _compare_answer(result: Replay, case: Case, pipeline: Pipeline, trace: Trace
 
 
 @dataclass(frozen=True)
-class _RecordedRewriter:
-    """Returns recorded searches, and asks another rewriter for the rest."""
+class _Recorded:
+    """Returns what a model wrote when the trial was measured, and asks the component for the rest."""
 
-    sought: Mapping[Query, Sought]
-    other: Rewriter
+    known: Mapping[Query, Any]
+    other: Any
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
-        return [self.sought.get(query) or self.other.rewrite([query])[0] for query in queries]
-
-
-@dataclass(frozen=True)
-class _RecordedMemory:
-    """Returns recorded memories, and asks another memory for the rest."""
-
-    recalled: Mapping[Query, Recalled]
-    other: Memory
+        return self._of(queries, self.other.rewrite)
 
     def recall(self, queries: Sequence[Query]) -> list[Recalled]:
-        return [self.recalled.get(query) or self.other.recall([query])[0] for query in queries]
-
-
-@dataclass(frozen=True)
-class _RecordedRouter:
-    """Returns recorded routes, and asks another router for the rest."""
-
-    routed: Mapping[Query, Routed]
-    other: Router
+        return self._of(queries, self.other.recall)
 
     def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
-        return [self.routed.get(query) or self.other.route([query], records)[0] for query in queries]
+        return self._of(queries, self.other.route, records)
+
+    def _of(self, queries: Sequence[Query], ask: Callable[..., list[Any]], *more: RecordSet) -> list[Any]:
+        return [self.known.get(query) or ask([query], *more)[0] for query in queries]
 
 
 def _with_records(pipeline: Pipeline, cases: Sequence[Case]) -> Pipeline:
     sought = {case.query: case.sought for case in cases if case.sought}
     recalled = {case.query: case.recalled for case in cases if case.recalled}
-    reading = replace(pipeline.reading, memory=_RecordedMemory(recalled, pipeline.reading.memory))
+    reading = replace(pipeline.reading, memory=_Recorded(recalled, pipeline.reading.memory))
     routed = {replace(case.query, text=case.sought.question if case.sought else case.query.text): case.routed for case in cases}
     routes = {query: route for query, route in routed.items() if route}
-    router = _RecordedRouter(routes, pipeline.router) if routes and pipeline.router else pipeline.router
-    return replace(pipeline, queries=_RecordedRewriter(sought, pipeline.queries), router=router, reading=reading)
+    router = _Recorded(routes, pipeline.router) if routes and pipeline.router else pipeline.router
+    return replace(pipeline, queries=_Recorded(sought, pipeline.queries), router=router, reading=reading)

@@ -3,7 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ from rag.bundle import golden_cases, leaks
 from rag.bundle.archive import SUFFIX, pack
 from rag.bundle.arrays import array_bytes
 from rag.bundle.atomic import appearing
-from rag.bundle.block_records import record_of
 from rag.bundle.errors import BundleError
 from rag.bundle.evidence import evidence, metrics_of
 from rag.bundle.files import read_folder
@@ -136,7 +135,7 @@ def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_mode
     needs = _needs(kept)
     files: dict[str, bytes | Path] = {
         CONFIG: json_bytes(kept, indent=1),
-        DOCUMENTS: b"".join(json_bytes(record_of(document)) for document in corpus.documents),
+        DOCUMENTS: b"".join(json_bytes(asdict(document)) for document in corpus.documents),
         CHUNKS: array_bytes(entry_of_corpus(corpus).arrays),
     }
     files |= {f"indexes/{name}.safetensors": array_bytes(entry.arrays) for name, entry in indexes.items()}

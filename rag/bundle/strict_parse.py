@@ -1,15 +1,23 @@
-"""Read the JSON of untrusted bundles strictly, and write the JSON of our own."""
+"""Read the JSON and the texts of untrusted bundles strictly, and write the JSON of our own."""
 
 import json
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from rag.bundle.errors import BundleError, refused
 
 LINE = 64 << 20
 """Largest line of a JSONL file, in bytes."""
+NAME_LENGTH = 1024
+INVISIBLE = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories of controls, surrogates and line ends; blanks of other scripts are allowed."""
+DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Characters that change the direction of a line."""
 
 
 def json_of(data: bytes | bytearray | memoryview, where: str) -> Any:
@@ -63,3 +71,28 @@ def json_bytes(value: Any, indent: int | None = None) -> bytes:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent).encode() + b"\n"
     except UnicodeEncodeError:
         return json.dumps(value, allow_nan=False, indent=indent).encode() + b"\n"
+
+
+def is_name(text: str) -> bool:
+    """Whether a text may be a doc_id: 1 to `NAME_LENGTH` characters, all visible."""
+    return 0 < len(text) <= NAME_LENGTH and is_visible(text)
+
+
+def is_visible(text: str) -> bool:
+    """Whether a text holds no control character, no surrogate, and nothing that changes the direction of a line."""
+    return not any(unicodedata.category(char) in INVISIBLE or char in DIRECTIONS for char in text if not char.isprintable())
+
+
+def is_encodable(text: str) -> bool:
+    """Whether a text can be encoded in UTF-8: it holds no lone surrogate."""
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def encodable(text: str) -> str:
+    """The text; ValueError if it holds half of a surrogate pair, which JSON can express and UTF-8 cannot."""
+    if not is_encodable(text):
+        raise ValueError("holds half of a surrogate pair")
+    return text
+
+
+Text = Annotated[str, AfterValidator(encodable)]

@@ -110,10 +110,6 @@ def _components(config: Mapping[str, Any], where: str) -> Iterator[tuple[str, st
         if role in SEVERAL:
             if not isinstance(config[role], dict) or not all(map(NAME.fullmatch, config[role])):
                 raise refused(f"{where}: {role}", "is not a mapping of names to components")
-            if TARGET in config[role]:
-                raise refused(
-                    f"{where}: {role}", "is one component without a name, as older bundles have it", "export it again"
-                )
             nodes = {f"{role}.{name}": node for name, node in config[role].items()}
         for place, node in nodes.items():
             if not isinstance(node, dict) or TARGET not in node:

@@ -18,12 +18,11 @@ from rag.pipeline.steps import rewrite
 from rag.pipeline.timing import Clock
 from rag.serve import response_models
 from rag.serve.batching import SearchResult
-from rag.serve.cancellation import Stoppable
 from rag.serve.feedback import answer_id
+from rag.serve.interactive import KnownQueries, Stoppable
 from rag.serve.loaded_bundles import Model
 from rag.serve.problems import UpstreamError
 from rag.serve.request_log import note_first_piece, note_response
-from rag.serve.retry_limits import KnownQueries
 
 
 @dataclass

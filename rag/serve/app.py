@@ -14,8 +14,7 @@ from rag.core.errors import ServiceError
 from rag.serve import page
 from rag.serve.conversations import Conversations
 from rag.serve.feedback import Opinions
-from rag.serve.hot_reload import reloading
-from rag.serve.loaded_bundles import Served
+from rag.serve.loaded_bundles import Served, reloading
 from rag.serve.middleware import add_middleware
 from rag.serve.openapi import complete_description
 from rag.serve.problems import add_error_handlers

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rag.serve.cancellation import GoneError
+from rag.serve.interactive import GoneError
 from rag.serve.openapi import HEALTH
 from rag.serve.problems import ResponseState, end_with_problem, refuse
 

@@ -1,14 +1,19 @@
 """The bundles of a server by name; one can be replaced while questions are being answered."""
 
+import asyncio
 import logging
+import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from weakref import finalize
+
+from starlette.concurrency import run_in_threadpool
 
 from rag.analysis.text_flags import Flagger
 from rag.bundle.open_bundle import Bundle, open_bundle
@@ -21,7 +26,7 @@ from rag.pipeline.document_records import by_document
 from rag.pipeline.json_shapes import DocumentRecord
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
-from rag.serve.retry_limits import interactive
+from rag.serve.interactive import interactive
 
 LOG = logging.getLogger("rag.serve.loaded_bundles")
 DEFAULT = "default"
@@ -162,3 +167,46 @@ class Served:
                 self.switch(model.source, place)
             except (UserError, OSError) as error:
                 LOG.error("%s goes on: %s", model.name, str(error).replace("\n", " "))
+
+
+@asynccontextmanager
+async def reloading(served: Served, every: float = 1.0) -> AsyncIterator[None]:
+    """Reload at SIGHUP inside the block; with `watch`, also when a source has changed, checked every so many seconds."""
+    due = asyncio.Event()
+    with suppress(ValueError, RuntimeError, NotImplementedError):  # only a main thread gets signals, and not on Windows
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, due.set)
+    task = asyncio.create_task(_reload_when_due(served, due, every if served.watch else None))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _reload_when_due(served: Served, due: asyncio.Event, every: float | None) -> None:
+    known = _states(served) if every else []
+    while True:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(due.wait(), every)
+        if every and (current := _states(served)) != known:
+            known = current
+            due.set()
+        if due.is_set():
+            due.clear()
+            await run_in_threadpool(served.refresh)
+
+
+def _states(served: Served) -> list[tuple[object, ...]]:
+    return [_state(model.source) for model in served.models]
+
+
+def _state(source: Path) -> tuple[object, ...]:
+    """The target of a link, and inode, time and size of all files: they change with the bundle.
+
+    The manifest alone does not suffice, because a copy may write it first.
+    """
+    with suppress(OSError):
+        target = source.resolve(strict=True)
+        files = sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
+        states = [(path, path.stat()) for path in files]
+        return target, *((path, state.st_ino, state.st_mtime_ns, state.st_size) for path, state in states)
+    return ()

@@ -6,7 +6,7 @@ no other request.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
@@ -20,11 +20,10 @@ from rag.serve import otel_spans
 from rag.serve.keys import Keys
 from rag.serve.limits import METRICS, Buckets, RateLimit, Shares, TurnLimit, needs_no_key
 from rag.serve.logs import log_failure
-from rag.serve.mlflow_traces import SampledTraces
 from rag.serve.openapi import Responses, responses_of
 from rag.serve.problems import ResponseState, end_with_problem, refuse
 from rag.serve.prometheus import Meters
-from rag.serve.request_log import Observer, ObserveRequests, RequestLog, note_failure
+from rag.serve.request_log import ObserveRequests, RequestLog, note_failure
 from rag.serve.settings import Settings
 
 POLICY = ("default-src 'self'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'", "object-src 'none'")
@@ -70,14 +69,8 @@ def add_middleware(
         app.add_middleware(LoopbackOnly, origins=settings.origins)
     app.add_middleware(ErrorMiddleware, log_texts=settings.log_texts)
     app.add_middleware(DefaultHeaders, bundle=bundle)
-    app.add_middleware(ObserveRequests, observers=(RequestLog(settings.log_texts), meters, *_trace_observers(settings)))
-
-
-def _trace_observers(settings: Settings) -> Iterator[Observer]:
-    if otel_spans.wanted():
-        yield otel_spans.Spans(settings.log_texts)
-    if settings.trace_share:
-        yield SampledTraces(settings.trace_share, settings.log_texts)
+    spans = (otel_spans.Spans(settings.log_texts),) if otel_spans.wanted() else ()
+    app.add_middleware(ObserveRequests, observers=(RequestLog(settings.log_texts), meters, *spans))
 
 
 class DefaultHeaders:

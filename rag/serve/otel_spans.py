@@ -1,7 +1,8 @@
 """Requests as OpenTelemetry spans, with the names of OpenTelemetry's conventions for generative AI.
 
 They are sent to the endpoint that OpenTelemetry's variables name, OTEL_EXPORTER_OTLP_ENDPOINT and others, and only if one of
-them is set. Spans are made when a request has ended: its steps follow one another, each from the end of the one before.
+them is set; OTEL_TRACES_SAMPLER chooses a share of them. MLflow takes them too, under /v1/traces. Spans are made when a request
+has ended: its steps follow one another, each from the end of the one before.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag import __version__
 from rag.core.errors import MissingExtraError
-from rag.serve.request_log import QUIET, RequestRecord
+from rag.serve.request_log import QUIET, EndedRequest
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -21,6 +22,8 @@ VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 SEARCHING = ("queue", "rewrite", "route", "embed", "search", "fuse", "rerank", "select", "look")
 """Steps of the search, with waiting in the queue; all other steps answer."""
 
+KINDS = {"embed": "EMBEDDING", "rerank": "RERANKER", "generate": "LLM", "look": "AGENT"}
+"""Kinds of steps in OpenInference's words; the other steps of the search are retrievers, all others chains."""
 SECOND = 1_000_000_000
 PATIENCE = 5_000
 """Milliseconds that a server which ends waits until its last spans are sent."""
@@ -50,7 +53,7 @@ class Spans:
         self._tracer = self._provider.get_tracer("rag.serve", __version__)
         self._log_texts = log_texts
 
-    def __call__(self, record: RequestRecord) -> None:
+    def __call__(self, record: EndedRequest) -> None:
         """Send the span of a request, below it the spans of searching and answering, below these their steps."""
         from opentelemetry.trace import SpanKind, Status, StatusCode
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -64,7 +67,8 @@ class Spans:
             for name, attributes, steps in _parts(record, record.shown, self._log_texts):
                 part = self._span(root, name, attributes, steps[0][1], steps[-1][2])
                 for step, began, ended in steps:
-                    self._span(part, step, {}, began, ended)
+                    kind = KINDS.get(step, "RETRIEVER" if step in SEARCHING else "CHAIN")
+                    self._span(part, step, {"openinference.span.kind": kind}, began, ended)
         if record.failed or record.status >= 500:
             root.set_attribute("error.type", record.failed or str(record.status))
             root.set_status(Status(StatusCode.ERROR))
@@ -87,7 +91,7 @@ Step = tuple[str, int, int]
 """The name of a step, its beginning and end in nanoseconds since 1970."""
 
 
-def steps_in_time(record: RequestRecord) -> list[Step]:
+def steps_in_time(record: EndedRequest) -> list[Step]:
     """The steps of a request one after the other, so that the last one ends with it."""
     at = max(record.began, record.ended - round(sum(record.steps.values()) * SECOND))
     steps = []
@@ -98,7 +102,7 @@ def steps_in_time(record: RequestRecord) -> list[Step]:
     return steps
 
 
-def _parts(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> Iterator[tuple[str, dict[str, Any], list[Step]]]:
+def _parts(record: EndedRequest, response: Mapping[str, Any], texts: bool) -> Iterator[tuple[str, dict[str, Any], list[Step]]]:
     steps = steps_in_time(record)
     if searching := [step for step in steps if step[0] in SEARCHING]:
         yield f"retrieval {response['model']}", _retrieval_attributes(response, texts), searching
@@ -106,19 +110,14 @@ def _parts(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> I
         yield f"chat {response['model']}", _chat_attributes(record, response, texts), answering
 
 
-def _request_attributes(record: RequestRecord) -> dict[str, Any]:
+def _request_attributes(record: EndedRequest) -> dict[str, Any]:
     known = {"http.request.method": record.method, "http.response.status_code": record.status, "assay.request": record.request}
     known |= {"http.route": record.route} if record.route != "-" else {}
-    known |= {"user.name": record.owner} if record.owner else {}
-    if record.response:
-        known |= {"assay.bundle": record.response["bundle"]} | route_attributes(record.response)
+    known |= {"user.id": record.owner, "user.name": record.owner} if record.owner else {}
+    known |= {"assay.bundle": record.response["bundle"]} if record.response else {}
+    if look := (record.response or {}).get("look"):
+        known |= {"assay.route": look["route"], "assay.steps": len(look["steps"])}
     return known
-
-
-def route_attributes(response: Mapping[str, Any]) -> dict[str, Any]:
-    """The route of an answer and the number of steps of its policy; nothing for one search."""
-    look = response.get("look")
-    return {"assay.route": look["route"], "assay.steps": len(look["steps"])} if look else {}
 
 
 def _retrieval_attributes(response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
@@ -131,7 +130,7 @@ def _retrieval_attributes(response: Mapping[str, Any], texts: bool) -> dict[str,
     return known | {"gen_ai.retrieval.query.text": response["question"], "gen_ai.retrieval.documents": json.dumps(documents)}
 
 
-def _chat_attributes(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
+def _chat_attributes(record: EndedRequest, response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
     known: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "assay"}
     known |= {
         "gen_ai.request.model": response["model"],

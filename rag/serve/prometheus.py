@@ -8,7 +8,7 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.responses import Response
 
 from rag.serve.limits import Shares
-from rag.serve.request_log import RequestRecord
+from rag.serve.request_log import EndedRequest
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 STEP_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
@@ -38,7 +38,7 @@ class Meters:
         Gauge("assay_requests_working", "Requests at work.", registry=registry).set_function(lambda: turns.working)
         Gauge("assay_requests_waiting", "Requests that wait.", registry=registry).set_function(lambda: turns.waiting)
 
-    def __call__(self, record: RequestRecord) -> None:
+    def __call__(self, record: EndedRequest) -> None:
         """Count a request."""
         self.requests.labels(record.method, record.route, str(record.status)).inc()
         self.seconds.labels(record.route).observe(record.seconds)
@@ -47,7 +47,7 @@ class Meters:
         if record.response is not None:
             self._count(record, record.response)
 
-    def _count(self, record: RequestRecord, response: Mapping[str, Any]) -> None:
+    def _count(self, record: EndedRequest, response: Mapping[str, Any]) -> None:
         for step, seconds in record.steps.items():
             self.steps.labels(step).observe(seconds)
         if "answer" not in response:

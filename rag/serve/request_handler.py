@@ -11,8 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rag.core.errors import ServiceError, UserError
 from rag.core.types import Found, Span, Turn
-from rag.pipeline.metadata_filter import Condition
-from rag.pipeline.search_filter import EVERYTHING, Scope
+from rag.pipeline.search_filter import Scope
 from rag.serve.answer_job import AnswerJob
 from rag.serve.conversations import Conversations, StoredTurn
 from rag.serve.feedback import Opinions
@@ -20,7 +19,7 @@ from rag.serve.loaded_bundles import Served
 from rag.serve.logs import log_failure
 from rag.serve.problems import problem_event, problem_of
 from rag.serve.request_log import CLIENT_GONE, note_failure
-from rag.serve.request_models import AskBody, AskRequest, Ends, Within
+from rag.serve.request_models import AskBody, AskRequest, Within
 from rag.serve.response_models import Answer
 from rag.serve.responses import EventStream, event, finished_for_client, json_response
 from rag.serve.settings import Settings
@@ -137,22 +136,7 @@ def owner_of(request: Request) -> str:
 
 def scope_of(within: Within | None) -> Scope:
     """The search filter that a body describes."""
-    if within is None:
-        return EVERYTHING
-    lists = {name: getattr(within, name) for name in NAME_FILTERS}
-    names = {name: None if values is None else tuple(values) for name, values in lists.items()}
-    chosen = within.range
-    return Scope(metadata=_conditions(within), range=Span(chosen.doc_id, chosen.start, chosen.end) if chosen else None, **names)
-
-
-def _conditions(within: Within) -> dict[str, Condition] | None:
-    if within.metadata is None:
-        return None
-    return {
-        key: value.model_dump(by_alias=True, exclude_none=True) if isinstance(value, Ends) else value
-        for key, value in within.metadata.items()
-    }
-
-
-NAME_FILTERS = ("documents", "sections", "whole")
-"""Conditions of `Within` that are lists of names."""
+    given = within.model_dump(by_alias=True, exclude_none=True) if within else {}
+    names = {name: tuple(values) for name, values in given.items() if isinstance(values, list)}
+    chosen = within.range if within else None
+    return Scope(**names, metadata=given.get("metadata"), range=Span(**chosen.model_dump()) if chosen else None)

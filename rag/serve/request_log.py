@@ -25,7 +25,7 @@ CLIENT_GONE = 499
 
 
 @dataclass
-class RequestRecord:
+class EndedRequest:
     """A request that has ended.
 
     `began` and `ended` are nanoseconds since 1970; `seconds` and `first` (until the first piece of an answer) come from a
@@ -63,7 +63,7 @@ class RequestRecord:
         return {name: seconds for name, seconds in timings.items() if name != "total"}
 
 
-CURRENT: ContextVar[RequestRecord | None] = ContextVar("request_record", default=None)
+CURRENT: ContextVar[EndedRequest | None] = ContextVar("request_record", default=None)
 """The record of the request that is being answered."""
 
 
@@ -88,7 +88,7 @@ def note_failure(error: BaseException) -> None:
 class Observer(Protocol):
     """Receives requests that have ended. It must neither raise nor block."""
 
-    def __call__(self, record: RequestRecord) -> None:
+    def __call__(self, record: EndedRequest) -> None:
         """Receive a request."""
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class RequestLog:
 
     log_texts: bool
 
-    def __call__(self, record: RequestRecord) -> None:
+    def __call__(self, record: EndedRequest) -> None:
         """Log a request."""
         values: dict[str, Any] = {name: getattr(record, name) for name in ("request", "method", "route", "status")}
         values |= {"seconds": round(record.seconds, 6), "owner": record.owner}
@@ -155,11 +155,11 @@ class ObserveRequests:
         return closing
 
 
-def _begun(scope: Scope) -> RequestRecord:
+def _begun(scope: Scope) -> EndedRequest:
     # The server makes the id: one from the client would let it write into logs.
     request = secrets.token_hex(12)
     scope.setdefault("state", {})["request"] = request
     headers = Headers(scope=scope)
     parents = {name: headers[name] for name in ("traceparent", "tracestate") if name in headers}
     method = scope["method"] if scope["method"] in METHODS else "OTHER"
-    return RequestRecord(request, method, time.time_ns(), parents)
+    return EndedRequest(request, method, time.time_ns(), parents)

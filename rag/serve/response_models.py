@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from rag.bundle.document_lines import TextBlock
 from rag.pipeline.json_shapes import DocumentRecord, FoundPassage, Metadata, PipelineAnswer, RecordCell
 
 
@@ -67,18 +68,6 @@ class Documents(TypedDict):
     total: int
     offset: int
     documents: list[ListedDocument]
-
-
-class TextBlock(TypedDict):
-    """The characters [start, end) of a document and their place: `boxes` are shares of the page, from its top left."""
-
-    kind: Literal["heading", "text", "list", "table", "cell", "figure", "code", "footnote", "marginalia", "logo", "attestation"]
-    start: int
-    end: int
-    page: int
-    boxes: list[tuple[float, float, float, float]]
-    score: float | None
-    name: str
 
 
 class RedactedText(TypedDict):

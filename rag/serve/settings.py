@@ -2,16 +2,18 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from rag.core.errors import ConfigError
 from rag.core.models.server_keys import is_loopback
 from rag.serve.keys import REMEDY, Keys
 
 ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+\Z")
-HIGHEST_PORT = 65535
+REMEDIES = {int: "a whole number", float: "a number", bool: "1 or 0"}
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,8 @@ class Settings:
     requests work at a time and `queue` wait, half of both for one key among several. `timeout` and `idle` are seconds: the
     limit for a request, waiting included, or between two pieces of a stream, and the lifetime of an unused session. At most
     `connections` are open, or half of the file descriptors of the process. The head of a request must come within `patience`
-    seconds, and a client must read on as fast. `origins` are pages of other origins that may ask. `trace_share`, 0 to 1, is the
-    share of requests whose traces go to MLflow. Logs and traces hold texts only with `log_texts`.
+    seconds, and a client must read on as fast. `origins` are pages of other origins that may ask. Logs and spans
+    hold texts only with `log_texts`.
     """
 
     host: str = "127.0.0.1"
@@ -42,7 +44,6 @@ class Settings:
     idle: float = 1800.0
     log_texts: bool = False
     origins: tuple[str, ...] = ()
-    trace_share: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (low, high) in BOUNDS.items():
@@ -63,12 +64,12 @@ class Settings:
         for setting in fields(cls):
             variable = variable_name(setting.name)
             if text := os.environ.get(variable):
-                values[setting.name] = READERS[type(setting.default)](variable, text)
+                values[setting.name] = _read(type(setting.default), variable, text)
         return cls(**values | {name: value for name, value in overrides.items() if value is not None})
 
 
 BOUNDS: Mapping[str, tuple[float, float]] = {
-    "port": (0, HIGHEST_PORT),
+    "port": (0, 65535),
     "rate": (0, 1e9),
     "burst": (1, 1e9),
     "body_bytes": (1024, 2**30),
@@ -79,7 +80,6 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "connections": (2, 1e6),
     "patience": (0.01, 86_400),
     "idle": (0.01, 1e9),
-    "trace_share": (0, 1),
 }
 
 
@@ -88,29 +88,13 @@ def variable_name(setting: str) -> str:
     return "RAG_API_KEYS" if setting == "keys" else f"RAG_{setting.upper()}"
 
 
-def _number(kind: type[int] | type[float], remedy: str) -> Callable[[str, str], float]:
-    def read(variable: str, text: str) -> float:
-        try:
-            return kind(text)
-        except ValueError:
-            raise ConfigError(variable, f"is {text!r}", remedy) from None
-
-    return read
-
-
-def _switch(variable: str, text: str) -> bool:
-    known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-    if text.lower() not in known:
-        raise ConfigError(variable, f"is {text!r}", "1 or 0")
-    return known[text.lower()]
-
-
-READERS: Mapping[type, Callable[[str, str], Any]] = {
-    str: lambda variable, text: text,
-    int: _number(int, "a whole number"),
-    float: _number(float, "a number"),
-    bool: _switch,
-    tuple: lambda variable, text: tuple(part.strip().rstrip("/") for part in text.split(",") if part.strip()),
-    Keys: lambda variable, text: Keys.parsed(text, variable),
-}
-"""Readers of an environment variable by the type of the setting."""
+def _read(kind: type, variable: str, text: str) -> Any:
+    """The value of an environment variable, of the type of its setting."""
+    if kind is Keys:
+        return Keys.parsed(text, variable)
+    if kind is tuple:
+        return tuple(part.strip().rstrip("/") for part in text.split(",") if part.strip())
+    try:
+        return TypeAdapter(kind).validate_python(text)
+    except ValidationError:
+        raise ConfigError(variable, f"is {text!r}", REMEDIES[kind]) from None

@@ -32,35 +32,14 @@ from rag.testing.retrieval import (
 from rag.testing.structure import check_structure
 
 CHECKS: Mapping[str, Callable[[Any], None]] = {
-    "loader": check_loader,
-    "parser": check_parser,
-    "redactor": check_redactor,
-    "ingest": check_ingest,
-    "noise": check_noise,
-    "enrich": check_enrich,
-    "roster": check_roster,
-    "chunker": check_chunker,
-    "passage": check_passage,
-    "embedder": check_embedder,
-    "index": check_index,
-    "analyser": check_analyser,
-    "fusion": check_fusion,
-    "reranker": check_reranker,
-    "selector": check_selector,
-    "route": check_route,
-    "policy": check_policy,
-    "queries": check_queries,
-    "memory": check_memory,
-    "reuse": check_reuse,
-    "shape": check_shape,
-    "condense": check_condense,
-    "prompt": check_prompt,
-    "generator": check_generator,
-    "check": check_check,
-    "guard": check_guard,
-    "judge": check_judge,
-    "metric": check_metric,
-}
+    check.__name__.removeprefix("check_"): check
+    for check in (
+        *(check_loader, check_parser, check_redactor, check_ingest, check_noise, check_enrich, check_roster, check_chunker),
+        *(check_passage, check_embedder, check_index, check_analyser, check_fusion, check_reranker, check_selector),
+        *(check_route, check_policy, check_queries, check_memory, check_reuse, check_shape, check_condense, check_prompt),
+        *(check_generator, check_guard, check_judge, check_metric),
+    )
+} | {"check": check_check}
 """Config group → the check of its choices."""
 
 # Written out, so that type checkers of plug-in packages see the names.

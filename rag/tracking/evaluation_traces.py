@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rag.config.identity import digest
 from rag.core.progress import blocks
 from rag.core.redaction import redacted_json
-from rag.tracking import mlflow_client, run_records
+from rag.tracking import mlflow_client, run_content
 from rag.tracking.connection import connected
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ TAG = "assay.traces"
 
 
 @dataclass(frozen=True)
-class QuestionRecord:
+class TracedQuestion:
     """The results of a trial for one question.
 
     `inputs` are the question and the conversation before it, `outputs` the passages by chunk_id and the answer if there is one.
@@ -41,7 +41,7 @@ class QuestionRecord:
     failed: bool = False
 
 
-def send(record: run_records.SweepRecord, parent: str, questions: Mapping[str, Sequence[QuestionRecord]], uri: str) -> None:
+def send(record: run_content.SweepRun, parent: str, questions: Mapping[str, Sequence[TracedQuestion]], uri: str) -> None:
     """Send questions, by trial id, to the runs below a parent run.
 
     A run that has the same questions, as its tag says, is left alone; traces of an earlier, perhaps unfinished, sending are
@@ -51,7 +51,7 @@ def send(record: run_records.SweepRecord, parent: str, questions: Mapping[str, S
         experiment = mlflow_client.experiment_of(client, uri, record.experiment)
         there = mlflow_client.sent_trials(client, experiment, parent)
         for trial in (trial for trial in record.trials if questions.get(trial.trial_id)):
-            run = there.get((trial.trial_id, run_records.config_digest(trial), trial.status))
+            run = there.get((trial.trial_id, run_content.config_digest(trial), trial.status))
             records = questions[trial.trial_id][:LIMIT]
             state = digest([asdict(question) for question in records])
             if run and run.data.tags.get(TAG) != state:
@@ -59,7 +59,7 @@ def send(record: run_records.SweepRecord, parent: str, questions: Mapping[str, S
                 client.set_tag(run.info.run_id, TAG, state)
 
 
-def _send(uri: str, run: "Run", records: Sequence[QuestionRecord]) -> None:
+def _send(uri: str, run: "Run", records: Sequence[TracedQuestion]) -> None:
     from mlflow.tracing.client import TracingClient
 
     experiment, client = run.info.experiment_id, TracingClient(uri)
@@ -72,11 +72,11 @@ def _send(uri: str, run: "Run", records: Sequence[QuestionRecord]) -> None:
         client.log_spans(experiment, [span for time, question in batch for span in _spans(run, question, time)])
 
 
-def _trace_id(run: "Run", question: QuestionRecord) -> str:
+def _trace_id(run: "Run", question: TracedQuestion) -> str:
     return f"tr-{digest(run.info.run_id, question.query_id)[:32]}"
 
 
-def _info(run: "Run", question: QuestionRecord, time: int) -> "TraceInfo":
+def _info(run: "Run", question: TracedQuestion, time: int) -> "TraceInfo":
     """The trace of a question, without its spans."""
     from mlflow.entities import TraceInfo, TraceLocation, TraceState
 
@@ -90,23 +90,23 @@ def _info(run: "Run", question: QuestionRecord, time: int) -> "TraceInfo":
         response_preview=str(outputs.get("answer") or "; ".join(outputs["passages"]))[:PREVIEW],
         client_request_id=question.query_id,
         trace_metadata={"mlflow.sourceRun": run.info.run_id},
-        tags={"mlflow.traceName": "question", **run_records.fitting(question.tags, run_records.LONGEST_TAG)},
+        tags={"mlflow.traceName": "question", **run_content.fitting(question.tags, run_content.LONGEST_TAG)},
         assessments=list(_assessments(run, question)),
     )
 
 
-def _assessments(run: "Run", question: QuestionRecord) -> Iterator["Assessment"]:
+def _assessments(run: "Run", question: TracedQuestion) -> Iterator["Assessment"]:
     from mlflow.entities import AssessmentSource, Expectation, Feedback
 
     of_run = {"mlflow.assessment.sourceRunId": run.info.run_id}
     code, people = AssessmentSource("CODE", "assay"), AssessmentSource("HUMAN", "golden set")
     for name, score in question.scores.items():
-        yield Feedback(run_records.metric_name(name), score, source=code, metadata=of_run)
+        yield Feedback(run_content.metric_name(name), score, source=code, metadata=of_run)
     for name, gold in redacted_json(question.expectations).items():
         yield Expectation(name, gold, source=people, metadata=of_run)
 
 
-def _spans(run: "Run", question: QuestionRecord, time: int) -> Iterator["Span"]:
+def _spans(run: "Run", question: TracedQuestion, time: int) -> Iterator["Span"]:
     """The steps of a question, all at `time` (ms): how long each took is not known."""
     from mlflow.entities import Span
 

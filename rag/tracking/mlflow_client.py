@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from rag.core.errors import ServiceError
 from rag.core.progress import blocks
 from rag.core.redaction import redacted_text
-from rag.tracking import run_records
+from rag.tracking import run_content
 from rag.tracking.connection import client_of, commit_fast, connected, explain_errors, later, sqlite_file, tracking_uri
-from rag.tracking.run_records import SweepRecord, TrialRecord
+from rag.tracking.run_content import SweepRun, TrialRun
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -44,7 +44,7 @@ def prepare(uri: str | None, folder: Path) -> str:
     return uri
 
 
-def track(record: SweepRecord, uri: str) -> str:
+def track(record: SweepRun, uri: str) -> str:
     """Send a sweep, and return the id of its parent run; ServiceError if MLflow cannot take it.
 
     The parent run of the same sweep (name, parameters, dataset) is used again. A trial with the same config and status there
@@ -57,7 +57,7 @@ def track(record: SweepRecord, uri: str) -> str:
         with _killed_if_interrupted(client, parent):
             there = sent_trials(client, experiment, parent)
             for (trial,) in blocks(record.trials, "trials sent to MLflow"):
-                if run := there.get((trial.trial_id, run_records.config_digest(trial), trial.status)):
+                if run := there.get((trial.trial_id, run_content.config_digest(trial), trial.status)):
                     _update(client, run, trial)
                     _log_dataset(client, run, record)
                 else:
@@ -68,7 +68,7 @@ def track(record: SweepRecord, uri: str) -> str:
     return parent
 
 
-def attach(record: SweepRecord, files: Mapping[str, str], uri: str | None, folder: Path) -> str:
+def attach(record: SweepRun, files: Mapping[str, str], uri: str | None, folder: Path) -> str:
     """Add texts, by file name, to the artifacts of a sweep's parent run; its id, empty for a sweep that was not sent.
 
     Two requests, and one per file if artifacts are behind a service. ServiceError if MLflow cannot take them.
@@ -91,7 +91,7 @@ def reap(uri: str, experiment: str) -> int:
     with connected(uri, experiment) as client:
         known = client.get_experiment_by_name(experiment)
         running = _runs(client, known.experiment_id, "attributes.status = 'RUNNING'") if known else ()
-        stale = [run.info.run_id for run in running if run_records.is_orphan(run.data.tags)]
+        stale = [run.info.run_id for run in running if run_content.is_orphan(run.data.tags)]
         # A process may have ended its run, and then itself, since the runs were listed.
         left = [run_id for run_id in stale if client.get_run(run_id).info.status == "RUNNING"]
         for run_id in left:
@@ -115,19 +115,19 @@ def _new_experiment(client: "MlflowClient", uri: str, name: str) -> "Experiment"
     # Without a location MLflow would put artifacts below the working folder.
     location = (database.parent / "mlartifacts").as_uri() if database else None
     try:
-        return client.get_experiment(client.create_experiment(name, location, run_records.KIND))
+        return client.get_experiment(client.create_experiment(name, location, run_content.KIND))
     except MlflowException:
         if (known := client.get_experiment_by_name(name)) is None:
             raise
         return known  # another process was faster
 
 
-def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str:
+def _parent(client: "MlflowClient", experiment: str, record: SweepRun) -> str:
     run = _find_parent(client, experiment, record)
     if run:
         _update_conclusions(client, run, record.tags)
     else:
-        run = client.create_run(experiment, tags=run_records.sweep_tags(record), run_name=record.name)
+        run = client.create_run(experiment, tags=run_content.sweep_tags(record), run_name=record.name)
     run_id = str(run.info.run_id)
     with _killed_if_interrupted(client, run_id):
         if not (run.inputs and run.inputs.dataset_inputs):
@@ -136,11 +136,11 @@ def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str
     return run_id
 
 
-def _find_parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> "Run | None":
-    return next(_runs(client, experiment, f"tags.`assay.sweep` = '{run_records.sweep_digest(record)}'"), None)
+def _find_parent(client: "MlflowClient", experiment: str, record: SweepRun) -> "Run | None":
+    return next(_runs(client, experiment, f"tags.`assay.sweep` = '{run_content.sweep_digest(record)}'"), None)
 
 
-def _log_dataset(client: "MlflowClient", run: "Run", record: SweepRecord) -> None:
+def _log_dataset(client: "MlflowClient", run: "Run", record: SweepRun) -> None:
     """Log the dataset of a run that has none."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
@@ -159,27 +159,27 @@ def sent_trials(client: "MlflowClient", experiment: str, parent: str) -> dict[tu
     return {(run.data.tags.get("assay.trial", ""), run.data.tags.get("assay.config", ""), run.info.status): run for run in runs}
 
 
-def _update(client: "MlflowClient", run: "Run", trial: TrialRecord) -> None:
+def _update(client: "MlflowClient", run: "Run", trial: TrialRun) -> None:
     """Add metrics that a run lacks, and update its conclusions; metrics that it has stay."""
-    lacking = {name: value for name, value in trial.metrics.items() if run_records.metric_name(name) not in run.data.metrics}
+    lacking = {name: value for name, value in trial.metrics.items() if run_content.metric_name(name) not in run.data.metrics}
     if lacking:
         _log(client, run.info.run_id, {}, lacking)
     if _update_conclusions(client, run, trial.tags) or lacking:
-        _write_artifacts(client, str(run.info.artifact_uri), run_records.artifacts(trial))
+        _write_artifacts(client, str(run.info.artifact_uri), run_content.artifacts(trial))
 
 
 def _log_changed(client: "MlflowClient", run_id: str, metrics: Mapping[str, float]) -> None:
     """Log new and changed metrics only: every logged value becomes a point of a chart."""
     there = client.get_run(run_id).data.metrics
-    changed = {name: value for name, value in metrics.items() if there.get(run_records.metric_name(name)) != value}
+    changed = {name: value for name, value in metrics.items() if there.get(run_content.metric_name(name)) != value}
     if changed:
         _log(client, run_id, {}, changed)
 
 
 def _update_conclusions(client: "MlflowClient", run: "Run", tags: Mapping[str, str]) -> bool:
     """Replace the verdict of a run and, if `tags` name a judge, the tags of its judge; whether anything changed."""
-    new = run_records.conclusions(run_records.fitting(tags, run_records.LONGEST_TAG))
-    old = run_records.conclusions(run.data.tags)
+    new = run_content.conclusions(run_content.fitting(tags, run_content.LONGEST_TAG))
+    old = run_content.conclusions(run.data.tags)
     if not any(name.startswith("judge") for name in new):
         old = {name: value for name, value in old.items() if not name.startswith("judge")}
     for name in old.keys() - new.keys():
@@ -190,12 +190,12 @@ def _update_conclusions(client: "MlflowClient", run: "Run", tags: Mapping[str, s
     return old != new
 
 
-def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRecord, trial: TrialRecord) -> None:
+def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRun, trial: TrialRun) -> None:
     began = int((time.time() - trial.seconds) * 1000)
-    tags = run_records.trial_tags(trial, record, parent)
+    tags = run_content.trial_tags(trial, record, parent)
     run = client.create_run(experiment, start_time=began, tags=tags, run_name=trial.name)
     with _killed_if_interrupted(client, run.info.run_id):
-        _write_artifacts(client, str(run.info.artifact_uri), run_records.artifacts(trial))
+        _write_artifacts(client, str(run.info.artifact_uri), run_content.artifacts(trial))
         _log(client, run.info.run_id, trial.params, trial.metrics)
         _log_dataset(client, run, record)
         client.set_terminated(run.info.run_id, trial.status)
@@ -205,22 +205,22 @@ def _log(client: "MlflowClient", run_id: str, params: Mapping[str, str], metrics
     from mlflow.entities import Metric, Param
 
     now = int(time.time() * 1000)
-    named = run_records.distinct((run_records.metric_name(column), value) for column, value in metrics.items())
+    named = run_content.distinct((run_content.metric_name(column), value) for column, value in metrics.items())
     client.log_batch(
         run_id,
         metrics=[Metric(name, value, now, 0) for name, value in named],
-        params=[Param(name, value) for name, value in run_records.fitting(params, run_records.LONGEST_PARAM).items()],
+        params=[Param(name, value) for name, value in run_content.fitting(params, run_content.LONGEST_PARAM).items()],
     )
 
 
 def _write_artifacts(client: "MlflowClient", location: str, files: Mapping[str, str]) -> None:
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-    if (folder := run_records.local_folder(location)) is not None:
-        run_records.write(folder, files)
+    if (folder := run_content.local_folder(location)) is not None:
+        run_content.write(folder, files)
         return
     with tempfile.TemporaryDirectory() as passing:
-        run_records.write(Path(passing), files)
+        run_content.write(Path(passing), files)
         # The client's own method would request the artifact location of the run again.
         repository: Any = get_artifact_repository(location, tracking_uri=client.tracking_uri)
         repository.log_artifacts(passing)

@@ -25,8 +25,8 @@ from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Winner
 from rag.execution.sweep.sweep import Sweep
-from rag.tracking import evaluation_traces, mlflow_client, question_rows, run_columns
-from rag.tracking.run_records import SweepRecord, TrialRecord
+from rag.tracking import evaluation_traces, mlflow_client, trial_results
+from rag.tracking.run_content import SweepRun, TrialRun
 
 FOLDER = Path(".rag")
 LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
@@ -59,13 +59,13 @@ def send(
 
 def _questions(
     made: Plan, store: Store, controlled: Controlled, verdict: Winner | None
-) -> dict[str, list[evaluation_traces.QuestionRecord]]:
+) -> dict[str, list[evaluation_traces.TracedQuestion]]:
     """The questions of the recommended trial, with all metrics of its answers."""
     if verdict is None:
         return {}
     whole = controlled.plan if controlled.plan and controlled.trial_id == verdict.recommended else None
     trials = whole.trials[:1] if whole else [trial for trial in made.trials if trial.trial_id == verdict.recommended]
-    return {verdict.recommended: question_rows.questions(trials[0], whole or made, store)}
+    return {verdict.recommended: trial_results.questions(trials[0], whole or made, store)}
 
 
 def server_command(port: int) -> list[str]:
@@ -95,7 +95,7 @@ def attach(made: Plan, files: Mapping[str, Path]) -> str:
     return mlflow_client.attach(_swept(made, ()), texts, None, FOLDER)
 
 
-def record(done: Sweep, store: Store, controlled: Controlled | None = None, verdict: Winner | None = None) -> SweepRecord:
+def record(done: Sweep, store: Store, controlled: Controlled | None = None, verdict: Winner | None = None) -> SweepRun:
     """The record of a sweep for MLflow; arguments as in `send`."""
     controlled = controlled or Controlled()
     made = done.plan
@@ -106,10 +106,10 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
         full = _answered(controlled.plan, store, tags)
         trials = [_with_answers(trial, full) if trial.trial_id == controlled.trial_id else trial for trial in trials]
     trials = [replace(trial, tags={**_verdict(trial.trial_id, verdict), **trial.tags}) for trial in trials]
-    chosen = run_columns.verdict_tags(verdict) if verdict else {}
+    chosen = trial_results.verdict_tags(verdict) if verdict else {}
     shown = verdict.recommended if verdict else controlled.trial_id
     metrics = next((trial.metrics for trial in trials if trial.trial_id == shown), {})
-    concluded = run_columns.verdict_figures(verdict, done.board.objective) if verdict else {}
+    concluded = trial_results.verdict_figures(verdict, done.board.objective) if verdict else {}
     return replace(
         _swept(made, trials),
         tags={**chosen, **tags, **_stood_in(made.trials)},
@@ -117,13 +117,13 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
     )
 
 
-def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
+def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRun:
     """The first trial of a plan, with all metrics of its answers."""
     board = {row.trial_id: row for row in leaderboard.build_leaderboard(made, {}, store).rows}
     return _trial(made.trials[0], board[made.trials[0].trial_id], made, store, tags)
 
 
-def _with_answers(trial: TrialRecord, full: TrialRecord) -> TrialRecord:
+def _with_answers(trial: TrialRun, full: TrialRun) -> TrialRun:
     """A trial with the answer metrics, tags and files that were measured for it alone."""
     metrics, tags = {**full.metrics, **trial.metrics}, {**full.tags, **trial.tags}
     return replace(trial, metrics=metrics, tags=tags, files={**trial.files, **full.files})
@@ -157,9 +157,9 @@ def _tags(made: Plan) -> dict[str, str]:
     return _versions() | {"question": made.experiment.question, "golden.digest": made.trials[0].golden.golden_digest}
 
 
-def _swept(made: Plan, trials: Sequence[TrialRecord]) -> SweepRecord:
+def _swept(made: Plan, trials: Sequence[TrialRun]) -> SweepRun:
     first, golden = made.trials[0], made.trials[0].golden
-    return SweepRecord(
+    return SweepRun(
         experiment=made.experiment.name,
         name=made.experiment.name,
         dataset_name=Path(str(first.trial.config["dataset"].get("path", made.experiment.name))).name,
@@ -172,25 +172,25 @@ def _swept(made: Plan, trials: Sequence[TrialRecord]) -> SweepRecord:
     )
 
 
-def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
+def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRun:
     judge = next(iter(assessors(made, store, [trial])), None)
     tally = finding_counts.one_of(trial, made, store)
     objective = leaderboard.objective_of(made)
-    metrics = {**run_columns.figures(row, objective), **(tally.metrics() if tally and tally.fired else {})}
+    metrics = {**trial_results.figures(row, objective), **(tally.metrics() if tally and tally.fired else {})}
     judged = {"judge.json": json.dumps(redacted_json(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {}
     # A trial with another budget is the same trial.
     config = {name: part for name, part in trial.trial.config.items() if name not in ("budget", "replay")}
-    questions = question_rows.table(trial, made, store) if row.status == "done" else {}
-    return TrialRecord(
+    questions = trial_results.table(trial, made, store) if row.status == "done" else {}
+    return TrialRun(
         trial_id=trial.trial_id,
         name=trial.trial.name,
-        params=run_columns.settings(trial, made),
+        params=trial_results.settings(trial, made),
         metrics=metrics,
         config=config,
         tags={**tags, "config.digest": digest(without_runtime(config)), **_stood_in([trial]), **_judge_tags(judge)},
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
-        files={"metrics.json": run_columns.everything(row), **judged, **questions},
+        files={"metrics.json": trial_results.everything(row), **judged, **questions},
     )
 
 

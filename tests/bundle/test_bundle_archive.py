@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from support.forged_bundles import archived, forged, refusal, written
+from support.forged_bundles import archived, forged, refusal, with_hash, written
 
 from rag.bundle import archive, layout
-from rag.bundle.archive import FRAME, header, pack
+from rag.bundle.archive import FRAME, pack
 from rag.bundle.errors import BundleError
-from rag.bundle.open_bundle import open_bundle, read
+from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import StoreError
 
 
@@ -29,6 +29,10 @@ def tar_of(path: Path) -> bytes:
 def tar(base: Path, tmp_path: Path) -> bytes:
     pack(base, tmp_path / "whole.tar.zst")
     return tar_of(tmp_path / "whole.tar.zst")
+
+
+def header(name: str, size: int) -> bytes:
+    return member(name, tarfile.REGTYPE, size=size)
 
 
 def test_the_same_bundle_gives_the_same_archive_that_ends_with_its_hash(base: Path, tmp_path: Path) -> None:
@@ -70,28 +74,6 @@ def test_a_failure_leaves_the_old_archive(base: Path, tmp_path: Path, monkeypatc
         pack(base, target)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["b.tar.zst"]
-
-
-class TestModels:
-    """Models of an archive lie in a private folder while the bundle is open."""
-
-    @pytest.fixture
-    def path(self, base: Path, tmp_path: Path) -> Path:
-        made = forged(base, tmp_path / "b", written("models/reranker/1_Pooling/config.json", "{}"))
-        pack(made, tmp_path / "b.tar.zst")
-        return tmp_path / "b.tar.zst"
-
-    def test_the_folder_is_private_and_removed_with_the_contents(self, path: Path) -> None:
-        contents = read(path)
-        root = contents.root
-        assert root.stat().st_mode & 0o077 == 0
-        assert (root / "models/reranker/1_Pooling/config.json").read_text("utf-8") == "{}"
-        assert "models/reranker/1_Pooling/config.json" not in contents.files
-        del contents
-        assert not root.exists()
-
-    def test_files_of_an_unlisted_model_are_refused(self, path: Path) -> None:
-        assert "belongs to no model" in refusal(path).what
 
 
 Rewrite = Callable[[bytes], bytes]
@@ -137,13 +119,13 @@ HOSTILE: dict[str, tuple[Rewrite, str]] = {
     "a device": (instead(lambda info: member("config.json", tarfile.CHRTYPE)), "a device"),
     "a disk": (instead(lambda info: member("config.json", tarfile.BLKTYPE)), "a device"),
     "a pipe": (instead(lambda info: member("config.json", tarfile.FIFOTYPE)), "a pipe"),
-    "a folder": (first(member("models", tarfile.DIRTYPE)), "not a tar|a folder"),
+    "a folder": (first(member("models", tarfile.DIRTYPE)), "a folder named"),
     "an absolute path": (first(member("/etc/cron.d/x", tarfile.REGTYPE)), "'/etc/cron.d/x'"),
     "a path above": (first(member("../../x", tarfile.REGTYPE)), "'../../x'"),
-    "a path that is too long": (first(member("x" * 200, tarfile.REGTYPE, form=tarfile.GNU_FORMAT)), "GNU|member|file"),
-    "extended headers": (first(member("x" * 200, tarfile.REGTYPE, form=tarfile.PAX_FORMAT)), "member|in place of"),
-    "a sparse file": (instead(lambda info: member("config.json", tarfile.GNUTYPE_SPARSE)), "in place of|not a tar"),
-    "an executable of another user": (instead(mode), "in place of"),
+    "a path that is too long": (first(member("x" * 200, tarfile.REGTYPE, form=tarfile.GNU_FORMAT)), "a member of type"),
+    "extended headers": (first(member("x" * 200, tarfile.REGTYPE, form=tarfile.PAX_FORMAT)), "a member of type"),
+    "a sparse file": (instead(lambda info: member("config.json", tarfile.GNUTYPE_SPARSE)), "a member of type"),
+    "an executable of another user": (instead(mode), "other headers"),
     "a larger size": (instead(lambda info: header("config.json", info.size + 512)), "in place of"),
     "a size without end": (
         instead(lambda info: member("config.json", tarfile.REGTYPE, size=8 << 40, form=tarfile.GNU_FORMAT)),
@@ -154,17 +136,17 @@ HOSTILE: dict[str, tuple[Rewrite, str]] = {
         "at most",
     ),
     "a manifest without end": (lambda tar: header("manifest.json", 7 << 30) + tar[512:], "at most"),
-    "a manifest twice": (lambda tar: tar[:1536] + tar[:1536] + tar[1536:], "in place of|belong to no file"),
-    "no manifest": (lambda tar: tar[2048:], "in place of|not a tar"),
+    "a manifest twice": (lambda tar: tar[:1536] + tar[:1536] + tar[1536:], "in place of"),
+    "no manifest": (lambda tar: tar[2048:], "invalid header"),
     "the files in another order": (instead(lambda info: header("documents.jsonl", info.size)), "in place of"),
     "a byte after the end": (lambda tar: tar + b"x", "holds more than"),
     "zeros after the end": (lambda tar: tar + bytes(64 << 20), "holds more than"),
-    "no end": (lambda tar: tar[:-1024], "ends within"),
-    "half of it": (lambda tar: tar[: len(tar) // 2], "ends within"),
-    "nothing": (lambda tar: b"", "ends within"),
-    "zeros": (lambda tar: bytes(1 << 20), "not a tar"),
-    "not a tar": (lambda tar: b"\x7fELF" * 4096, "not a tar"),
-    "bytes between the files": (lambda tar: _hidden(tar), "belong to no file"),
+    "no end": (lambda tar: tar[:-1024], "holds more than"),
+    "half of it": (lambda tar: tar[: len(tar) // 2], "end"),
+    "nothing": (lambda tar: b"", "empty file"),
+    "zeros": (lambda tar: bytes(1 << 20), "its end in place of"),
+    "not a tar": (lambda tar: b"\x7fELF" * 4096, "invalid header"),
+    "bytes between the files": (lambda tar: _hidden(tar), "holds more than"),
 }
 
 
@@ -173,8 +155,7 @@ def test_a_hostile_archive_is_refused(tar: bytes, tmp_path: Path, monkeypatch: p
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     rewrite, words = HOSTILE[name]
-    error = str(refusal(archived(tmp_path / "b.tar.zst", rewrite(tar))))
-    assert any(part in error for part in words.split("|")), error
+    assert words in str(refusal(archived(tmp_path / "b.tar.zst", rewrite(tar))))
     assert not list((tmp_path / "work").iterdir())
 
 
@@ -186,17 +167,13 @@ def bomb(size: int) -> bytes:
 WIDE = zstandard.ZstdCompressor(compression_params=zstandard.ZstdCompressionParameters(window_log=27))
 
 
-def with_hash(path: Path, data: bytes) -> Path:
-    path.write_bytes(data + FRAME + hashlib.sha256(data).digest())
-    return path
-
-
 def test_no_more_is_decompressed_than_is_listed(tmp_path: Path, tar: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    plain = archive._read
-    monkeypatch.setattr(archive, "_read", lambda stream, size, where: (asked.append(size), plain(stream, size, where))[1])
-    assert "not a tar" in refusal(with_hash(tmp_path / "b.tar.zst", bomb(1 << 28))).what
-    assert sum(asked) <= 1024
+    plain = archive.Hashed.read
+    monkeypatch.setattr(archive.Hashed, "read", lambda self, size: (asked.append(size), plain(self, size))[1])
+    path = with_hash(tmp_path / "b.tar.zst", bomb(1 << 28))
+    assert "its end" in refusal(path).what
+    assert sum(asked) <= path.stat().st_size + 20480
 
 
 @pytest.mark.parametrize(
@@ -206,7 +183,7 @@ def test_no_more_is_decompressed_than_is_listed(tmp_path: Path, tar: bytes, monk
         (b"PK\x03\x04" * 20, "cannot be decompressed"),
         (b"\x1f\x8b" * 20, "cannot be decompressed"),
         (WIDE.compress(os.urandom(9 << 20)), "memory"),
-        (b"", "ends within"),
+        (b"", "empty file"),
     ],
 )
 def test_data_that_cannot_be_decompressed_is_refused(tmp_path: Path, data: bytes, words: str) -> None:
@@ -222,7 +199,10 @@ def test_an_archive_that_is_too_large_is_not_read(tmp_path: Path, base: Path, mo
     assert "at most 100" in refusal(tmp_path / "b.tar.zst").remedy
 
 
-def test_hostile_files_are_refused_in_an_archive_too(base: Path, tmp_path: Path) -> None:
-    made = forged(base, tmp_path / "b", written("config.json", '{"k": 1, "k": 2}'))
-    pack(made, tmp_path / "b.tar.zst")
-    assert "twice" in refusal(tmp_path / "b.tar.zst").what
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [("config.json", '{"k": 1, "k": 2}', "twice"), ("models/reranker/1_Pooling/config.json", "{}", "belongs to no model")],
+)
+def test_hostile_files_are_refused_in_an_archive_too(base: Path, tmp_path: Path, name: str, content: str, words: str) -> None:
+    pack(forged(base, tmp_path / "b", written(name, content)), tmp_path / "b.tar.zst")
+    assert words in refusal(tmp_path / "b.tar.zst").what

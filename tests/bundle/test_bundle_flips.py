@@ -13,7 +13,7 @@ from rag.bundle.errors import BundleError
 from rag.bundle.layout import MANIFEST, SEAL
 from rag.bundle.open_bundle import open_bundle
 
-TIMES = 200
+TIMES = 100
 
 
 @pytest.fixture

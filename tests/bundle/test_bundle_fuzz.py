@@ -20,7 +20,7 @@ from rag.bundle.errors import BundleError
 from rag.bundle.open_bundle import open_bundle
 from rag.core.types import Query
 
-TIMES = 80
+TIMES = 40
 NUMBERS = (-1, -2, 0, 1, 2, 127, 2**15, 2**31 - 1, -(2**31), 10**6, 1 << 40)
 VALUES = (
     None, -1, 0, 1, 5, 10**6, 0.5, -0.5, 1e300, "", "x", "[(", "{nobody}", "{question}", [], {}, [1], ["x"], {"a": 1},

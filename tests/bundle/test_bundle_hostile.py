@@ -154,10 +154,6 @@ CONFIGS: Cases = {
     "loader": (changed(loader={"_target_": "rag.components.loaders.folder.FolderLoader"}), "does not belong"),
     "missing key": (config(lambda known: known.pop("fusion")), "fusion: is missing"),
     "a number as a component": (changed(reranker=3), "is not a component"),
-    "selector of an older bundle": (
-        changed(selector={"_target_": "rag.components.selectors.none.NoSelector"}),
-        "selector: is one component without a name",
-    ),
     "index that leads elsewhere": (
         config(lambda known: known["index"].update({"../../etc/passwd": known["index"]["dense"]})),
         "not a mapping of names",

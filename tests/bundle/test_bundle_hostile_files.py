@@ -1,6 +1,7 @@
 """Hostile files: folders with links and devices, manifests that list more than there is, invalid records."""
 
 import json
+import math
 import os
 import socket
 from collections.abc import Callable
@@ -65,8 +66,6 @@ FOLDERS: Cases = {
     "a name that looks alike": (written("indexes/dénse.safetensors", b""), "characters"),
     "a backslash": (written("models\\x.json", "{}"), "characters"),
     "no config": (lambda folder: (folder / "config.json").unlink(), "missing"),
-    "an older bundle": (written("prompt.yaml", ""), "a bundle of an older version"),
-    "an older index": (written("indexes/dense.entry", b""), "a bundle of an older version"),
     "no seal": (lambda folder: (folder / "manifest.sha256").unlink(), "no manifest.sha256"),
 }
 
@@ -106,8 +105,8 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a size that is true": (listing("golden.jsonl", True), "valid integer"),
     "no sha256": (lambda manifest: manifest["files"]["config.json"].update(sha256="abc"), "should match pattern"),
     "a file that is not there": (listing("golden.jsonl"), "missing"),
-    "an older format": (lambda manifest: manifest.update(format=1), "this version reads 2"),
-    "no format": (lambda manifest: manifest.pop("format"), "this version reads 2"),
+    "an older format": (lambda manifest: manifest.update(format=2), "this version reads 3"),
+    "no format": (lambda manifest: manifest.pop("format"), "this version reads 3"),
     "an unknown field": (lambda manifest: manifest.update(run="rm -rf /"), "Unexpected keyword"),
     "a missing field": (lambda manifest: manifest.pop("corpus"), "Field required"),
     "a name that is a list": (lambda manifest: manifest.update(name=["x"]), "valid string"),
@@ -159,12 +158,12 @@ def test_a_hostile_manifest_is_refused(base: Path, tmp_path: Path, name: str) ->
         (b'{"format": ' + b"9" * 9999 + b"}", "not valid JSON"),
         (b"[" * 100_000, "nests too deep"),
         (b'{"a": ' * 100_000, "nests too deep"),
-        (b"[]", "this version reads 2"),
+        (b"[]", "this version reads 3"),
         (b"{%s}" % b",".join(b'"%d": 1, "%d": 1' % (number, number) for number in range(200_000)), "twice"),
-        (b"null", "this version reads 2"),
+        (b"null", "this version reads 3"),
         (b"", "not valid JSON"),
         (b"\xff\xfe{}", "not valid JSON"),
-        (b'"\\ud800"', "this version reads 2"),
+        (b'"\\ud800"', "this version reads 3"),
         (b" " * (17 << 20), "at most"),
     ],
 )
@@ -173,8 +172,11 @@ def test_an_invalid_manifest_is_refused(base: Path, tmp_path: Path, data: bytes,
     assert words in str(refusal(made))
 
 
+EMPTY = {"doc_id": "z", "text": "", "metadata": {}, "blocks": [], "redactions": []}
+
+
 def line(**values: Any) -> Change:
-    return appended("documents.jsonl", json.dumps({"doc_id": "z", "text": "z", "metadata": {}, **values}) + "\n")
+    return appended("documents.jsonl", json.dumps({**EMPTY, "text": "z", **values}) + "\n")
 
 
 RECORDS: Cases = {
@@ -182,14 +184,11 @@ RECORDS: Cases = {
     "half a line": (appended("documents.jsonl", '{"doc_id"'), "ends within a line"),
     "a document twice": (line(doc_id="winter.md"), "twice, or out of order"),
     "out of order": (line(doc_id="a"), "twice, or out of order"),
-    "an unknown field": (line(path="/etc/passwd"), "not a document"),
-    "a number as text": (line(text=3), "not valid Unicode"),
-    "half a character": (
-        appended("documents.jsonl", '{"doc_id": "z", "text": "\\ud800", "metadata": {}}\n'),
-        "not valid Unicode",
-    ),
+    "an unknown field": (line(path="/etc/passwd"), "5: path: is '/etc/passwd'"),
+    "a number as text": (line(text=3), "5: text: is '3'"),
+    "half a character": (line(text="\ud800"), "5: text: is"),
     "metadata that nest": (line(metadata={"a": {"b": 1}}), "metadata"),
-    "metadata not a number": (appended("documents.jsonl", '{"doc_id": "z", "text": "", "metadata": {"a": NaN}}\n'), "NaN"),
+    "metadata not a number": (line(metadata={"a": math.nan}), "NaN"),
     "a doc_id with an escape": (line(doc_id="z\x1b[2J"), "printable"),
     "a doc_id that changes the direction": (line(doc_id="z\u202egnp.exe"), "printable"),
     "a doc_id without end": (line(doc_id="z" * 5000), "printable"),

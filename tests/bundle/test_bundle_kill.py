@@ -55,7 +55,7 @@ work("first")  # imports what the children need
 child("whole")
 events = json.loads((out.parent / "steps.json").read_text())
 renames = [step for step, event in enumerate(events, 1) if event == "os.rename"]
-for step in sorted({*range(1, len(events) + 1, 3), *renames}):
+for step in sorted({*range(1, len(events) + 1, 6), *renames}):
     child(f"step-{step}", step)
 """
 
@@ -72,7 +72,7 @@ def test_a_kill_at_any_step_leaves_a_whole_bundle_or_none(place: Path, tmp_path:
     assert done.returncode == 0, done.stderr
     events = json.loads((tmp_path / "steps.json").read_text("utf-8"))
     folder_step, archive_step = (step for step, event in enumerate(events, 1) if event == "os.rename")
-    steps = sorted({*range(1, len(events) + 1, 3), folder_step, archive_step})
+    steps = sorted({*range(1, len(events) + 1, 6), folder_step, archive_step})
     digest = read(out / "whole").digest
     for step in steps:
         folder, archive = out / f"step-{step}", out / f"step-{step}.tar.zst"

@@ -39,37 +39,29 @@ from rag.pipeline import pipeline as pipelines
 from rag.pipeline import retrieval
 
 PIPELINES = {
-    "words alone": "index=[bm25s] fusion=single index.bm25s.analyser=ids",
-    "vectors alone": "index=[dense] fusion=single",
+    "words alone": "index=[bm25s] fusion=single index.bm25s.analyser=ids prompt=bare chunker=fixed",
+    "vectors alone": "index=[dense] fusion=single reranker=mmr chunker=semantic prompt=section",
     "a graph": "index=[faiss_hnsw,bm25] fusion=weighted index.bm25.analyser=words",
     "cells": "index=[faiss_ivf] fusion=single",
-    "no generator": "generator=none",
-    "diverse": "reranker=mmr chunker=semantic",
-    "neighbours": "selector=neighbours chunker=sentence index.bm25s.analyser=all_stems",
-    "editions": "selector=editions index.bm25s.analyser=content_words",
-    "sections": "selector=[mmr,parents] selector.parents.size=90 chunker=sentence guard=[scan]",
+    "no generator": "generator=none selector=neighbours chunker=sentence index.bm25s.analyser=all_stems",
+    "sections": "selector=[mmr,parents] selector.parents.size=90 chunker=sentence guard=[scan] "
+    "index.bm25s.analyser=content_words",
     "windows": "selector=[window,score_floor] chunker=sentence context_tokens=40",
-    "titles": "passage=titled reranker=mmr chunker=markdown",
-    "rows": "passage=row selector=figures chunker=table_rows",
-    "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60 index.bm25s.analyser=closed_compounds",
+    "titles": "passage=titled reranker=mmr chunker=markdown guard=[datamark] prompt=cited",
+    "rows": "passage=row selector=[editions,figures] chunker=table_rows",
+    "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60 index.bm25s.analyser=closed_compounds "
+    "lock=[*.md]",
     "guards": "guard=[scan,rules,spotlight,output] index.bm25s.analyser=ids_and_words",
-    "marks": "guard=[datamark] prompt=cited",
     "off topic": "check=[off_topic] check.off_topic.words=1 check.off_topic.floor=0.3",
     "checks": "check=[retrieval_floor,citations,numbers,quotes]",
-    "little room": "context_tokens=12 chunker=table_whole",
     "found before": "reuse=similar reuse.full=0.3 reuse.half=0.1 reuse.guard=false queries=last_turn memory=buffer",
-    "locked": "lock=[bus.md] memory=buffer",
-    "locked sections": "lock=[*.md] context_tokens=30",
-    "without a file": "exclude=[ferry.md]",
-    "pinned": "pinned=[bus.md] prompt=layered chunker=token_800",
+    "locked": "lock=[bus.md] memory=buffer chunker=whole prompt=strict_book",
+    "without a file": "exclude=[ferry.md] context_tokens=12 chunker=table_whole",
+    "pinned": "pinned=[bus.md] chunker=token_800 check=[grounded] prompt=grounded_study",
     "carried over": "queries=carry_over memory=two_layer",
     "joined": "queries=concatenate memory=summary_buffer",
     "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf,qdrant] chunker=token chunker.target=20 "
     "index.bm25.analyser=every_word",
-    "strict": "chunker=whole queries=last_turn memory=buffer prompt=strict_book",
-    "grounded": "check=[grounded] prompt=grounded_study",
-    "bare": "prompt=bare chunker=fixed",
-    "a section": "prompt=section",
     "two looks": "policy=gap_loop_rules policy.rounds=2 guard=[scan,spotlight]",
     "shaped": "shape=rules condense=extractive memory=buffer prompt=layered guard=[scan,spotlight]",
     "routed": "route=rules enrich=tables guard=[scan,output]",
@@ -283,32 +275,28 @@ def with_lines(bundle: Bundle, data: bytes) -> Bundle:
     return replace(bundle, files={**bundle.files, "golden.jsonl": data})
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {}, [], "text", 7, {"query": {"query_id": 7, "text": ""}},
-        *(
-            {"query": {"query_id": "q", "text": "x", **query}, "retrieved": [], **rest}
-            for query, rest in (
-                ({"history": [{"role": "system", "text": "Hi."}]}, {}),
-                ({"history": 7}, {}),
-                ({}, {"retrieved": "ferry.md:0-9"}),
-                ({}, {"contexts": {}}),
-                ({}, {"sought": []}),
-                ({}, {"sought": {"question": "x", "texts": None}}),
-                ({}, {"recalled": {"turns": [{}]}}),
-            )
-        ),
-    ],
-)  # fmt: skip
-def test_invalid_golden_questions_are_refused(there: Path, tmp_path: Path, odd: Any) -> None:
-    bundle = bundle_of(there, "words alone", tmp_path / "b")
-    with pytest.raises(DataError, match="does not hold golden questions"):
-        replay(with_lines(bundle, json.dumps(odd).encode() + b"\n"))
+ODD = [
+    *({}, [], "text", 7, {"query": {"query_id": 7, "text": ""}}),
+    *(
+        {"query": {"query_id": "q", "text": "x", **query}, "retrieved": [], **rest}
+        for query, rest in (
+            ({"history": [{"role": "system", "text": "Hi."}]}, {}),
+            ({"history": 7}, {}),
+            ({}, {"retrieved": "ferry.md:0-9"}),
+            ({}, {"contexts": {}}),
+            ({}, {"sought": []}),
+            ({}, {"sought": {"question": "x", "texts": None}}),
+            ({}, {"recalled": {"turns": [{}]}}),
+        )
+    ),
+]
 
 
-def test_a_bundle_has_at_most_1000_golden_questions(there: Path, tmp_path: Path) -> None:
+def test_invalid_golden_questions_are_refused(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
+    for odd in ODD:
+        with pytest.raises(DataError, match=r"golden\.jsonl.* is "):
+            replay(with_lines(bundle, json.dumps(odd).encode() + b"\n"))
     with pytest.raises(DataError, match="at most 1,000"):
         replay(with_lines(bundle, bundle.read("golden.jsonl") * 150))
 

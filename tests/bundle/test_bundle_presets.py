@@ -25,13 +25,16 @@ ROUNDS = [
 ]
 
 
-@pytest.mark.parametrize("chosen", ROUNDS)
-def test_presets_are_trusted(here: Path, chosen: dict[str, str]) -> None:
-    several = {role: ",".join(name for name in choices(role) if name != "none") for role in SEVERAL}
-    adding = ("neighbours", "parents", "window")  # come behind those that order or drop
-    several["selector"] = ",".join(sorted(several["selector"].split(","), key=lambda name: name in adding))
-    # These fuse a fixed number of indexes.
-    several["index"] = {"single": "dense", "weighted": "bm25s,dense"}.get(chosen["fusion"], several["index"])
+@pytest.mark.parametrize("number", range(len(ROUNDS)))
+def test_presets_are_trusted(here: Path, number: int) -> None:
+    chosen, several = ROUNDS[number], dict[str, str]()
+    if not number:
+        several = {role: ",".join(name for name in choices(role) if name != "none") for role in SEVERAL}
+        adding = ("neighbours", "parents", "window")  # come behind those that order or drop
+        several["selector"] = ",".join(sorted(several["selector"].split(","), key=lambda name: name in adding))
+        chosen = chosen | {"fusion": "rrf"}
+    elif chosen["fusion"] in ("single", "weighted"):  # these fuse a fixed number of indexes
+        several["index"] = "dense" if chosen["fusion"] == "single" else "bm25s,dense"
     known = config_of(
         [*(f"{role}={name}" for role, name in chosen.items()), *(f"{role}=[{names}]" for role, names in several.items())]
     )

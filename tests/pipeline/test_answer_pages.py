@@ -24,7 +24,7 @@ from rag.reporting.terminal.output import out
 from rag.reporting.terminal.passages import passages, passages_of_answer
 from rag.reporting.terminal.transcript import save
 from rag.serve.response_models import TextBlock
-from rag.tracking.question_rows import _passage
+from rag.tracking.trial_results import _passage
 
 QUESTION = "How many days may be carried over?"
 SEEN = document("policy.txt", POLICY)

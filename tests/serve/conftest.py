@@ -19,7 +19,7 @@ def database_server() -> Iterator[Postgres]:
 @pytest.fixture(params=KINDS)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a new database, once of each kind."""
-    return file_url(tmp_path) if request.param == "sqlite" else request.getfixturevalue("database_server").fresh()
+    return file_url(tmp_path) if request.param == "sqlite" else request.getfixturevalue("database_server").schema()
 
 
 @pytest.fixture(scope="session")

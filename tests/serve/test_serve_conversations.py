@@ -89,17 +89,6 @@ def test_an_invalid_id_is_not_a_session(talks: Conversations, name: str) -> None
         say(talks, "ann", name, "?")
 
 
-def test_a_session_belongs_to_its_owner(talks: Conversations) -> None:
-    session = talks.create("ann")
-    say(talks, "ann", session, "mine")
-    for use in (talks.turns, talks.show, talks.forget):
-        with pytest.raises(MissingError):
-            use("bob", session)
-    with pytest.raises(MissingError):
-        say(talks, "bob", session, "yours")
-    assert [one.question for one in talks.show("ann", session).turns] == ["mine"]
-
-
 def test_a_session_lives_as_long_as_it_is_used(talks: Conversations, clock: ManualClock) -> None:
     session = talks.create("ann")
     clock.now += 1799
@@ -193,16 +182,6 @@ def test_no_turn_is_lost_with_two_servers(opened: Callable[[], Conversations]) -
     assert sorted(numbers) == list(range(1, 61))
     kept = servers[1].turns("ann", session)
     assert {one.number: one.question for one in kept} == dict(zip(numbers, questions, strict=True))
-
-
-def test_many_conversations_at_once_are_stored(talks: Conversations) -> None:
-    sessions = [talks.create("ann") for _ in range(16)]
-
-    def converse(session: str) -> list[int]:
-        return [say(talks, "ann", session, f"question {len(talks.turns('ann', session))}") for _ in range(8)]
-
-    with ThreadPoolExecutor(16) as threads:
-        assert list(threads.map(converse, sessions)) == [list(range(1, 9))] * 16
 
 
 def test_a_session_that_ends_while_a_question_is_answered_stays_ended(opened: Callable[[], Conversations]) -> None:

@@ -27,7 +27,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("database_server").fresh()
+    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("database_server").schema()
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """Headers of every response, and the pages and host names that may send requests."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 from fastapi import Request, Response
-from support.small_server import ALICE, TWO_KEYS, ask, bearer, echo, guarded, small_app, stream_of, talk
+from support.small_server import ALICE, TWO_KEYS, ask, bearer, echo, guarded, small_app, talk
 
 from rag.serve.middleware import SECURITY
 
@@ -48,15 +47,6 @@ def test_the_message_of_an_unexpected_error_is_not_sent() -> None:
         "detail": "RuntimeError",
         "remedy": "the server's log says where",
     }
-
-
-def test_a_stream_that_fails_ends_with_an_event() -> None:
-    async def pieces() -> AsyncIterator[bytes]:
-        yield b"event: piece\ndata: {}\n\n"
-        raise RuntimeError("no")
-
-    found = ask(guarded(stream_of(pieces)))
-    assert found.content.startswith(b'event: piece\ndata: {}\n\nevent: error\ndata: {"type":"urn:assay:internal-server-error"')
 
 
 def test_every_request_gets_an_id_from_the_server() -> None:

@@ -52,7 +52,8 @@ def asking(url: str) -> Iterator[list[tuple[int, str]]]:
         with httpx.Client(base_url=url, timeout=PATIENT, headers=bearer(ALICE)) as client:
             while not stop.is_set():
                 response = client.post("/search", json={"question": QUESTION})
-                answers.append((response.status_code, response.json().get("bundle", "")))
+                named = response.json().get("bundle", "")
+                answers.append((response.status_code, named if named == response.headers["x-assay-bundle"] else "another"))
                 stop.wait(0.01)
 
     thread = threading.Thread(target=ask)

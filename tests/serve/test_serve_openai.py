@@ -144,27 +144,15 @@ def test_a_model_that_fails_is_an_error_of_the_server(client: openai.OpenAI, mod
         assert caught.value.status_code == 502
 
 
-class TestLangChain:
-    """ChatOpenAI, which many applications use."""
+def test_langchain_gets_answers_and_streams(server: Server, client: openai.OpenAI, model: Script) -> None:
+    from langchain_openai import ChatOpenAI
 
-    @pytest.fixture
-    def chat(self, server: Server, client: openai.OpenAI) -> Any:
-        from langchain_openai import ChatOpenAI
-
-        return ChatOpenAI(model="default", base_url=f"{server.url}/v1", api_key=ALICE, max_retries=0, timeout=PATIENT)
-
-    def test_invoke(self, chat: Any) -> None:
-        found = chat.invoke([("system", "Be kind."), ("human", QUESTION)])
-        assert (found.content, found.usage_metadata["total_tokens"]) == (ANSWER, 34)
-
-    def test_stream(self, chat: Any) -> None:
-        pieces = list(chat.stream(QUESTION, stream_usage=True))
-        assert len([piece for piece in pieces if piece.content]) > 1
-        whole = pieces[0]
-        for piece in pieces[1:]:
-            whole += piece
-        assert (whole.content, whole.usage_metadata["output_tokens"]) == (ANSWER, 4)
-
-    def test_conversation(self, chat: Any, model: Script) -> None:
-        chat.invoke([("human", QUESTION), ("ai", ANSWER), ("human", "And in winter?")])
-        assert QUESTION in [message["content"] for message in model.asked[-1]["messages"]]
+    chat: Any = ChatOpenAI(model="default", base_url=f"{server.url}/v1", api_key=ALICE, max_retries=0, timeout=PATIENT)
+    found = chat.invoke([("system", "Be kind."), ("human", QUESTION)])
+    assert (found.content, found.usage_metadata["total_tokens"]) == (ANSWER, 34)
+    pieces = list(chat.stream(QUESTION, stream_usage=True))
+    assert len([piece for piece in pieces if piece.content]) > 1
+    whole = sum(pieces[1:], pieces[0])
+    assert (whole.content, whole.usage_metadata["output_tokens"]) == (ANSWER, 4)
+    chat.invoke([("human", QUESTION), ("ai", ANSWER), ("human", "And in winter?")])
+    assert QUESTION in [message["content"] for message in model.asked[-1]["messages"]]

@@ -81,16 +81,6 @@ def test_an_invalid_id_cannot_be_rated(opinions: Opinions, name: str) -> None:
         opinions.add("ann", name, 1)
 
 
-def test_an_answer_is_rated_by_its_owner_only(talks: Conversations, opinions: Opinions) -> None:
-    alone, turn = payload(), payload()
-    opinions.keep("ann", alone)
-    talks.append("ann", talks.create("ann"), "q", "a", turn)
-    for answer in (alone, turn):
-        with pytest.raises(MissingError):
-            opinions.add("bob", answer["id"], 1)
-    assert opinions.candidates() == []
-
-
 def test_an_answer_can_be_rated_until_it_expires(talks: Conversations, opinions: Opinions, clock: ManualClock) -> None:
     alone, turn, forgotten = payload(), payload(), payload()
     session, other = talks.create("ann"), talks.create("ann")

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pytest
 from support.scripted_server import error, say, serving
 from support.servers import PATIENT, running
 from support.small_server import QUESTION, small_bundle
@@ -14,8 +13,8 @@ from support.small_server import QUESTION, small_bundle
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.types import Query, Sought
+from rag.serve.interactive import RETRIES, KnownQueries, with_few_retries
 from rag.serve.loaded_bundles import Served
-from rag.serve.retry_limits import RETRIES, KnownQueries, with_few_retries
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,5 @@ def test_endpoints_get_few_retries_wherever_they_are() -> None:
     changed = with_few_retries(Holding(Holding(OpenAiGenerator("m", retries=5))))
     assert changed.generator.generator.retries == RETRIES
     assert changed.retries == "many"
-
-
-@pytest.mark.parametrize("component", [Holding(OpenAiGenerator("m", retries=RETRIES)), Holding(None), "text", OpenAiGenerator])
-def test_a_component_with_few_retries_is_not_copied(component: Any) -> None:
-    assert with_few_retries(component) is component
+    for component in (Holding(OpenAiGenerator("m", retries=RETRIES)), Holding(None), "text", OpenAiGenerator):
+        assert with_few_retries(component) is component, "it is not copied"

@@ -1,23 +1,23 @@
-"""Requests as spans of OpenTelemetry, sent to a collector, and as traces of MLflow."""
+"""Requests as spans of OpenTelemetry, sent to a collector, and to MLflow."""
 
 import json
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from starlette.testclient import TestClient
 from support.small_server import ALICE, QUESTION, TWO_KEYS, bearer, small_app
 from support.span_collector import collecting
 
-from rag.core.errors import ConfigError, MissingExtraError
-from rag.serve import mlflow_traces, otel_spans
+from rag.core.errors import MissingExtraError
+from rag.serve import otel_spans
 from rag.serve.otel_spans import steps_in_time
-from rag.serve.request_log import RequestRecord
-from rag.serve.settings import Settings
+from rag.serve.request_log import EndedRequest
+from rag.tracking.mlflow_client import prepare
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 Spans = dict[str, Span]
@@ -39,22 +39,22 @@ def span_named(spans: Spans, prefix: str) -> Span:
     return span
 
 
-def spans_of(bundle: Path, folder: Path, **settings: Any) -> Spans:
-    """The spans of one question."""
+def spans_of(bundle: Path, folder: Path, parent: bool = True, **settings: Any) -> tuple[Spans, list[bytes]]:
+    """The spans of one question, below those of the client or not, and the bodies that held them."""
     with collecting() as collector, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         with client(bundle, folder, keys=TWO_KEYS, **settings) as asking:
-            headers = bearer(ALICE) | {"traceparent": PARENT}
+            headers = bearer(ALICE) | ({"traceparent": PARENT} if parent else {})
             assert asking.post("/chat", json={"question": QUESTION}, headers=headers).status_code == 200
             asking.get("/healthz")
         assert set(collector.paths) == {"/v1/traces"}
-        return collector.spans
+        return collector.spans, collector.bodies
 
 
 @pytest.fixture(scope="module")
 def sent(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Spans:
     """The spans of one question, without texts."""
-    return spans_of(bundle, tmp_path_factory.mktemp("sent"))
+    return spans_of(bundle, tmp_path_factory.mktemp("sent"))[0]
 
 
 def test_a_question_becomes_spans_below_those_of_the_client(sent: Spans) -> None:
@@ -78,7 +78,7 @@ def test_spans_are_nested_in_time(sent: Spans) -> None:
 
 def test_attributes_have_the_names_of_opentelemetry(sent: Spans) -> None:
     root, retrieval = attributes(sent["POST /chat"]), attributes(span_named(sent, "retrieval "))
-    expected = {"http.request.method": "POST", "http.route": "/chat", "http.response.status_code": 200, "user.name": "alice"}
+    expected = {"http.request.method": "POST", "http.route": "/chat", "http.response.status_code": 200, "user.id": "alice"}
     assert expected.items() <= root.items()
     assert retrieval["gen_ai.operation.name"] == "retrieval"
     assert retrieval["gen_ai.data_source.id"] == root["assay.bundle"]
@@ -96,7 +96,7 @@ def test_spans_hold_no_text_and_no_key(sent: Spans) -> None:
 
 
 def test_spans_hold_texts_with_log_texts(bundle: Path, tmp_path: Path) -> None:
-    sent = spans_of(bundle, tmp_path, log_texts=True)
+    sent, _ = spans_of(bundle, tmp_path, log_texts=True)
     chat, retrieval = attributes(span_named(sent, "chat ")), attributes(span_named(sent, "retrieval "))
     (asked,) = json.loads(chat["gen_ai.input.messages"])
     assert asked == {"role": "user", "parts": [{"type": "text", "content": QUESTION}]}
@@ -149,95 +149,32 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_steps_follow_one_another_and_end_with_the_request() -> None:
     timings = {"search": 2e-6, "generate": 3e-6, "total": 1.0}
-    record = RequestRecord("r", "POST", 1_000, {}, ended=10_000, response={"timings": timings})
+    record = EndedRequest("r", "POST", 1_000, {}, ended=10_000, response={"timings": timings})
     assert steps_in_time(record) == [("search", 5_000, 7_000), ("generate", 7_000, 10_000)]
     record.response = {"timings": {"search": 20e-6, "generate": 3e-6}}
     assert steps_in_time(record) == [("search", 1_000, 10_000), ("generate", 10_000, 10_000)]
 
 
-@pytest.fixture(scope="module")
-def mlflow_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An MLflow of these tests."""
-    import mlflow
-
-    before, uri = mlflow.get_tracking_uri(), f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/mlflow.db"
-    # A slow machine takes its time to create the tables.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mlflow_traces, "PATIENCE", 60)
-        mlflow.set_tracking_uri(uri)
-        # It caches for the process whether tracing is on, and other tests may have made it do so.
-        mlflow.tracing.reset()
-        yield uri
-    mlflow.set_tracking_uri(before)
-
-
-@pytest.mark.parametrize("texts", [False, True])
-def test_mlflow_has_a_trace_of_every_sampled_answer(
-    texts: bool, bundle: Path, tmp_path: Path, mlflow_here: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mlflow_takes_the_spans_as_a_trace(bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlflow import MlflowClient
+    from mlflow.server import handlers
+    from mlflow.server.otel_api import otel_router
 
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_here)
-    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", f"serving {texts}")
-    with client(bundle, tmp_path, keys=TWO_KEYS, trace_share=1.0, log_texts=texts) as asking:
-        answer = asking.post("/ask", json={"question": QUESTION}, headers=bearer(ALICE)).json()
-        asking.post("/ask", json={}, headers=bearer(ALICE))
-    mlflow = MlflowClient(mlflow_here)
-    (trace,) = mlflow.search_traces(locations=[mlflow.get_experiment_by_name(f"serving {texts}").experiment_id])
-    assert trace.info.tags["assay.bundle"] == answer["bundle"]
-    root = trace.data.spans[0]
-    assert root.name == "POST /ask"
-    assert {span.name for span in trace.data.spans} >= {"search", "generate"}
-    assert {span.span_type for span in trace.data.spans} >= {"RETRIEVER", "CHAT_MODEL", "EMBEDDING"}
-    assert root.inputs == ({"question": QUESTION} if texts else {"characters": len(QUESTION)})
-    assert root.outputs["passages"][0]["chunk"] == answer["contexts"][0]["chunk"]
-    assert (str(trace.to_dict()).lower().count("leaves at") > 0) is texts
-    assert ALICE not in str(trace.to_dict())
-
-
-@pytest.fixture
-def sending(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Make a sender of a share of the traces, which passes ids of requests to a function instead of MLflow."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///unused.db")
-    monkeypatch.setattr(mlflow_traces, "_trace", lambda record, response, texts: {"request": record.request})
-
-    def make(share: float, log: Any) -> mlflow_traces.SampledTraces:
-        sender = mlflow_traces.SampledTraces(share, log_texts=False)
-        monkeypatch.setattr(sender._log, "log", log)
-        return sender
-
-    return make
-
-
-def test_a_share_of_the_requests_is_sampled(sending: Any) -> None:
-    sent: list[str] = []
-    sender, ids = sending(0.25, lambda request: sent.append(request)), [f"{number:02x}{'0' * 22}" for number in range(256)]
-    for request in ids:
-        sender(RequestRecord(request, "POST", 0, {}, response={"question": ""}))
-        sender(RequestRecord(request, "POST", 0, {}))
-    sender.close()
-    assert sent == ids[:64]
-
-
-def test_an_mlflow_that_fails_or_is_slow_breaks_nothing(sending: Any) -> None:
-    go, began = threading.Event(), threading.Event()
-
-    def stuck(request: str) -> None:
-        began.set()
-        go.wait()
-        raise OSError("refused")
-
-    sender, record = sending(1.0, stuck), RequestRecord("0" * 24, "POST", 0, {}, response={})
-    sender(record)
-    began.wait()
-    for _ in range(mlflow_traces.WAITING + 10):
-        sender(record)
-    go.set()
-    sender.close()
-    assert not sender._thread.is_alive()
-
-
-def test_traces_need_the_address_of_mlflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    with pytest.raises(ConfigError, match=r"RAG_TRACE_SHARE.*MLFLOW_TRACKING_URI is not set"):
-        mlflow_traces.SampledTraces(Settings(trace_share=0.1).trace_share, log_texts=False)
+    prepare(f"sqlite:///{tmp_path}/mlflow.db", tmp_path)
+    client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setattr(handlers, "_tracking_store", client._tracking_client.store)
+    app = FastAPI()
+    app.include_router(otel_router)
+    spans, bodies = spans_of(bundle, tmp_path, log_texts=True, parent=False)
+    with TestClient(app) as server:
+        for body in bodies:
+            headers = {"x-mlflow-experiment-id": "0", "content-type": "application/x-protobuf"}
+            assert server.post("/v1/traces", content=body, headers=headers).status_code == 200
+    (trace,) = client.search_traces(locations=["0"])
+    kinds = {span.name.split()[0]: span.span_type for span in trace.data.spans}
+    assert kinds.keys() == {name.split()[0] for name in spans}
+    assert kinds.items() >= {"chat": "CHAT_MODEL", "embed": "EMBEDDING", "search": "RETRIEVER", "prompt": "CHAIN"}.items()
+    metadata = trace.info.trace_metadata
+    session = attributes(span_named(spans, "chat "))["gen_ai.conversation.id"]
+    assert (metadata["mlflow.trace.user"], metadata["mlflow.trace.session"]) == ("alice", session)
+    assert QUESTION in str(next(span for span in trace.data.spans if span.name.startswith("chat ")).inputs)

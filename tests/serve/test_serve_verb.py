@@ -57,8 +57,3 @@ def test_a_taken_address_is_refused_before_anything_is_opened(rag: Verb, tmp_pat
     with running([bundle], tmp_path / "serve.db") as server:
         said = rag("serve", str(tmp_path / "nothing"), "--port", str(httpx.URL(server.url).port))
     assert (said.code, "cannot be used" in said.err) == (2, True)
-
-
-def test_a_missing_bundle_is_refused(rag: Verb, tmp_path: Path) -> None:
-    said = rag("serve", str(tmp_path / "nothing"), "--port", "0")
-    assert (said.code, "is not there" in said.err) == (2, True)

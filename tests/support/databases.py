@@ -35,10 +35,17 @@ class Postgres:
 
     def fresh(self) -> str:
         """The URL of a new empty database."""
+        return str(self._server.get_uri(database=self._made("DATABASE")))
+
+    def schema(self) -> str:
+        """The URL of a new empty schema, which takes 20 files where a database takes 1,000."""
+        return f"{self._server.get_uri()}&options=-csearch_path%3D{self._made('SCHEMA')}"
+
+    def _made(self, kind: str) -> str:
         name = f"fresh{next(self._numbers)}"
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        return str(self._server.get_uri(database=name))
+            connection.execute(f"CREATE {kind} {name}")  # type: ignore[arg-type]
+        return name
 
     @property
     def pid(self) -> int:

@@ -148,7 +148,11 @@ def tensors(name: str, **arrays: Any) -> Change:
 
 def archived(path: Path, tar: bytes) -> Path:
     """A tar as a sealed archive."""
-    data = zstandard.ZstdCompressor(1).compress(tar)
+    return with_hash(path, zstandard.ZstdCompressor(1).compress(tar))
+
+
+def with_hash(path: Path, data: bytes) -> Path:
+    """Data with the right end of an archive."""
     path.write_bytes(data + FRAME + hashlib.sha256(data).digest())
     return path
 

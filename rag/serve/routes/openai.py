@@ -1,20 +1,158 @@
-"""OpenAI's API, for clients that know no other."""
+"""OpenAI's API, for clients that know no other: its requests, and answers in its form."""
 
+import time
 from collections.abc import AsyncIterator
+from typing import Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
 
-from rag.serve import openai
+from rag.bundle.strict_parse import Text
+from rag.core.errors import UserError
+from rag.core.text.citations import without_markers
+from rag.core.types import Turn
+from rag.pipeline.json_shapes import Citation
+from rag.pipeline.live_history import UNSAID
 from rag.serve.answer_job import AnswerJob
 from rag.serve.loaded_bundles import Model
-from rag.serve.openai import Completion
 from rag.serve.openapi import responses_of
 from rag.serve.request_handler import RequestHandler, handler_of, owner_of
 from rag.serve.request_log import CLIENT_GONE
-from rag.serve.response_models import ChatCompletion, ListedModel, Models, OpenAiProblem
+from rag.serve.request_models import QUESTION, AskBody, Within
+from rag.serve.response_models import Answer, ChatCompletion, ListedModel, Models, OpenAiProblem, Usage
 from rag.serve.responses import json_bytes, json_response
 
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
+
+
+class OpenBody(BaseModel):
+    """A part of a request; fields that are not known are ignored."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Part(OpenBody):
+    """A part of a message; only text is read."""
+
+    type: str
+    text: Text | None = None
+
+
+class ChatMessage(OpenBody):
+    """A message of a conversation."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Text | list[Part] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of all parts; UserError if one is not a text."""
+        if not isinstance(self.content, list):
+            return self.content or ""
+        if any(part.type != "text" or part.text is None for part in self.content):
+            raise UserError("messages", "hold a part that is not a text", "send text alone")
+        return "".join(part.text or "" for part in self.content)
+
+    @property
+    def turn(self) -> Turn:
+        """The message as a later question reads it: an answer loses its markers, which number earlier passages."""
+        if self.role == "user":
+            return Turn("user", self.text.strip() or UNSAID)
+        return Turn("assistant", without_markers(self.text).strip() or UNSAID)
+
+
+class StreamOptions(OpenBody):
+    """Options of a stream."""
+
+    include_usage: bool | None = None
+
+
+class Completion(OpenBody):
+    """A conversation that ends with a question.
+
+    Parameters of the model, such as `temperature` or a system message, are accepted and ignored: a bundle answers as it was
+    measured.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={"examples": [{"model": "default", "messages": [{"role": "user", "content": QUESTION}]}]},
+    )
+    model: str = Field(description="One of GET /v1/models, or `default`.")
+    messages: list[ChatMessage] = Field(min_length=1)
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    n: Literal[1] | None = Field(default=None, description="There is one answer.")
+    within: Within | None = Field(default=None, description="Restricts the search; not part of OpenAI's API.")
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether a stream ends with the numbers of tokens."""
+        return bool(self.stream_options and self.stream_options.include_usage)
+
+    def question_and_turns(self) -> tuple[AskBody, list[Turn]]:
+        """The question and the turns before it; UserError if the last message is not a question of the user."""
+        *before, last = self.messages
+        if last.role != "user" or not last.text.strip():
+            raise UserError("messages", "do not end with a question", "the last message is the user's, with text")
+        body = AskBody(question=last.text, model=self.model, within=self.within)
+        return body, [message.turn for message in before if message.role in ("user", "assistant")]
+
+
+def annotations(answer: Answer, base: str) -> list[dict[str, Any]]:
+    """The citations of an answer: the places of the markers, and URLs that open the documents at the quotes."""
+    return [{"type": "url_citation", "url_citation": _url_citation(citation, base)} for citation in answer["citations"]]
+
+
+def _url_citation(citation: Citation, base: str) -> dict[str, Any]:
+    url = f"{base}documents/{quote(citation['doc_id'])}#{citation['span']['start']}-{citation['span']['end']}"
+    title = str(citation["metadata"].get("title") or citation["doc_id"])
+    return {"start_index": citation["start"], "end_index": citation["end"], "url": url, "title": title}
+
+
+def _usage(answer: Answer) -> Usage:
+    prompt, completion = answer["tokens"]["prompt"], answer["tokens"]["completion"]
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+ASSAY_FIELDS = (
+    *("id", "bundle", "abstained", "input", "sought", "citations", "contexts", "findings"),
+    *("timings", "cost_usd", "stand_ins"),
+)
+
+
+def assay_part(answer: Answer) -> dict[str, Any]:
+    """The parts of an answer that have no field in OpenAI's API."""
+    return {name: value for name, value in answer.items() if name in ASSAY_FIELDS}
+
+
+def completion(answer: Answer, base: str) -> ChatCompletion:
+    """An answer as a chat completion; `base` is the URL of the server."""
+    message = {"role": "assistant", "content": answer["answer"], "refusal": None, "annotations": annotations(answer, base)}
+    return {
+        "id": f"chatcmpl-{answer['id']}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": answer["model"],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "usage": _usage(answer),
+        "assay": assay_part(answer),
+    }
+
+
+def chunk(answer_id: str, model: str, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    """A piece of a streamed completion."""
+    return _chunk(answer_id, model) | {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
+
+
+def usage_chunk(answer: Answer) -> dict[str, Any]:
+    """The last piece of a streamed completion, with the numbers of tokens."""
+    return _chunk(answer["id"], answer["model"]) | {"choices": [], "usage": _usage(answer)}
+
+
+def _chunk(answer_id: str, model: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{answer_id}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
 
 
 @router.post("/chat/completions", responses=responses_of(ChatCompletion, streams=True, problem=OpenAiProblem))
@@ -27,19 +165,19 @@ async def completions(body: Completion, request: Request) -> Response:
     answer = await handler.complete(request, job)
     if answer is None:
         return Response(status_code=CLIENT_GONE)
-    return json_response(openai.completion(answer, str(request.base_url)), job.model.headers)
+    return json_response(completion(answer, str(request.base_url)), job.model.headers)
 
 
 async def _chunks(handler: RequestHandler, request: Request, body: Completion, job: AnswerJob) -> AsyncIterator[bytes]:
     name = job.model.name
-    yield _data(openai.chunk(job.id, name, {"role": "assistant", "content": ""}))
+    yield _data(chunk(job.id, name, {"role": "assistant", "content": ""}))
     async for piece in job.pieces(handler.pool):
-        yield _data(openai.chunk(job.id, name, {"content": piece}))
+        yield _data(chunk(job.id, name, {"content": piece}))
     answer = await handler.store_answer(owner_of(request), job.answer_json())
-    last = openai.chunk(job.id, name, {"annotations": openai.annotations(answer, str(request.base_url))}, "stop")
-    yield _data(last | {"assay": openai.assay_part(answer)})
+    last = chunk(job.id, name, {"annotations": annotations(answer, str(request.base_url))}, "stop")
+    yield _data(last | {"assay": assay_part(answer)})
     if body.wants_usage:
-        yield _data(openai.usage_chunk(answer))
+        yield _data(usage_chunk(answer))
 
 
 def _data(payload: object) -> bytes:

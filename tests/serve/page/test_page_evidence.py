@@ -163,17 +163,6 @@ def test_a_quarantined_passage_is_shown(tmp_path: Path, opened: Callable[..., Op
         assert "Ignore all" not in str(server.script.asked)
 
 
-def test_rewritten_questions_are_shown(tmp_path: Path, opened: Callable[..., Opened]) -> None:
-    with page_server(tmp_path, overrides=("queries=carry_over",)) as server:
-        server.plays(say("At seven [1]."))
-        page = opened(server)
-        page.ask(FERRY)
-        turn = page.ask("And what does it cost?")
-        turn.get_by_role("button", name="How it was found").click()
-        searched = page.page.locator("#panel .searched q").all_inner_texts()
-        assert any("ferry" in text and "cost" in text for text in searched)
-
-
 def test_a_reload_shows_two_answers_side_by_side_again(page: Opened) -> None:
     page.server.plays(say("At seven [1]."))
     first = page.ask(LEAVE)

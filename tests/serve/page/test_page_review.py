@@ -28,10 +28,9 @@ KEY = "sk-assay-test"
 SHIPPED = {item.name: item.read_text("utf-8") for item in resources.files("rag.serve.review").iterdir() if "." in item.name[1:]}
 
 
-@pytest.fixture
-def golden(tmp_path: Path) -> Path:
+def write_hostile(folder: Path) -> Path:
     """A set of 60 waiting questions; the first, and its document, are hostile."""
-    golden = write_waiting(tmp_path / "waiting", times=20)
+    golden = write_waiting(folder / "waiting", times=20)
     (golden / "documents" / "hostile.md").write_text(f"# {HOSTILE}\n\nA permit costs {HOSTILE} two crowns.", "utf-8")
     rows = rows_of(golden)
     evidence = [{"any": [{"doc": "hostile.md", "quote": "A permit costs"}]}]
@@ -39,6 +38,11 @@ def golden(tmp_path: Path) -> Path:
     rows[0]["provenance"] = {"method": HOSTILE, "author": HOSTILE, "documents": {}}
     write_rows(golden, rows)
     return golden
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    return write_hostile(tmp_path)
 
 
 @pytest.fixture
@@ -100,13 +104,14 @@ def test_the_list_comes_in_parts_and_is_filtered(client: TestClient) -> None:
     assert client.get("/items", params={"find": "BUS ticket"}).json()["found"] == 20
 
 
-@pytest.fixture
-def address(golden: Path) -> Iterator[str]:
-    """The address that the verb prints; the process must end in order."""
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address that the verb prints, and the set; the process must end in order."""
+    golden = write_hostile(tmp_path_factory.mktemp("served"))
     command = [sys.executable, "-m", "rag", "dataset", "review", "native", f"dataset.path={golden}", "--page", "--by", "Ann"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout
-    yield process.stdout.readline().split()[-1]
+    yield process.stdout.readline().split()[-1], golden
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
@@ -116,7 +121,8 @@ def address(golden: Path) -> Iterator[str]:
 HEADS = ["GET / HTTP/1.1\r\nHost: {}\r\n", "GET / HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"]
 
 
-def test_a_head_and_trailers_without_end_are_refused(address: str) -> None:
+def test_a_head_and_trailers_without_end_are_refused(served: tuple[str, Path]) -> None:
+    address, _ = served
     for head in HEADS:
         sent = head.format(httpx.URL(address).netloc.decode()).encode() + b"X: y\r\n" * 500_000
         with closing(socket.create_connection(address_of(address), timeout=20)) as one, suppress(ConnectionError):
@@ -146,9 +152,17 @@ def tab(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 
 @pytest.mark.system
-def test_a_person_decides_by_keyboard_and_hostile_texts_stay_texts(
-    tab: Callable[..., Page], address: str, golden: Path
-) -> None:
+def test_both_colour_schemes_and_a_narrow_window_can_be_read(tab: Callable[..., Page], served: tuple[str, Path]) -> None:
+    for options in ({"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}):
+        page = tab(served[0], **options)
+        page.locator("mark").wait_for()
+        assert page.evaluate(CONTRAST) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.system
+def test_a_person_decides_by_keyboard_and_hostile_texts_stay_texts(tab: Callable[..., Page], served: tuple[str, Path]) -> None:
+    address, golden = served
     assert httpx.get(address.partition("#")[0] + "items").status_code == 401
     page = tab(address)
     expect(page.locator("main h2")).to_have_text(HOSTILE)
@@ -180,12 +194,3 @@ def test_a_person_decides_by_keyboard_and_hostile_texts_stay_texts(
     assert (first["id"], first["answers"]) == ("q2", ["4 crowns", "four crowns"])
     assert first["provenance"]["accepted"]["by"] == "Ann"
     file_of(golden).golden()
-
-
-@pytest.mark.system
-def test_both_colour_schemes_and_a_narrow_window_can_be_read(tab: Callable[..., Page], address: str) -> None:
-    for options in ({"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}):
-        page = tab(address, **options)
-        page.locator("mark").wait_for()
-        assert page.evaluate(CONTRAST) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

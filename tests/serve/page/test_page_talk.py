@@ -55,8 +55,13 @@ def test_a_pipeline_that_searches_for_questions_as_typed_says_so(tmp_path: Path,
         first, second = found.page.locator("#first option").all_inner_texts()
         found.page.select_option("#second", second)
         expect(alone).to_have_text(f"{first} searches for every question as it is typed: ask in full.")
+        found.page.select_option("#second", index=0)
         found.page.select_option("#first", second)
         expect(alone).to_be_hidden()
+        found.ask(FERRY)
+        found.ask("And what does it cost?").get_by_role("button", name="How it was found").click()
+        searched = found.page.locator("#panel .searched q").all_inner_texts()
+        assert any("ferry" in text and "cost" in text for text in searched), "a rewritten question is shown"
 
 
 def test_a_reload_continues_the_conversation(page: Opened) -> None:

@@ -1,12 +1,14 @@
-"""A pipeline for interactive use: few retries, and slow rewriters run before the search."""
+"""A pipeline for interactive use: few retries, slow rewriters run before the search, and generation can be cancelled."""
 
+import threading
+from collections.abc import Generator as Pieces
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from rag.core.roles import Rewriter
-from rag.core.types import Query, Sought
+from rag.core.roles import Generator, Rewriter
+from rag.core.types import Chunk, Message, Query, Reply, Request, Sought
 from rag.pipeline.pipeline import Pipeline
 
 RETRIES = 1
@@ -66,3 +68,55 @@ def _changes(component: Any) -> Iterator[tuple[str, Any]]:
             yield field.name, RETRIES
         elif field.init and (changed := with_few_retries(value)) is not value:
             yield field.name, changed
+
+
+class GoneError(Exception):
+    """The client has disconnected."""
+
+
+class Stoppable:
+    """A generator that raises GoneError before it begins, or between two pieces, once `stop` was called.
+
+    `sent` holds the messages of the first attempt (a second attempt adds the first reply), `read` the passages in them.
+    """
+
+    def __init__(self, generator: Generator) -> None:
+        self._generator = generator
+        self._stopped = threading.Event()
+        self.sent: tuple[Message, ...] = ()
+        self.read: tuple[Chunk, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        # Optional attributes of a generator, such as `costly`, apply to this one too.
+        return getattr(self._generator, name)
+
+    def stop(self) -> None:
+        """Cancel generation."""
+        self._stopped.set()
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """Generate the replies to requests."""
+        self._note(requests[-1])
+        return self._generator.generate(requests)
+
+    def stream(self, request: Request) -> Pieces[str, None, Reply | None]:
+        """Generate a reply in pieces, and return it at the end if the generator does."""
+        self._note(request)
+        pieces = self._generator.stream(request)
+        try:
+            while True:
+                piece = next(pieces)
+                self._note(request)
+                yield piece
+        except StopIteration as end:
+            return end.value if isinstance(end.value, Reply) else None
+        finally:
+            if isinstance(pieces, Pieces):
+                pieces.close()
+
+    def _note(self, request: Request) -> None:
+        """Remember the first request; GoneError after `stop`."""
+        if not self.sent:
+            self.read, self.sent = request.contexts, request.messages
+        if self._stopped.is_set():
+            raise GoneError

@@ -1,4 +1,4 @@
-"""The records that MLflow gets of a sweep, with names and lengths that it accepts, and without secrets."""
+"""What MLflow gets of a sweep, with names and lengths that it accepts, and without secrets."""
 
 import json
 import os
@@ -33,7 +33,7 @@ CONCLUSIONS = ("judge", "verdict", "recommended", "first", "tied", "uses")
 
 
 @dataclass(frozen=True)
-class TrialRecord:
+class TrialRun:
     """One trial: `params` is its flattened config, `metrics` are by column, `files` are texts by file name."""
 
     trial_id: str
@@ -48,7 +48,7 @@ class TrialRecord:
 
 
 @dataclass(frozen=True)
-class SweepRecord:
+class SweepRun:
     """One sweep; `metrics` are those of its parent run."""
 
     experiment: str
@@ -57,7 +57,7 @@ class SweepRecord:
     dataset_digest: str
     dataset_source: str
     n_questions: int
-    trials: Sequence[TrialRecord]
+    trials: Sequence[TrialRun]
     tags: Mapping[str, str] = field(default_factory=dict)
     params: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -94,23 +94,23 @@ def fitting_name(text: str) -> str:
     return name if is_plain else re.sub(r"[/.]", "_", name) or "_"
 
 
-def sweep_digest(record: SweepRecord) -> str:
+def sweep_digest(record: SweepRun) -> str:
     """A digest of name, parameters and dataset: two sweeps with the same digest are one."""
     return digest(record.name, record.params, record.dataset_name, record.dataset_digest)
 
 
-def config_digest(trial: TrialRecord) -> str:
+def config_digest(trial: TrialRun) -> str:
     """A digest of the config: a trial with the same id and digest is not sent twice."""
     return digest(redacted_json(trial.config))
 
 
-def sweep_tags(record: SweepRecord) -> dict[str, str]:
+def sweep_tags(record: SweepRun) -> dict[str, str]:
     """The tags of a parent run."""
     ours = {"assay.sweep": sweep_digest(record), "assay.questions": str(record.n_questions)}
     return fitting(record.tags, LONGEST_TAG) | _origin(record) | ours
 
 
-def trial_tags(trial: TrialRecord, record: SweepRecord, parent: str) -> dict[str, str]:
+def trial_tags(trial: TrialRun, record: SweepRun, parent: str) -> dict[str, str]:
     """The tags of a trial's run, with those that make MLflow's pages nest it and show its table of questions."""
     ours = {"assay.trial": trial.trial_id, "assay.config": config_digest(trial), "mlflow.parentRunId": parent}
     if TABLE in trial.files:
@@ -123,7 +123,7 @@ def conclusions(tags: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in tags.items() if name.partition(".")[0] in CONCLUSIONS}
 
 
-def _origin(record: SweepRecord) -> dict[str, str]:
+def _origin(record: SweepRun) -> dict[str, str]:
     dataset = {"dataset.name": record.dataset_name, "dataset.digest": record.dataset_digest}
     return dataset | {"assay.pid": str(os.getpid()), "assay.host": socket.gethostname()}
 
@@ -136,7 +136,7 @@ def is_orphan(tags: Mapping[str, str]) -> bool:
     return not is_running(int(pid))
 
 
-def artifacts(trial: TrialRecord) -> dict[str, str]:
+def artifacts(trial: TrialRun) -> dict[str, str]:
     """The artifacts of a trial by file name: its config and its files."""
     return {"config.yaml": yaml.safe_dump(redacted_json(trial.config), sort_keys=False, allow_unicode=True), **trial.files}
 
