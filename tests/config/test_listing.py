@@ -69,9 +69,24 @@ def test_all_of_it(rag: Verb) -> None:
     ] == FILES
     assert [each["name"] for each in result["groups"] if not each["meaning"]] == []
     assert [one["name"] for each in result["groups"] for one in each["choices"] if not one["meaning"]] == []
-    output = rag("list").out
-    assert questions["lexical"] in output
+    output = rag("list", "--all").out
+    assert questions["grid"] in output
     assert "fixed, markdown, recursive*, semantic, sentence, table_rows" in output
+
+
+def test_the_first_list_has_topics_and_the_experiments_to_start_from(rag: Verb) -> None:
+    result, output = rag("list", "--json").json, rag("list").out
+    assert [name for each in result["topics"] for name in each["groups"]] == [each["name"] for each in result["groups"]]
+    assert set(catalog.groups()) == {each["name"] for each in result["groups"]}
+    starts = {each["name"] for each in result["experiments"] if not each["study"]}
+    assert starts == {"answers", "architectures", "architectures_attacks", "lexical", "quickstart"}
+    shown = re.findall(r"^  ([a-z_]+)  ", output, re.MULTILINE)
+    assert shown == [*sorted(starts), *(each["name"] for each in result["topics"])]
+    assert len(result["topics"]) == 16
+    assert "  documents     which files are read, and how (loader, parser, redactor, ingest, noise)" in output
+    inner = rag("list", "documents").out
+    assert "folder*" in inner
+    assert "secrets_and_personal" in inner
 
 
 def test_a_preset_is_listed_with_its_choices_and_values(rag: Verb) -> None:
@@ -155,7 +170,7 @@ def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Ver
         "redactor=presidio": [presidio],
     }
     assert (ragas, tiktoken) == ("pip install 'assay[ragas]'", "pip install 'assay[openai]'")
-    output = rag("list").out
+    output = rag("list", "--all").out
     assert "openai (lacks a package)" in output
     assert f"Not installed, a package of {', '.join(of_ragas)}: {ragas}\n" in output
     assert f"a package of it is not installed: {ragas}" in rag("list", "judge").out
@@ -176,8 +191,8 @@ def test_ones_own_choices_and_experiments_are_listed(rag: Verb, conf: Conf) -> N
     Path("experiments/mine.yaml").write_text("question: >-\n  Is it\n  mine?\n", "utf-8")
     Path("experiments/broken.yaml").write_text("question: [\n", "utf-8")
     result = rag("list", "--json").json
-    assert {"name": "mine", "question": "Is it mine?"} in result["experiments"]
-    assert {"name": "broken", "question": ""} in result["experiments"]
+    assert {"name": "mine", "question": "Is it mine?", "study": False} in result["experiments"]
+    assert {"name": "broken", "question": "", "study": False} in result["experiments"]
     (tiny,) = [one for each in result["groups"] for one in each["choices"] if one["name"] == "tiny"]
     assert (tiny["meaning"], tiny["is_default"]) == ("For tweets", True)
     assert "odd" in [each["name"] for each in result["groups"]]
