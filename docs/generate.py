@@ -111,7 +111,7 @@ def system(name: str) -> str:
     about = listing.choice("preset", name).about
     parts = [
         f"# {SYSTEMS[name]}: every requirement",
-        f"`rag chat preset={name}` starts it. {about}",
+        f"`rag ask --chat preset={name}` starts it. {about}",
         "## Values",
         "Values that the design states, and those of the preset.",
         _table(("key", "design", "preset", "why"), [_value_row(row) for row in rows("values") if row["system"] == name]),

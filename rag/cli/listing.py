@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rag.cli import completion
-from rag.cli.app import app
+from rag.cli.app import app, data, verb
 from rag.cli.options import Json, print_json
 
 
@@ -28,8 +28,9 @@ def list_command(
 
     experiments: name, question, study (whether its file has the result); topics: name, meaning, groups;
     groups: name, meaning, choices
-    a group: group, meaning, choices, related (groups of its topic); each choice: group, name, is_default, meaning, about, path, target and install,
-    the commands that install missing packages; one choice also has parameters, as values: key, value, meaning
+    a group: group, meaning, choices, related (groups of its topic); each choice: group, name, is_default, meaning, about,
+    path, target and install, the commands that install missing packages; one choice also has parameters, as values: key,
+    value, meaning
     an experiment: name, path, question, fixed, axes, showed
     """
     from rag.config.listing import listing_json
@@ -40,11 +41,11 @@ def list_command(
     print_json(listing) if as_json else listed(listing, everything)
 
 
-@app.command()
+@verb(data)
 def schema(
     name: Annotated[str, typer.Argument(metavar="FILE", help="experiment, questions, template")] = "experiment",
 ) -> None:
-    """Print the JSON Schema of experiments, of a line of questions.jsonl, or of a template of rag write, for editors."""
+    """Print the JSON Schema of experiments, of a line of questions.jsonl, or of a template of rag ask --report, for editors."""
     from rag.api.schema import SCHEMAS
     from rag.core.errors import ConfigError, closest
 

@@ -47,7 +47,7 @@ def send(
         swept = record(done, store, controlled, verdict)
         parent = mlflow_client.track(swept, uri)
     except ServiceError as error:
-        first = "the results are safe" if "rag track" in error.remedy else error.remedy
+        first = "the results are safe" if "rag study track" in error.remedy else error.remedy
         raise ServiceError(error.where, error.what, f"{first}; once it is fixed: {again}") from error
     try:
         evaluation_traces.send(swept, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)

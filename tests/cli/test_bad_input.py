@@ -326,7 +326,7 @@ def test_wrong_golden_sets(rag: Verb, golden: Path, spoil: Callable[[Path], Any]
     spoil(golden)
     said = rag("dataset", "check", "native", "dataset.path=../golden")
     assert_error(said, f"../golden/{where}" if where else "documents", *remedies)
-    assert not said.out or "`rag dataset fix` shows new quotes" in said.out
+    assert not said.out or "`rag data fix` shows new quotes" in said.out
 
 
 def test_a_set_with_empty_and_non_utf8_documents_has_a_problem_and_can_be_used(rag: Verb, golden: Path) -> None:
@@ -622,7 +622,7 @@ def test_a_tracking_server_that_does_not_answer_loses_nothing(rag: Verb, uri: st
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     Path("study.yaml").write_text(HEAD, "utf-8")
     said = rag("sweep", "study.yaml", "k=3")
-    assert_error(said, uri, "MLflow cannot be used", "the results are safe", "rag track study.yaml k=3")
+    assert_error(said, uri, "MLflow cannot be used", "the results are safe", "rag study track study.yaml k=3")
     assert "First so far: " in said.out
     assert rag("plan", "study.yaml", "k=3", "--json").json["stages"]["to_run"] == 0
 

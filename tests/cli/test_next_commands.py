@@ -49,7 +49,7 @@ def commands(text: str) -> list[str]:
 
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that replace this process: `rag ui` becomes the server of MLflow."""
+    """The commands that replace this process: `rag study ui` becomes the server of MLflow."""
     started: list[list[str]] = []
     monkeypatch.setattr(os, "execv", lambda program, arguments: started.append(arguments))
     return started

@@ -85,8 +85,8 @@ def test_the_first_hour_with_a_folder_of_ones_own(rag: Verb, here: Path) -> None
         ("inspect", "loader=folder", "loader.path=../Meine Akten ü", "--chunkers", "fixed size=60"),
     )
     assert [command.split("'")[0].strip() for command in commands] == [
-        *("rag ingest", "rag ingest advise", "rag dataset check native", "rag ingest"),
-        "rag ingest",
+        *("rag data ingest", "rag data ingest advise", "rag data check native", "rag data ingest"),
+        "rag data ingest",
     ]
     source = here / "fragen.csv"
     with source.open("w", encoding="utf-8", newline="") as file:

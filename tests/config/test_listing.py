@@ -259,8 +259,8 @@ def offered(words: str, cword: int) -> list[str]:
         ("rag li", 1, ["list"]),
         ("rag sweep lex", 2, ["lexical"]),
         ("rag list chunker rec", 3, ["recursive"]),
-        ("rag run ret", 2, []),
-        ("rag run fusion", 2, ["fusion=rrf", "fusion=single", "fusion=weighted"]),
+        ("rag study run ret", 3, []),
+        ("rag study run fusion", 3, ["fusion=rrf", "fusion=single", "fusion=weighted"]),
         ("rag ask Why? k=3 reranker = m", 6, ["maxsim", "mmr"]),
     ],
 )

@@ -146,7 +146,7 @@ def test_every_bound_is_checked(name: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", "localhost.example.org", ""])
 def test_a_public_address_needs_keys(host: str) -> None:
-    with pytest.raises(ConfigError, match=r"RAG_HOST.*others can reach(.|\n)*rag key NAME"):
+    with pytest.raises(ConfigError, match=r"RAG_HOST.*others can reach(.|\n)*rag bundle key NAME"):
         Settings(host=host)
     assert Settings(host=host, keys=TWO_KEYS).host == host
 

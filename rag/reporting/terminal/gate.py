@@ -111,7 +111,7 @@ def baseline(kept: Baseline, path: Path, whole: bool, command: str) -> None:
 
 
 def baseline_json(kept: Baseline, path: Path) -> dict[str, Any]:
-    """The output of `rag baseline --json`."""
+    """The output of `rag study baseline --json`."""
     result = kept.result
     return {
         "experiment": kept.experiment,
@@ -133,7 +133,9 @@ def registered(found: Registered) -> None:
     serve = f"MLFLOW_TRACKING_URI={found.tracking} mlflow models serve -m {found.uri} --env-manager local"
     out.print(f"[dim]{escape(serve)}[/dim]", soft_wrap=True)
     if CHALLENGER in found.aliases:
-        out.print(f"[dim]rag promote {escape(found.model)} makes it the champion, if the gate lets it.[/dim]", soft_wrap=True)
+        out.print(
+            f"[dim]rag bundle promote {escape(found.model)} makes it the champion, if the gate lets it.[/dim]", soft_wrap=True
+        )
 
 
 def promoted(found: Promotion) -> None:
