@@ -54,14 +54,14 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
         folder, rows = Path(questions).parent, Path(questions)
     else:
         import_questions(Path(questions), folder, documents)
-    own = [written("dataset.path", str(folder)), written("loader.path", documents), f"generator={generator}", "latency=8"]
-    own += [] if rows.name == QUESTIONS else [written("dataset.questions", rows.name)]
+    named = [] if rows.name == QUESTIONS else [written("dataset.questions", rows.name)]
+    places = [written("dataset.path", str(folder)), *named, written("loader.path", documents)]
+    own = [*places, f"generator={generator}", "latency=8"]
+    fixed = yaml.safe_dump(own, default_flow_style=True, width=1 << 20, allow_unicode=True)
     try:
         path.parent.mkdir(exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(
-                EXPERIMENT.format(fixed=yaml.safe_dump(own, default_flow_style=True, width=1 << 20, allow_unicode=True).strip())
-            )
+            file.write(EXPERIMENT.format(fixed=fixed.strip()))
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "make room, or change its permissions") from error
     return path, rows

@@ -21,7 +21,9 @@ from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
 from rag.core.errors import CRASHED, BudgetError, UserError
 from rag.core.progress import WATCH
 
-VERBS = "bundles data exchange gates generation ingestion judges listing questions review serving start stores studies sweeps verdicts"
+VERBS = """
+bundles data exchange gates generation ingestion judges listing questions review serving start stores studies sweeps verdicts
+"""
 """The modules whose import adds their verbs to the app."""
 for verbs in VERBS.split():
     import_module(f"rag.cli.{verbs}")

@@ -1,6 +1,5 @@
 """The verb that writes a first experiment about documents of one's own."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
