@@ -13,7 +13,7 @@ from pathlib import Path
 from rag.analysis import finding_counts
 from rag.config.identity import digest, without_runtime
 from rag.config.search_space import stand_in_remarks
-from rag.core.errors import ServiceError, UserError
+from rag.core.errors import DISTRIBUTION, ServiceError, UserError
 from rag.core.redaction import redacted_json, redacted_text
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -28,7 +28,7 @@ from rag.tracking import evaluation_traces, mlflow_client, question_rows, run_co
 from rag.tracking.run_records import SweepRecord, TrialRecord
 
 FOLDER = Path(".rag")
-LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
+LIBRARIES = (DISTRIBUTION, "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 
 
 def send(

@@ -443,7 +443,7 @@ def test_a_missing_extra(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     monkeypatch.setattr(openai, "_encoding", openai._encoding.__wrapped__)  # type: ignore[attr-defined]
     given = ("chunker=token", "chunker.embedder={_target_: rag.components.embedders.openai.OpenAiEmbedder, model: m}")
-    assert_both_fail(rag, given, "embedder", "'tiktoken'", "pip install 'assay[openai]'")
+    assert_both_fail(rag, given, "embedder", "'tiktoken'", "pip install 'assay-rag[openai]'")
 
 
 class Endpoint(http.server.BaseHTTPRequestHandler):

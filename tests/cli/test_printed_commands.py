@@ -191,4 +191,4 @@ def test_a_scanned_pdf_names_the_extra_that_reads_it(rag: Verb, here: Path) -> N
     from support.drawn_pdfs import scan
 
     (here / "scan.pdf").write_bytes(scan(drawn([[(40, 100, "one")]])))
-    assert "install assay[ocr] and choose the parser pdfium_ocr: scan.pdf" in began(rag, 0, "ingest", "scan.pdf").out
+    assert "install assay-rag[ocr] and choose the parser pdfium_ocr: scan.pdf" in began(rag, 0, "ingest", "scan.pdf").out

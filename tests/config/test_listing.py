@@ -169,7 +169,7 @@ def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Ver
         "parser=pdfium_ocr": [ocr],
         "redactor=presidio": [presidio],
     }
-    assert (ragas, tiktoken) == ("pip install 'assay[ragas]'", "pip install 'assay[openai]'")
+    assert (ragas, tiktoken) == ("pip install 'assay-rag[ragas]'", "pip install 'assay-rag[openai]'")
     output = rag("list", "--all").out
     assert "openai (lacks a package)" in output
     assert f"Not installed, a package of {', '.join(of_ragas)}: {ragas}\n" in output

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rag.bundle.golden_cases import cases_of
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.references import versions
-from rag.core.errors import ConfigError
+from rag.core.errors import DISTRIBUTION, ConfigError
 from rag.core.redaction import redacted_text
 from rag.core.roles import changes_nothing
 from rag.tracking import mlflow_client
@@ -131,7 +131,7 @@ def _requirements() -> list[str]:
 
     The versions in the manifest are not trusted: pip would install any package that it names.
     """
-    known = {"assay": version("assay"), **versions()}
+    known = {DISTRIBUTION: version(DISTRIBUTION), **versions()}
     exact = (number if "==" in number else f"{name}=={number}" for name, number in known.items() if name != "python")
     return sorted(line.partition("+")[0] for line in exact)
 
