@@ -106,8 +106,8 @@ def commands() -> str:
     parts = [
         "# Commands",
         _line(root.help),
-        "Every verb that prints results takes `--json`. The verbs of `data`, `study` and `bundle` also run by the names that they had\n"
-        "before 0.2: `rag verify`, `rag dataset check`, `rag chat`.",
+        "Every verb that prints results takes `--json`. Verbs of `data`, `study` and `bundle` also run by the names of before 0.2:\n"
+        "`rag verify`, `rag dataset check`, `rag chat`.",
         _line(getattr(root, "epilog", "")),
     ]
     for path, command in _walked(root, "rag"):
