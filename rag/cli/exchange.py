@@ -52,7 +52,7 @@ def export_questions(
 
     Formats: csv, jsonl, parquet, huggingface, ragas, beir, autorag, langsmith, langfuse, promptfoo.
     """
-    from rag.datasets.exchange.exports import export_set, rows_of
+    from rag.authoring.exchange.exports import export_set, rows_of
     from rag.evaluation.data import golden as golden_sets
     from rag.reporting.terminal.exchange import exported
 
