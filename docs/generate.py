@@ -106,7 +106,7 @@ def commands() -> str:
     parts = [
         "# Commands",
         _line(root.help),
-        "Every verb that prints results takes `--json`. Verbs of `data`, `study` and `bundle` also run by the names of before 0.2:\n"
+        "Every verb that prints results takes `--json`. Verbs of groups also run by the names that they had before 0.2:\n"
         "`rag verify`, `rag dataset check`, `rag chat`.",
         _line(getattr(root, "epilog", "")),
     ]

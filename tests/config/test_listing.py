@@ -1,6 +1,7 @@
 """`rag list`, `rag --version` and what a shell offers: all that is there, and how to have what is not installed."""
 
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -10,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
 from support.command_line import Verb, verb
 
 import rag as package
-from rag.cli.app import PANELS
+from rag.cli.app import FIRST, app
 from rag.config import catalog, listing
 from rag.core.errors import MissingExtraError
 from rag.core.files import shipped
@@ -46,12 +48,21 @@ def test_the_version_is_printed(rag: Verb) -> None:
     assert (output.code, output.out) == (0, f"assay {package.__version__}\n")
 
 
-def test_every_verb_stands_in_one_panel_of_the_help(rag: Verb) -> None:
-    output = rag("--help").out
-    verbs = re.findall(r"^│ ([a-z]+) ", output, re.MULTILINE)
-    assert verbs == [name for names in PANELS.values() for name in names]
-    assert verbs[0] == "list"
-    assert [panel for panel in PANELS if f"─ {panel} ─" not in output] == []
+def test_help_shows_eight_verbs_and_the_groups_of_the_others(rag: Verb) -> None:
+    assert re.findall(r"^│ ([a-z]+) ", rag("--help").out, re.MULTILINE) == [*FIRST, "data", "study", "bundle"]
+    assert len(FIRST) == 8
+
+
+def test_old_names_of_verbs_are_the_same_functions() -> None:
+    root = typer.main.get_command(app)
+    groups = {name: root.commands[name].commands for name in ("data", "study", "bundle")}  # type: ignore[attr-defined]
+    old = {name: each for name, each in root.commands.items() if each.hidden}  # type: ignore[attr-defined]
+    new = {name: each for group in groups.values() for name, each in group.items()}
+    assert old["dataset"].commands.keys() == groups["data"].keys()
+    assert {"init", "chat", "search", "write"} | (new.keys() & old.keys()) == old.keys() - {"dataset", "prompt"}
+    called = [name for name in new.keys() & old.keys() if not hasattr(new[name], "commands")]
+    assert [name for name in called if inspect.unwrap(new[name].callback) is not inspect.unwrap(old[name].callback)] == []
+    assert inspect.unwrap(old["prompt"].commands["show"].callback) is inspect.unwrap(new["prompt"].callback)
 
 
 # What there is

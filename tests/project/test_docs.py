@@ -27,8 +27,8 @@ from rag.cli.app import app
 from rag.config import listing
 from rag.config.catalog import PLUGINS
 from rag.config.compose import choices, compose, hydra_ready
-from rag.core.errors import ConfigError
 from rag.config.experiment import ad_hoc
+from rag.core.errors import ConfigError
 
 ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.toml").is_file())
 DOCS = ROOT / "docs"
