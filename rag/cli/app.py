@@ -35,8 +35,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Assay: declared experiments for retrieval-augmented generation, every stage run once.",
-    epilog="Start with rag init: it writes a first experiment about your own documents. Exit codes: 0 done; 1 worse, or a trial "
-    "failed; 2 wrong input; 3 undecided; 4 budget spent; 70 crashed, or the output cannot be written; 130 interrupted.",
+    epilog="Start with rag init: it writes a first experiment about your own documents. Exit codes: 0 done; 1 worse, or a "
+    "trial failed; 2 wrong input; 3 undecided; 4 budget spent; 70 crashed, or the output cannot be written; 130 interrupted.",
 )
 data, study, bundle = (typer.Typer(no_args_is_help=True) for _ in range(3))
 app.add_typer(data, name="data", help="Documents and golden sets: ingest, check, generate, import, review.")

@@ -137,6 +137,32 @@ def test_a_study_elsewhere_and_a_preset_print_commands_that_run(rag: Verb, here:
     assert walk(rag, ("run", "-m", "--no-track", *PRESET, *OWN, "k=2,3"))
 
 
+def test_init_writes_eight_lines_that_run(rag: Verb, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ("--documents", "../Meine Akten ü", "--questions", "../Mein Satz ü/questions.jsonl", "--model", "none")
+    told = began(rag, 0, "init", *own)
+    assert printed(told) == ["rag plan mine", "rag sweep mine"]
+    text = Path("experiments/mine.yaml").read_text("utf-8")
+    assert len(text.splitlines()) == 8
+    assert run(rag, "rag plan mine").code == run(rag, "rag sweep mine embedder=hashing latency=1").code == 0
+    refusals = {
+        ("init", *own): "experiments/mine.yaml: exists, and is not overwritten",
+        ("init", "a/b", *own): "name 'a/b': is not a file name",
+        ("init", "two", *own[2:]): "--documents: is not given, and there is no terminal to ask at",
+        ("init", "two", *own[:-1], "opnai"): "--model: there is no generator 'opnai'\n  → did you mean 'openai'?",
+        ("init", "two", "--documents", "nirgends", *own[2:]): "nirgends: there is no such folder",
+        ("init", "two", *own[:3], "nirgends.jsonl", *own[4:]): "nirgends.jsonl: cannot be read",
+    }
+    for given, said in refusals.items():
+        assert began(rag, 2, *given).err.startswith(said)
+    assert sorted(path.name for path in Path("experiments").iterdir()) == ["mine.yaml", "study.yaml"]
+    lines = iter(["../Meine Akten ü", "", ""])
+    monkeypatch.setattr("rag.reporting.terminal.line_input.Typed.read", lambda self: next(lines))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert began(rag, 0, "init", "asked").out.count("[") == 3
+    assert Path("datasets/asked/questions.jsonl").is_file()
+    assert Path("experiments/mine.yaml").read_text("utf-8") == text
+
+
 @pytest.mark.parametrize(
     ("given", "where", "what"),
     [

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from support.gate_experiment import forge, write_gated, write_many
-from support.github_runner import Glob, Runner, Step, install_glob
+from support.github_runner import ACCEPTED, Glob, Runner, Step, install_glob
 from support.swept_trial import called
 
 ROOT = Path(__file__).parents[3]
@@ -166,6 +166,16 @@ def test_an_open_verdict_is_a_warning_unless_the_gate_says_otherwise(job: Job) -
     assert (warned.returncode, job.outputs["verdict"]) == (0, "INCONCLUSIVE")
     assert "::warning::" in warned.stdout
     assert job.run(experiment="few", overrides="chunker.size=580", inconclusive="fail").returncode == 1
+
+
+def test_the_workflow_to_copy_gates(job: Job) -> None:
+    steps = yaml.safe_load((ROOT / "examples/gate.yml").read_text("utf-8"))["jobs"]["gate"]["steps"]
+    assert {step["uses"] for step in steps if "uses" in step} <= ACCEPTED.keys()
+    (gate,) = [step | {"env": {"EXPERIMENT": "study"}} for step in steps if step.get("name") == "Gate"]
+    shutil.copy(job.assay / ".venv/bin/rag", job.programs / "rag")
+    done = job.runner().script(gate)
+    assert done.returncode == 0, done.stderr
+    assert "PASS" in (job.folder / "summary").read_text("utf-8")
 
 
 @pytest.fixture(scope="session")
