@@ -59,6 +59,7 @@ def test_old_names_of_verbs_are_the_same_functions() -> None:
     old = {name: each for name, each in root.commands.items() if each.hidden}  # type: ignore[attr-defined]
     new = {name: each for group in groups.values() for name, each in group.items()}
     assert old["dataset"].commands.keys() == groups["data"].keys()
+    assert groups["study"].keys() | groups["bundle"].keys() | {"ingest", "inspect", "schema"} <= old.keys()
     assert {"init", "chat", "search", "write", "dataset"} | (new.keys() & old.keys()) == old.keys()
     called = [name for name in new.keys() & old.keys() if not hasattr(old[name], "commands")]
     assert [name for name in called if inspect.unwrap(new[name].callback) is not inspect.unwrap(old[name].callback)] == []
