@@ -76,8 +76,8 @@ test-llm: install ## Tests with a real model behind OPENAI_BASE_URL, of 1.5 bill
 	$(BIN)/pytest -m llm -s -p no:cacheprovider tests/llm
 
 check: install ## Lint, types and import contracts
-	$(BIN)/ruff check rag tests docs
-	$(BIN)/ruff format --check rag tests docs
+	$(BIN)/ruff check rag tests docs examples
+	$(BIN)/ruff format --check rag tests docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

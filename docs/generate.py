@@ -18,8 +18,10 @@ import typer
 from rag.cli import app
 from rag.config import catalog, listing
 from rag.config.parameters import yaml_text
+from rag.config.topics import topics
 
 ROOT = Path(__file__).parent.parent
+Topic = tuple[str, Mapping[str, str]]
 NOTE = "<!-- Written by docs/generate.py; do not edit. -->\n"
 
 
@@ -36,29 +38,41 @@ SYSTEMS = {
 
 def pages() -> dict[str, str]:
     """Every generated page by its path below docs/."""
-    reference = {"configuration.md": configuration(), "commands.md": commands(), "metrics.md": metrics()}
+    named = topics(catalog.groups())
+    reference = {"configuration.md": configuration(named), "commands.md": commands(), "metrics.md": metrics()}
+    reference |= {f"{name}.md": topic(name, *held) for name, held in named.items()}
     return {f"reference/{name}": text for name, text in reference.items()} | {
         f"systems/{name}.md": system(name) for name in SYSTEMS
     }
 
 
-def configuration() -> str:
-    """All groups of `conf/` with their choices and parameters, and the values of the wiring."""
+def configuration(named: Mapping[str, Topic]) -> str:
+    """The topics with links to their pages, and the values of the wiring."""
     parts = [
         "# Configuration",
         "Every group is a folder in `conf/`, every choice a YAML file in it. `chunker=fixed` chooses,\n"
         "`chunker.size=400` sets a parameter. A `conf/` in the folder where you run is found first.",
+        _table(
+            ("page", "about", "groups"),
+            [
+                (f"[{name}]({name}.md)", meaning, ", ".join(f"`{group}`" for group in groups))
+                for name, (meaning, groups) in named.items()
+            ],
+        ),
         "## Values of the wiring",
         "Defaults stand in `conf/config.yaml`.",
         _values(listing.values()),
     ]
-    for group in sorted(catalog.groups()):
-        if group != "metric":
-            parts += [
-                f"## {group}",
-                *(part for name in catalog.choices(group) for part in _choice(group, name, f"### {group}={name}")),
-            ]
-    parts += ["## metric", "See [metrics](metrics.md)."]
+    return _page(parts)
+
+
+def topic(name: str, meaning: str, groups: Mapping[str, str]) -> str:
+    """The groups of a topic with their choices and parameters; metrics have a page of their own."""
+    parts = [f"# {name}", f"{meaning[:1].upper()}{meaning[1:]}." if meaning else ""]
+    for group, says in groups.items():
+        parts += [f"## {group}", "See [metrics](metrics.md)." if group == "metric" else says]
+        chosen = catalog.choices(group) if group != "metric" else []
+        parts += [part for each in chosen for part in _choice(group, each, f"### {group}={each}")]
     return _page(parts)
 
 
@@ -92,7 +106,8 @@ def commands() -> str:
     parts = [
         "# Commands",
         _line(root.help),
-        "Every verb that prints results takes `--json`.",
+        "Every verb that prints results takes `--json`. Verbs of groups also run by the names that they had before 0.2:\n"
+        "`rag verify`, `rag dataset check`, `rag chat`.",
         _line(getattr(root, "epilog", "")),
     ]
     for path, command in _walked(root, "rag"):
@@ -111,7 +126,7 @@ def system(name: str) -> str:
     about = listing.choice("preset", name).about
     parts = [
         f"# {SYSTEMS[name]}: every requirement",
-        f"`rag chat preset={name}` starts it. {about}",
+        f"`rag ask --chat preset={name}` starts it. {about}",
         "## Values",
         "Values that the design states, and those of the preset.",
         _table(("key", "design", "preset", "why"), [_value_row(row) for row in rows("values") if row["system"] == name]),
@@ -145,6 +160,8 @@ def listed(cell: str) -> list[str]:
 def _walked(command: Any, path: str) -> Iterator[tuple[str, Any]]:
     for name, one in getattr(command, "commands", {}).items():
         inner = f"{path} {name}"
+        if one.hidden and name != "init":  # a name of before 0.2
+            continue
         if getattr(one, "commands", None):
             yield from _walked(one, inner)
         else:

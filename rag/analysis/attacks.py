@@ -141,7 +141,7 @@ class Attacked:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag attacks --json` prints."""
+        """What `rag study attacks --json` prints."""
         arms, differences = [arm.to_json() for arm in self.arms], jsonable([asdict(each) for each in self.differences])
         return {"experiment": self.experiment, "arms": arms, "differences": differences, "goals": self.goals()}
 

@@ -189,14 +189,16 @@ def load(path: Path, *, sealed: bool = False) -> Baseline:
 
     `sealed` is true for a file in a bundle: the manifest has its hash, and older bundles have no digest.
     """
-    remedy = f"take it from git, or make it: rag baseline {path.stem}"
+    remedy = f"take it from git, or make it: rag study baseline {path.stem}"
     try:
         content = json.loads(path.read_text("utf-8"), parse_constant=_refused)
         found = _loaded(content)
         written = content.pop("digest", None)
         genuine = written == digest(content) or (sealed and written is None)
     except FileNotFoundError as error:
-        raise DataError(str(path), "there is no baseline yet", f"make it: rag baseline {path.stem}, and commit it") from error
+        raise DataError(
+            str(path), "there is no baseline yet", f"make it: rag study baseline {path.stem}, and commit it"
+        ) from error
     except OSError as error:
         raise DataError(str(path), f"cannot be read ({error.strerror})", remedy) from error
     except RecursionError as error:

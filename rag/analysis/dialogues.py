@@ -81,7 +81,7 @@ class Dialogues:
     reused: ReusedPassages | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag dialogues --json` prints."""
+        """What `rag study dialogues --json` prints."""
         return asdict(self)
 
 

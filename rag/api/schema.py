@@ -83,7 +83,7 @@ def questions() -> Schema:
 
 
 def template() -> Schema:
-    """The schema of a template of `rag write`."""
+    """The schema of a template of `rag ask --report`."""
     return {"$schema": DIALECT, **SHAPE.json_schema(), "title": "Assay report template"}
 
 

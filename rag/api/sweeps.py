@@ -134,14 +134,14 @@ def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> Sweep
     """Run an experiment as `rag sweep` does: results of earlier runs are reused, files are written, MLflow gets the trials.
 
     Ctrl-C raises KeyboardInterrupt; what ran is stored, and the same call goes on. A failure to reach MLflow is a warning, and
-    `rag track` sends the trials later. A trial that failed has the status `failed` in the leaderboard.
+    `rag study track` sends the trials later. A trial that failed has the status `failed` in the leaderboard.
     """
     result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress)
     if result.interrupted:
         raise KeyboardInterrupt
     if track:
         try:
-            result.send(shlex.join(["rag", "track", name, *overrides]))
+            result.send(shlex.join(["rag", "study", "track", name, *overrides]))
         except ServiceError as error:
             warnings.warn(str(error), stacklevel=2)
     return result

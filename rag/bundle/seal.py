@@ -68,7 +68,7 @@ class Sealed:
 def seal(config: Mapping[str, Any], target: Path) -> str:
     """Write a bundle of a config that was not measured to a new folder, and return its hash.
 
-    It holds no golden questions: `rag verify` can check its files only.
+    It holds no golden questions: `rag bundle verify` can check its files only.
     """
     found = materials(config)
     content = _pipeline(config, found, with_models=False)

@@ -22,9 +22,9 @@ from rag.config.catalog import plugin_modules
 from rag.core.errors import CRASHED, BudgetError, UserError
 from rag.core.progress import WATCH
 
-VERBS = (
-    "bundles data exchange gates generation ingestion judges listing questions review serving stores studies sweeps verdicts"
-)
+VERBS = """
+bundles data exchange gates generation ingestion judges listing questions review serving start stores studies sweeps verdicts
+"""
 """The modules whose import adds their verbs to the app."""
 for verbs in (*(f"rag.cli.{name}" for name in VERBS.split()), *plugin_modules("verbs")):
     import_module(verbs)
@@ -47,7 +47,7 @@ def main() -> None:
         # In a file, each step of a library's progress bar would be a line.
         os.environ.update(NO_BARS)
     WATCH.set(_work_progress)
-    atexit.register(gc.freeze)  # without it, the last collections take a sixth of `rag ingest` of 1,000 stored files
+    atexit.register(gc.freeze)  # without it, the last collections take a sixth of `rag data ingest` of 1,000 stored files
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Characters that the output cannot encode are escaped: a dash must not end a command.

@@ -1,6 +1,7 @@
 """The app `rag` and its groups of verbs. A verb imports what it needs inside its function, so that help is fast."""
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
@@ -16,35 +17,48 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-PANELS = {
-    "Experiments": ("list", "schema", "plan", "sweep", "run", "report", "compare", "track", "trec", "ui", "store"),
-    "Questions": ("search", "ask", "chat", "write", "prompt", "why", "hops", "dialogues", "abstention", "attacks"),
-    "Documents": ("ingest", "inspect"),
-    "Gate, golden sets, judges": ("baseline", "gate", "dataset", "judge"),
-    "From the winner to a server": ("export", "verify", "serve", "key", "register", "promote"),
-}
-"""The verbs and groups of verbs by purpose, in the order of --help."""
+FIRST = ("sweep", "plan", "report", "ask", "gate", "export", "serve", "list")
+"""The verbs of the first level, in the order of --help; others are in the groups `data`, `study` and `bundle`."""
+Verb = TypeVar("Verb", bound=Callable[..., None])
 
 
-class ByPurpose(TyperGroup):
-    """Lists verbs in the order of PANELS, each in its panel."""
+class FirstVerbs(TyperGroup):
+    """Lists the verbs of FIRST in their order, then the groups."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names; those without a panel come last."""
-        panels = {name: panel for panel, names in PANELS.items() for name in names}
-        for name, command in self.commands.items():
-            command.rich_help_panel = panels.get(name)  # type: ignore[attr-defined]
-        return sorted(self.commands, key=[*panels, *sorted(self.commands)].index)
+        """All names; hidden ones are the names of before 0.2."""
+        return sorted(self.commands, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
 
 
 app = typer.Typer(
-    cls=ByPurpose,
+    cls=FirstVerbs,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Assay: declared experiments for retrieval-augmented generation, every stage run once.",
-    epilog="Exit codes: 0 done; 1 worse, or a trial failed; 2 wrong input; 3 undecided; 4 budget spent; "
-    "70 crashed, or the output cannot be written; 130 interrupted.",
+    epilog="Start with rag init: it writes a first experiment about your own documents. Exit codes: 0 done; 1 worse, or a "
+    "trial failed; 2 wrong input; 3 undecided; 4 budget spent; 70 crashed, or the output cannot be written; 130 interrupted.",
 )
+data, study, bundle = (typer.Typer(no_args_is_help=True) for _ in range(3))
+app.add_typer(data, name="data", help="Documents and golden sets: ingest, check, generate, import, review.")
+app.add_typer(study, name="study", help="Trials and their questions: run, baseline, compare, why, judge, track.")
+app.add_typer(bundle, name="bundle", help="Sealed trials: verify, register, promote, keys of a server.")
+app.add_typer(data, name="dataset", hidden=True)
+
+
+def verb(group: typer.Typer, name: str | None = None) -> Callable[[Verb], Verb]:
+    """Add a verb to a group, and hidden to the first level, where it was before 0.2."""
+
+    def added(function: Verb) -> Verb:
+        app.command(name, hidden=True)(function)
+        return group.command(name)(function)
+
+    return added
+
+
+def verbs(group: typer.Typer, inner: typer.Typer, name: str) -> None:
+    """Add a group of verbs to a group, and hidden to the first level."""
+    group.add_typer(inner, name=name)
+    app.add_typer(inner, name=name, hidden=True)
 
 
 @app.callback()
@@ -64,9 +78,3 @@ def root(
         logger = logging.getLogger("rag.config.hydra_session" if ctx.invoked_subcommand == "plan" else "rag.config")
         logger.setLevel(logging.INFO)
         logger.handlers = [Notices()]
-
-
-datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check, fix, review, diff, import, export.")
-stores = typer.Typer(no_args_is_help=True, help="The store: count, verify and remove entries.")
-app.add_typer(datasets, name="dataset")
-app.add_typer(stores, name="store")

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from rag.cli import completion
-from rag.cli.app import app
+from rag.cli.app import app, verb
+from rag.cli.app import bundle as bundles
 from rag.cli.options import FAILED, Json, ModelFolder, TrustHost, print_json
 
 
@@ -25,7 +26,7 @@ def export(
     to: Annotated[Path | None, typer.Option(help="The folder to write; default: bundles/<experiment>-<trial>.")] = None,
     archive: Annotated[bool, typer.Option("--archive", help="Write <folder>.tar.zst too, one file to pass on.")] = False,
     with_models: Annotated[bool, typer.Option("--with-models", help="Include models that are folders of their own.")] = False,
-    queries: Annotated[int, typer.Option(help="Golden questions to include; rag verify asks them again.")] = 32,
+    queries: Annotated[int, typer.Option(help="Golden questions to include; rag bundle verify asks them again.")] = 32,
     as_json: Json = False,
 ) -> None:
     """Seal a measured trial into a folder that answers by itself and proves that it answers as it was measured.
@@ -43,7 +44,7 @@ def export(
     print_json(report.exported_json(sealed, packed)) if as_json else report.exported(sealed, packed)
 
 
-@app.command()
+@verb(bundles)
 def verify(
     bundle: Annotated[Path, typer.Argument(help="A bundle: a folder, or a .tar.zst.")],
     url: Annotated[str, typer.Option(help="A server to ask too, for example http://127.0.0.1:8000.")] = "",

@@ -12,11 +12,10 @@ def experiments(incomplete: str) -> list[str]:
 
 def listed(incomplete: str) -> list[str]:
     """First arguments of `rag list`."""
-    from rag.config import catalog
+    from rag.config import catalog, topics
 
-    return [
-        name for name in (*catalog.groups(), *catalog.experiments(), "experiments", "values") if name.startswith(incomplete)
-    ]
+    known = {*catalog.groups(), *catalog.experiments(), *topics.TOPICS, "experiments", "values"}
+    return sorted(name for name in known if name.startswith(incomplete))
 
 
 def of_group(ctx: Any, incomplete: str) -> list[str]:

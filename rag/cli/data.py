@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.app import app, datasets
+from rag.cli.app import data, verb
 from rag.cli.options import Experiment, Json, Overrides, opened_set, prepared, print_json, print_line
 
 
-@datasets.command()
+@data.command()
 def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Validate a golden set: all problems at once, files that are not read, counts, and the smallest difference it can show.
 
@@ -41,7 +41,7 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
         raise together(seen.problems)
 
 
-@datasets.command()
+@data.command()
 def diff(
     old: Annotated[Path, typer.Argument(help="A folder with questions.jsonl, or the file.")],
     new: Annotated[Path, typer.Argument(help="The folder or file of the other version.")],
@@ -55,13 +55,13 @@ def diff(
     print_json(asdict(found)) if as_json else difference(found)
 
 
-@datasets.command()
+@data.command()
 def fix(
     name: str,
     overrides: Overrides = None,
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking, but no reworded quote.")] = False,
     accept: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Take the new words that dataset check shows for this question.")
+        list[str] | None, typer.Option(metavar="ID", help="Take the new words that rag data check shows for this question.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -83,7 +83,7 @@ def fix(
     asking = not (yes or as_json or accept)
     if unknown := sorted(set(accept or ()) - {each.query_id for each in reworded}):
         what = f"{unknown[0]!r} has no quote that was only reworded"
-        raise DataError("--accept", what, "rag dataset check shows the new words; facts that differ are edited by a person")
+        raise DataError("--accept", what, "rag data check shows the new words; facts that differ are edited by a person")
     taken = {each.query_id for each in reworded if asking and takes(each, typed)}
     fixes = file.fixes(taken | set(accept or ()))
     diff = fixes.diff(str(file.path))
@@ -98,7 +98,7 @@ def fix(
     file.golden()
 
 
-@datasets.command()
+@data.command()
 def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
     """List questions of an experiment to review: near-duplicates, give-aways, never or always solved, suspect gold.
 
@@ -115,7 +115,7 @@ def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = 
         report.health(each)
 
 
-@app.command()
+@verb(data)
 def inspect(
     what: Annotated[
         list[str] | None,

@@ -1,18 +1,17 @@
 """Verbs that exchange golden sets with other tools."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rag.cli.app import datasets
+from rag.cli.app import data
 from rag.cli.options import Json, Overrides, opened_set, print_json
 
 Column = Annotated[str, typer.Option(metavar="COLUMN", help="The column, if it has no usual name.")]
 
 
-@datasets.command("import")
+@data.command("import")
 def import_questions(
     source: Annotated[Path, typer.Argument(metavar="FILE|FOLDER", help="What another tool wrote.")],
     to: Annotated[Path, typer.Option(help="The new folder of the set.")],
@@ -32,23 +31,16 @@ def import_questions(
     become evidence where they are found in the documents: letter by letter, as rendered, or with 90 % of their letters and
     digits and all of their numbers. Without --documents they become documents. Nothing is run or fetched.
     """
-    from rag.analysis.ingestion.ingest import components_of
-    from rag.api.ingestion import config_of_folder
-    from rag.authoring.exchange.imports import import_set
-    from rag.evaluation.data.golden import documents_of
+    from rag.api import generation
     from rag.reporting.terminal.exchange import imported
 
     named = {"text": question, "answers": answer, "contexts": context, "document": document, "id": id, "kind": kind}
-    corpus, place = None, ""
-    if documents:
-        config = config_of_folder([documents])
-        corpus, place = documents_of(components_of(config).role("loader", config["loader"])), config["loader"]["path"]
     given = {name: column for name, column in named.items() if column}
-    report = import_set(source, to, corpus, given, datetime.now(UTC).date().isoformat(), format)
+    report, place = generation.import_questions(source, to, documents, given, format)
     print_json(report.to_json()) if as_json else imported(report, place)
 
 
-@datasets.command("export")
+@data.command("export")
 def export_questions(
     name: str,
     format: Annotated[str, typer.Option(help="csv, jsonl, parquet, huggingface, ragas, beir, autorag, langsmith, …")],

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.app import app
+from rag.cli.app import app, study, verb
 from rag.cli.options import Bridge, Experiment, Inconclusive, Json, Overrides, print_json, print_line
 
 BaselinePath = Annotated[
@@ -17,7 +17,7 @@ Previous = Annotated[
 ]
 
 
-@app.command()
+@verb(study)
 def baseline(
     experiment: Experiment,
     trial: Annotated[str, typer.Argument(metavar="[trial=ID]", help="Default: the recommended trial.")] = "",

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.app import datasets
+from rag.cli.app import data
 from rag.cli.options import Json, print_json
 
 
-@datasets.command()
+@data.command()
 def generate(
     to: Annotated[Path, typer.Option(help="The folder of the new set; an existing set is not overwritten.")],
     what: Annotated[
@@ -31,7 +31,7 @@ def generate(
 
     Rules make questions from tables, definitions, lists, numbers, dates and plain statements; filters drop those that another
     passage answers as well, that give their answer away, or that make no sense alone. The report counts what is kept and what
-    is dropped, and shows how well the set tells trials apart. Read the questions before you rely on them: rag dataset review.
+    is dropped, and shows how well the set tells trials apart. Read the questions before you rely on them: rag data review.
 
     With --model the generator of the config is asked first, and rules make the rest; replies are stored, so that the same
     command continues after a kill or a spent budget. docs/generation.md says what a reply must hold.

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from rag.cli.app import app
+from rag.cli.app import data, verbs
 from rag.cli.options import INTERRUPTED, Json, print_json, print_line
 
 DEFAULT, PROPOSED = "run", Path("conf/ingest/proposed.yaml")
@@ -21,7 +21,7 @@ class WithDefault(TyperGroup):
 
 
 ingestion = typer.Typer(cls=WithDefault, help="The folder of a corpus: manifest, coverage, rules. Without a verb: run.")
-app.add_typer(ingestion, name="ingest")
+verbs(data, ingestion, "ingest")
 Folder = Annotated[
     list[str] | None,
     typer.Argument(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag.cli.app import app
+from rag.cli.app import study, verbs
 from rag.cli.options import Experiment, Json, Overrides, Place, prepared, print_json
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rag.execution.judges.human_labels import Labelled
 
 judges = typer.Typer(no_args_is_help=True, help="Judges of answers: measure how far to trust one.")
-app.add_typer(judges, name="judge")
+verbs(study, judges, "judge")
 Chosen = Annotated[
     list[str] | None,
     typer.Argument(

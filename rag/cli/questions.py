@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.app import app
+from rag.cli.app import app, study, verb
 from rag.cli.options import FAILED, Json, Overrides, Where, print_json, print_line
 
 if TYPE_CHECKING:
     from rag.analysis.why import ReopenedTrial
 
 prompts = typer.Typer(no_args_is_help=True, help="Prompts: the exact messages that a model gets.")
-app.add_typer(prompts, name="prompt")
+app.add_typer(prompts, name="prompt", hidden=True)
 Turns = Annotated[
     list[str] | None, typer.Option("--said", metavar="TEXT", help="An earlier turn, oldest first: yours, the model's, yours …")
 ]
@@ -23,7 +23,7 @@ FOLLOW_UPS = "queries=carry_over"
 """The default of a conversation, in which questions depend on earlier ones; elsewhere the default is what sweeps measure."""
 
 
-@app.command()
+@app.command(hidden=True)
 def search(question: str, overrides: Overrides = None, where: Where = None, as_json: Json = False) -> None:
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show their provenance."""
     from rag.execution.sweep.open_config import config_of, open_config, required_question
@@ -43,7 +43,18 @@ def search(question: str, overrides: Overrides = None, where: Where = None, as_j
 
 
 @app.command()
-def ask(question: str, overrides: Overrides = None, where: Where = None, as_json: Json = False) -> None:
+def ask(
+    question: Annotated[str, typer.Argument(help="Left out with --chat and --report.", show_default=False)] = "",
+    overrides: Overrides = None,
+    where: Where = None,
+    converses: Annotated[bool, typer.Option("--chat", help="Converse: streamed answers; /help lists commands.")] = False,
+    searches: Annotated[bool, typer.Option("--passages", help="Find passages, and ask no generator.")] = False,
+    template: Annotated[
+        Path | None, typer.Option("--report", metavar="TEMPLATE", help="Write a report: see rag data schema template.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The file of the report: FILE.md, .html or .docx.")] = None,
+    as_json: Json = False,
+) -> None:
     """Answer a question with any config, or with trial=<id> of a sweep, and show the passages of the answer.
 
     A trial without a generator gets the default one; generator=…, prompt=…, k=… next to trial=<id> replace its own.
@@ -51,6 +62,24 @@ def ask(question: str, overrides: Overrides = None, where: Where = None, as_json
     With --json, one object: the answer as POST /ask returns it, with its trace; not_as_measured says what differs from the
     trial, empty for nothing.
     """
+    from rag.core.errors import ConfigError
+
+    given = [each for each in (question, *(overrides or ())) if each]
+    if converses + searches + bool(template) > 1:
+        raise ConfigError("rag ask", "takes one of --chat, --passages and --report", "leave the others out")
+    if where and (converses or template):
+        raise ConfigError("--where", "narrows a single question", "leave it out, or ask one question")
+    if converses:
+        chat(given)
+    elif template:
+        write(template, given, out, as_json)
+    elif searches:
+        search(question, overrides, where, as_json)
+    else:
+        _answer(question, overrides or (), where or (), as_json)
+
+
+def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_json: bool) -> None:
     from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
     from rag.pipeline.answer_json import found_passages
     from rag.pipeline.passage_fates import traced_answer
@@ -59,8 +88,8 @@ def ask(question: str, overrides: Overrides = None, where: Where = None, as_json
     from rag.reporting.terminal.passages import passages, passages_of_answer
     from rag.reporting.terminal.streamed_answer import Waiting
 
-    query, scope = required_question(question), where_scope(where or ())
-    config, differs = config_to_answer(overrides or ())
+    query, scope = required_question(question), where_scope(where)
+    config, differs = config_to_answer(overrides)
     if differs and not as_json:
         print_difference(differs)
     with Waiting("opening …") as hear:
@@ -79,7 +108,7 @@ def ask(question: str, overrides: Overrides = None, where: Where = None, as_json
     passages(passages_of_answer(found_passages(pipeline.corpus, trace, pipeline.k), record))
 
 
-@app.command()
+@app.command(hidden=True)
 def chat(overrides: Overrides = None) -> None:
     """Converse with any config, or with trial=<id> of a sweep: streamed answers with their sources; /help lists commands.
 
@@ -111,9 +140,9 @@ def _with_follow_ups(overrides: Sequence[str]) -> list[str]:
     return [*overrides] if chosen else [FOLLOW_UPS, *overrides]
 
 
-@app.command()
+@app.command(hidden=True)
 def write(
-    template: Annotated[Path, typer.Argument(help="A .json or .yaml file; rag schema template prints what it holds.")],
+    template: Annotated[Path, typer.Argument(help="A .json or .yaml file; rag data schema template prints what it holds.")],
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(help="FILE.md, .html or .docx; default: Markdown on standard output.")] = None,
     as_json: Json = False,
@@ -142,7 +171,7 @@ def write(
     print_line(f"{out or 'report'}: {summary(report)}, seconds: {report.seconds:.1f}", err)
 
 
-@app.command()
+@verb(study)
 def why(
     question: Annotated[str, typer.Argument(help="Its id or its words; trial=ID alone: all it lost.", metavar="QUESTION")],
     overrides: Overrides = None,
@@ -176,6 +205,7 @@ def run_missing(trials: "Sequence[ReopenedTrial]") -> None:
                 trial.run(bar)
 
 
+@study.command("prompt")
 @prompts.command()
 def show(question: str, overrides: Overrides = None, said: Turns = None, as_json: Json = False) -> None:
     """Print the exact messages of a question, their tokens, and the passages in them and left out; no model is asked.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.app import datasets
+from rag.cli.app import data
 from rag.cli.options import Json, Overrides, opened_set, print_json
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ Sessions = Annotated[
 ]
 
 
-@datasets.command()
+@data.command()
 def review(
     name: str,
     overrides: Overrides = None,
@@ -68,7 +68,7 @@ def _serve(going: "Review", name: str, port: int) -> None:
     try:
         from rag.serve.review import serve
     except ModuleNotFoundError as error:
-        raise MissingExtraError("rag dataset review --page", "fastapi", "serve") from error
+        raise MissingExtraError("rag data review --page", "fastapi", "serve") from error
     serve(going, name, port)
 
 
@@ -92,5 +92,5 @@ def _opinions(sessions: str) -> "Opinions":
         from rag.serve.database import Database
         from rag.serve.feedback import Opinions
     except ModuleNotFoundError as error:
-        raise MissingExtraError("rag dataset review", "sqlalchemy", "serve") from error
+        raise MissingExtraError("rag data review", "sqlalchemy", "serve") from error
     return Opinions(Database(sessions, making=False))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.app import app
+from rag.cli.app import app, bundle, verb
 from rag.cli.options import Json, ModelFolder, TrustHost, print_json
 
 Bundles = Annotated[
@@ -64,7 +64,7 @@ def _bundle(what: str, scratch: ExitStack) -> Path:
     return export(what, Path(folder) / what.partition("=")[2]).path
 
 
-@app.command()
+@verb(bundle)
 def key(name: str, as_json: Json = False) -> None:
     """Make a key for NAME: print it, once, and its entry for RAG_API_KEYS of the server."""
     from rag.reporting.terminal.serving import print_key

@@ -4,8 +4,11 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.app import stores
+from rag.cli.app import study, verbs
 from rag.cli.options import Json, Place, print_json, print_line
+
+stores = typer.Typer(no_args_is_help=True, help="The store: count, verify and remove entries.")
+verbs(study, stores, "store")
 
 
 @stores.command()

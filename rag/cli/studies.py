@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.app import app
+from rag.cli.app import study as studies
+from rag.cli.app import verb
 from rag.cli.options import Json, Overrides, prepared, print_json
 
 
-@app.command()
+@verb(studies)
 def abstention(
     overrides: Overrides = None,
     correct: Annotated[str, typer.Option(help="The column that says how good an answer is.")] = "evidence_cited",
@@ -47,7 +48,7 @@ def abstention(
     print_json(report.to_json()) if as_json else studies.show(studies.abstention(report))
 
 
-@app.command()
+@verb(studies)
 def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides = None, as_json: Json = False) -> None:
     """Show how often the model followed orders in documents in a finished sweep, guard by guard, and the cost of guards.
 
@@ -75,7 +76,7 @@ def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides 
     print_json(measured.to_json()) if as_json else studies.show(studies.attacks(measured))
 
 
-@app.command()
+@verb(studies)
 def dialogues(overrides: Overrides = None, as_json: Json = False) -> None:
     """Show scores turn by turn, of any config over dialogues, of trial=<id> of a sweep, or of two of them.
 
@@ -111,7 +112,7 @@ def dialogues(overrides: Overrides = None, as_json: Json = False) -> None:
         studies.show(studies.dialogues(each))
 
 
-@app.command()
+@verb(studies)
 def hops(experiment: str = typer.Argument("loops"), overrides: Overrides = None, as_json: Json = False) -> None:
     """Show what each search of a policy added to the evidence in a finished sweep, and what was wasted.
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rag.cli.app import app
+from rag.cli.app import app, study, verb
 from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track, prepared, print_json, print_line
 
 
@@ -41,11 +41,11 @@ def sweep_command(experiment: Experiment, overrides: Overrides = None, as_json: 
     """Run an experiment: every distinct stage once, stored results reused. After Ctrl-C the same command continues."""
     from rag.config.experiment import load
 
-    again = ["track", experiment, *(overrides or ())]
+    again = ["study", "track", experiment, *(overrides or ())]
     _sweep(load(experiment, overrides or ()), as_json, track, again, shlex.join([experiment, *(overrides or ())]))
 
 
-@app.command()
+@verb(study)
 def run(
     overrides: Overrides = None,
     multirun: Annotated[bool, typer.Option("-m", "--multirun", help="Every override with several values is an axis.")] = False,
@@ -59,7 +59,7 @@ def run(
     declared = ad_hoc(overrides or ())
     if declared.axes and not multirun:
         raise ConfigError(", ".join(declared.axes), "has several values", "add -m to run one trial for each")
-    _sweep(declared, as_json, track, ["run", *(["-m"] if multirun else []), *(overrides or ())])
+    _sweep(declared, as_json, track, ["study", "run", *(["-m"] if multirun else []), *(overrides or ())])
 
 
 def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], called: str = "") -> None:
@@ -111,13 +111,13 @@ def _show(ready: Any, as_json: bool, called: str, done: Any, concluded: Any) -> 
     judges(assessors, judge_agreement.concordances(*stored), asking)
 
 
-@app.command()
+@verb(study)
 def track(experiment: Experiment, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, for example if MLflow could not be reached when it ran."""
     from rag.api import sweeps
 
     result = sweeps.recall(experiment, overrides or ())
-    _report_untraced(result.send(shlex.join(["rag", "track", experiment, *(overrides or ())])))
+    _report_untraced(result.send(shlex.join(["rag", "study", "track", experiment, *(overrides or ())])))
     count = sum(row.status == "done" for row in result.sweep.board.rows)
     print_line(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
 
@@ -129,7 +129,7 @@ def _report_untraced(missing: str) -> None:
         print_line(f"The trials are in MLflow, the questions of the recommended one are not: {missing}", err)
 
 
-@app.command()
+@verb(study)
 def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> None:
     """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and similar tools."""
     from rag.analysis.compare.trec_export import write_trec
@@ -139,7 +139,7 @@ def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> N
         print_line(str(path))
 
 
-@app.command()
+@verb(study)
 def ui(port: int = 5000) -> None:
     """Start MLflow's web interface on 127.0.0.1, with the trials in it."""
     from rag.tracking import sweep_runs

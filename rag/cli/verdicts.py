@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.app import app
+from rag.cli.app import app, study, verb
 from rag.cli.options import Bridge, Experiment, Json, Overrides, Track, prepared, print_json, print_line
 
 
-@app.command()
+@verb(study)
 def compare(
     names: Annotated[list[str], typer.Argument(metavar="BASE OTHER", help="Trial ids, or paths of baselines.")],
     metric: Annotated[list[str] | None, typer.Option(help="A column to compare; default: all common ones.")] = None,

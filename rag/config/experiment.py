@@ -178,7 +178,7 @@ def _check_apart(fixed: Iterable[str], axes: Mapping[str, tuple[Choice, ...]]) -
 
 
 def ad_hoc(overrides: Sequence[str], name: str = "run") -> Experiment:
-    """The experiment of `rag run`: every override in sweep syntax is an axis."""
+    """The experiment of `rag study run`: every override in sweep syntax is an axis."""
     singles = [override for override, read in zip(overrides, parsed(overrides), strict=True) if not read.is_sweep_override()]
     sweeps = [override for override in overrides if override not in singles]
     axes: dict[str, tuple[Choice, ...]] = {}

@@ -18,6 +18,7 @@ from yaml import YAMLError
 from rag.config.catalog import PRESET, choices, defaults, experiments, first, groups, locate, plugins
 from rag.config.identity import libraries
 from rag.config.limits import check_size
+from rag.config.topics import topics
 from rag.core.errors import ConfigError, closest, install
 
 TARGET = re.compile(r"^\s*_target_:\s*([\w.]+)", re.MULTILINE)
@@ -28,41 +29,6 @@ GLOBAL = "# @package _global_\n"
 HIDDEN = ("defaults", "_target_")
 VALUES, EXPERIMENTS = "values", "experiments"
 """The names of the wiring's single values and of the declared experiments; an experiment may be named like a group."""
-GROUPS: Mapping[str, str] = {
-    "loader": "reads the documents",
-    "parser": "read one format of files, named in loader.parsers",
-    "redactor": "finds values that are not stored, named in loader.redactor",
-    "ingest": "decides which files become documents, named in loader.ingest",
-    "noise": "finds text that is no content, such as page headers, named in loader.noise",
-    "dataset": "golden questions, and the loader of their documents",
-    "enrich": "makes records of documents: typed fields that can be counted and listed",
-    "roster": "joins records with an authoritative table",
-    "chunker": "cuts documents into passages",
-    "passage": "says what indexes, embedder and reranker read of a chunk",
-    "embedder": "turns texts into vectors",
-    "index": "finds passages; a trial may have several",
-    "analyser": "cuts texts into the terms of a word index, named in index.bm25s.analyser",
-    "fusion": "makes one ranking of those of several indexes",
-    "reranker": "scores the best passages a second time",
-    "selector": "drops, orders or widens what was found; a trial may have several",
-    "route": "says whether passages or records answer a question",
-    "policy": "says how often the pipeline looks before it answers",
-    "queries": "says what is searched for in a conversation",
-    "memory": "says what the model sees of a conversation",
-    "reuse": "says what a conversation uses again of what it found",
-    "shape": "says what a question asks for, before and after the search",
-    "condense": "makes a short context of the passages",
-    "guard": "protects against documents that give orders; a trial may have several",
-    "prompt": "lays out question and passages for a model",
-    "generator": "answers",
-    "helper": "the small model of all that rewrites, sums up, routes, takes apart or enriches",
-    "check": "looks at answers before a person does; a trial may have several",
-    "judge": "says how far answers follow from passages",
-    "metric": "measures; `metrics` names those of a trial, with their cuts",
-    "execute": "where stages run",
-    "preset": "a whole system: choices for the other groups, which an override replaces",
-}
-"""The meaning of our config groups."""
 
 
 @dataclass(frozen=True)
@@ -91,32 +57,52 @@ class Choice:
 def listing_json(what: str = "", which: str = "") -> dict[str, Any]:
     """The output of `rag list WHAT WHICH --json`; ConfigError, with the closest names, for a name that does not exist."""
     known, declared = groups(), experiments()
+    named = topics(known)
+    meanings = {group: meaning for _, held in named.values() for group, meaning in held.items()}
     if what == EXPERIMENTS or (what in declared and what not in known and not which):
         return _experiment(which or what.removeprefix(EXPERIMENTS))
     if not what:
-        found = [{"name": name, "meaning": GROUPS.get(name, ""), "choices": _choices(name)} for name in known]
-        return {**_experiment(""), "groups": found}
+        held = [{"name": name, "meaning": meaning, "groups": [*inner]} for name, (meaning, inner) in named.items()]
+        return {**_experiment(""), "topics": held, "groups": _described(meanings)}
     if what in known and which:
         if which not in choices(what):
             raise ConfigError(what, f"there is no choice {which!r}", closest(which, choices(what)))
         chosen = choice(what, which)
         return {**asdict(chosen), "parameters": [asdict(each) for each in parameters(chosen)]}
     if what in known:
-        return {"group": what, "meaning": GROUPS.get(what, ""), "choices": _choices(what)}
+        topic = next(held for _, held in named.values() if what in held)
+        return {
+            "group": what,
+            "meaning": meanings[what],
+            "choices": _choices(what),
+            "related": [each for each in topic if each != what],
+        }
+    if what in named and not which:
+        return {"topic": what, "meaning": named[what][0], "groups": _described(named[what][1])}
     if what == VALUES:
         return {"values": [asdict(each) for each in values()]}
     holding = [f"rag list {group} {what}" for group in known if what in choices(group)]
-    near = " or ".join(holding) or closest(what, {*known, *declared, VALUES, EXPERIMENTS})
+    near = " or ".join(holding) or closest(what, {*known, *named, *declared, VALUES, EXPERIMENTS})
     raise ConfigError("list", f"there is no group and no experiment {what!r}", near)
 
 
 def _experiment(name: str) -> dict[str, Any]:
-    """A declared experiment; all of them without a name."""
+    """A declared experiment; all of them without a name. A study has its result in the file, under `showed`."""
     if name:
         path = locate(name)
-        return {"name": name, "path": str(path), **{key: _content(path).get(key) for key in ("question", "fixed", "axes")}}
-    questions = {name: str(_content(path).get("question", "")).strip() for name, path in experiments().items()}
-    return {EXPERIMENTS: [{"name": name, "question": question} for name, question in questions.items()]}
+        keys = ("question", "fixed", "axes", "showed")
+        return {"name": name, "path": str(path), **{key: _content(path).get(key) for key in keys}}
+    found = {name: _content(path) for name, path in experiments().items()}
+    return {
+        EXPERIMENTS: [
+            {"name": name, "question": str(content.get("question", "")).strip(), "study": "showed" in content}
+            for name, content in found.items()
+        ]
+    }
+
+
+def _described(meanings: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"name": name, "meaning": meaning, "choices": _choices(name)} for name, meaning in meanings.items()]
 
 
 def _choices(group: str) -> list[dict[str, Any]]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
 
+DISTRIBUTION = "assay-rag"
+"""The name that pip installs Assay by."""
 CRASHED = 70
 """Exit code of an error that no user can fix (EX_SOFTWARE); no verdict has it."""
 
@@ -68,14 +70,14 @@ def install(package: str, extra: str = "") -> str:
 
     extras: dict[str, list[str]] = {}
     with suppress(importlib.metadata.PackageNotFoundError):
-        for requirement in importlib.metadata.requires("assay") or ():
+        for requirement in importlib.metadata.requires(DISTRIBUTION) or ():
             spec, _, marker = requirement.partition(";")
             if match := re.search(r"extra == [\"'](.+?)[\"']", marker):
                 extras.setdefault(match[1], []).append(spec.strip())
     name = package.lower().replace("_", "-")
     fitting = [key for key, specs in extras.items() if any(re.split(r"[^\w.-]", spec)[0] == name for spec in specs)]
     found = extra if extra in extras else min(fitting, key=lambda key: len(extras[key]), default="")
-    return f"pip install {shlex.quote(f'assay[{found}]' if found else package)}"
+    return f"pip install {shlex.quote(f'{DISTRIBUTION}[{found}]' if found else package)}"
 
 
 class MissingExtraError(UserError):

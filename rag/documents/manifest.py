@@ -23,8 +23,8 @@ class ManifestLine:
     full error of a file that failed. `wanted`: the file matches the patterns of the loader. `sha256` and `parser` are empty for
     a file that was not read. `pages`, `blocks` by kind, `redactions` by rule, `characters`, and the keys of `metadata` are
     those of the document; `dropped` counts the texts that were left out as noise, by rule. `seconds` is the time of parsing;
-    `is_stored`: the content was in the store. A dry run leaves files `unparsed`. `rag ingest` adds the chunks of the document,
-    and estimated seconds of work; None if not known.
+    `is_stored`: the content was in the store. A dry run leaves files `unparsed`. `rag data ingest` adds the chunks of the
+    document, and estimated seconds of work; None if not known.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""The JSON shapes of passages and answers, the same in `rag ask --json`, `rag why --json`, Python and the server.
+"""The JSON shapes of passages and answers, the same in `rag ask --json`, `rag study why --json`, Python and the server.
 
 All offsets count Unicode code points, end exclusive.
 """

@@ -17,7 +17,7 @@ LARGEST, SECTIONS, LEVELS = 1 << 20, 1000, 5
 """The most bytes of a file, sections, and levels of sections."""
 OUTLINE = 12_000
 """Characters of an outline; a longer one has the headings alone."""
-REMEDY = "rag schema template prints what a template may hold"
+REMEDY = "rag data schema template prints what a template may hold"
 CLOSED = ConfigDict(extra="forbid")
 Heading = Annotated[str, Field(max_length=300, pattern=r"\S")]
 

@@ -19,7 +19,8 @@ PREFIX = "sk-assay-"
 """Values with this prefix are hidden in logs and errors."""
 
 REMEDY = (
-    "make an entry with `rag key NAME`; it prints the key once, and `NAME:sha256` for this variable; separate entries by commas"
+    "make an entry with `rag bundle key NAME`; it prints the key once, and `NAME:sha256` for this variable; "
+    "separate entries by commas"
 )
 
 

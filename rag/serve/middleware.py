@@ -166,7 +166,7 @@ class RequireKey:
             owner = self.keys.owner(header)
             if owner is None and not needs_no_key(scope):
                 what = "the key is not known here" if header else "there is no key"
-                remedy = "send the header `Authorization: Bearer <key>`; `rag key NAME` makes one"
+                remedy = "send the header `Authorization: Bearer <key>`; `rag bundle key NAME` makes one"
                 return await refuse(scope, send, 401, what, remedy, {"www-authenticate": "Bearer"})
             scope.setdefault("state", {})["owner"] = owner
         await self.app(scope, receive, send)

@@ -115,7 +115,7 @@ def _log_ahead(connection: Any, _: Any) -> None:
 
 def later(experiment: str) -> str:
     """The remedy for results that MLflow did not take."""
-    return f"the results are safe; once it is fixed: rag track {experiment}"
+    return f"the results are safe; once it is fixed: rag study track {experiment}"
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 from rag.analysis import finding_counts
 from rag.config.identity import digest, without_runtime
 from rag.config.search_space import stand_in_remarks
-from rag.core.errors import ServiceError, UserError
+from rag.core.errors import DISTRIBUTION, ServiceError, UserError
 from rag.core.figures import with_interval
 from rag.core.redaction import redacted_json, redacted_text
 from rag.execution.graph.engine import Outcome
@@ -29,7 +29,7 @@ from rag.tracking import evaluation_traces, mlflow_client, trial_results
 from rag.tracking.run_content import SweepRun, TrialRun
 
 FOLDER = Path(".rag")
-LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
+LIBRARIES = (DISTRIBUTION, "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 
 
 def send(
@@ -48,7 +48,7 @@ def send(
         swept = record(done, store, controlled, verdict)
         parent = mlflow_client.track(swept, uri)
     except ServiceError as error:
-        first = "the results are safe" if "rag track" in error.remedy else error.remedy
+        first = "the results are safe" if "rag study track" in error.remedy else error.remedy
         raise ServiceError(error.where, error.what, f"{first}; once it is fixed: {again}") from error
     try:
         evaluation_traces.send(swept, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)

@@ -1,4 +1,4 @@
-"""`rag why`: one golden question after every step, as text and as JSON."""
+"""`rag study why`: one golden question after every step, as text and as JSON."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""`rag write` and `rag.write_report`: formats, budgets, bundles, interrupts and what a careless person types."""
+"""`rag ask --report` and `rag.write_report`: formats, budgets, bundles, interrupts and what a careless person types."""
 
 import io
 import json

@@ -282,4 +282,4 @@ def test_export_prints_where_the_bundle_is(there: Path, copy: Path, rag: Verb) -
     again = rag("export", "small", "--to", str(copy), "--archive")
     assert again.code == 0
     assert packed.read_bytes() == before
-    assert "rag verify" in again.out
+    assert "rag bundle verify" in again.out

@@ -1,4 +1,4 @@
-"""`rag chat` on a pseudo-terminal and through a pipe, with model servers that answer and that fail."""
+"""`rag ask --chat` on a pseudo-terminal and through a pipe, with model servers that answer and that fail."""
 
 import fcntl
 import io
@@ -271,7 +271,7 @@ def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[T
 
 @pytest.fixture
 def piped(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., CommandResult]:
-    """Run `rag chat` with some bytes as standard input."""
+    """Run `rag ask --chat` with some bytes as standard input."""
 
     def chat(lines: bytes, *overrides: str) -> CommandResult:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines)))

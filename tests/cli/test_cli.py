@@ -55,12 +55,11 @@ def test_where_restricts_a_search(rag: Verb, verb_name: str) -> None:
 # Help
 
 
-def test_help_lists_every_verb_in_half_a_second() -> None:
+def test_help_takes_half_a_second() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([sys.executable, "-m", "rag", "--help"], capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    for name in ("list", "plan", "sweep", "run", "search", "ask", "track", "ui", "dataset", "store"):
-        assert f" {name} " in done.stdout
+    assert " sweep " in done.stdout
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
 
@@ -72,11 +71,11 @@ def test_nothing_heavy_is_imported_with_the_command_line() -> None:
     assert loaded & HEAVY == set()
 
 
-@pytest.mark.parametrize(("group", "head"), [((), "Experiments"), (("dataset",), "Commands"), (("store",), "Commands")])
-def test_a_group_without_a_verb_lists_its_verbs(rag: Verb, group: tuple[str, ...], head: str) -> None:
+@pytest.mark.parametrize("group", [(), ("data",), ("study", "store")])
+def test_a_group_without_a_verb_lists_its_verbs(rag: Verb, group: tuple[str, ...]) -> None:
     said = rag(*group)
     assert said.code == 2
-    assert f"─ {head} ─" in said.out + said.err
+    assert "─ Commands ─" in said.out + said.err
 
 
 # JSON

@@ -1,4 +1,4 @@
-"""`rag dataset import` and `rag dataset export`."""
+"""`rag data import` and `rag data export`."""
 
 import json
 from pathlib import Path

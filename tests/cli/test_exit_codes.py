@@ -37,8 +37,8 @@ def test_closed_output_is_no_verdict() -> None:
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 def test_errors_that_cannot_be_written_keep_their_code() -> None:
-    assert shell("rag schema nothing 2> /dev/full").returncode == 2
-    assert shell("rag schema nothing 2>&-").returncode == 2
+    assert shell("rag data schema nothing 2> /dev/full").returncode == 2
+    assert shell("rag data schema nothing 2>&-").returncode == 2
 
 
 def test_a_crash_keeps_its_traceback_and_has_a_code_of_its_own(

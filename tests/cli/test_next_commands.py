@@ -49,10 +49,16 @@ def commands(text: str) -> list[str]:
 
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that replace this process: `rag ui` becomes the server of MLflow."""
+    """The commands that replace this process: `rag study ui` becomes the server of MLflow."""
     started: list[list[str]] = []
     monkeypatch.setattr(os, "execv", lambda program, arguments: started.append(arguments))
     return started
+
+
+def verb_of(command: str) -> str:
+    """The verb of a command, with its group."""
+    _, first, second, *_ = (*command.split(), "")
+    return f"{first} {second}" if first in ("data", "study", "bundle") else first
 
 
 def run(rag: Verb, command: str) -> CommandResult:
@@ -72,7 +78,7 @@ def test_every_command_below_a_sweep_runs_as_it_is_printed(
 ) -> None:
     monkeypatch.chdir(shutil.copytree(swept[0], tmp_path / "copy"))
     found = commands(rag("sweep", "study", "--no-track", *overrides).out if overrides else swept[1])
-    assert {command.split()[1] for command in found} == {"compare", "baseline", "report", "ask", "ui"}
+    assert {verb_of(command) for command in found} == {"study compare", "study baseline", "report", "ask", "study ui"}
     for command in found:
         assert run(rag, command).code == 0, command
     ((_, *server),) = executed
@@ -84,7 +90,7 @@ def test_every_command_below_a_run_runs_as_it_is_printed(rag: Verb, executed: li
     given = ("dataset=native", f"dataset.path={golden}", "embedder=hashing", "index=[bm25s]", "fusion=single", "generator=gold")
     for command in (found := commands(rag("run", "-m", "--no-track", *given, "chunker=fixed,whole").out)):
         assert run(rag, command).code == 0, command
-    assert [command.split()[1] for command in found] == ["compare", "ask", "ui"]
+    assert [verb_of(command) for command in found] == ["study compare", "ask", "study ui"]
     assert executed
 
 
@@ -97,7 +103,7 @@ def test_the_commands_of_a_report_and_of_a_bundle_run(rag: Verb, monkeypatch: py
     monkeypatch.setattr("rag.serve.process.run", lambda bundles, *rest, **more: served.extend(bundles))
     for command in (found := commands(rag("export", "study").out)):
         assert run(rag, command).code == 0, command
-    assert [command.split()[1] for command in found] == ["verify", "serve"]
+    assert [verb_of(command) for command in found] == ["bundle verify", "serve"]
     assert [Path(str(each)).is_dir() for each in served] == [True]
 
 

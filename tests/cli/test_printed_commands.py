@@ -49,7 +49,7 @@ def printed(said: CommandResult) -> list[str]:
 def run(rag: Verb, command: str) -> CommandResult:
     program, *arguments = shlex.split(command)
     assert program == "rag"
-    return rag(*arguments, *(["--no-track"] if arguments[0] in ("sweep", "run") else []))
+    return rag(*arguments, *(["--no-track"] if {"sweep", "run"} & {*arguments[:2]} else []))
 
 
 def walk(rag: Verb, *steps: tuple[str, ...], fine: int = 0) -> list[str]:
@@ -58,7 +58,7 @@ def walk(rag: Verb, *steps: tuple[str, ...], fine: int = 0) -> list[str]:
     seen: list[str] = []
     while waiting:
         command = waiting.pop(0)
-        if command in seen or command.split()[1:] in (["ui"], ["dataset", "check"], ["dataset", "review"]):
+        if command in seen or command.split()[1:] in (["study", "ui"], ["data", "check"], ["data", "review"]):
             continue
         seen.append(command)
         said = run(rag, command)
@@ -85,8 +85,8 @@ def test_the_first_hour_with_a_folder_of_ones_own(rag: Verb, here: Path) -> None
         ("inspect", "loader=folder", "loader.path=../Meine Akten ü", "--chunkers", "fixed size=60"),
     )
     assert [command.split("'")[0].strip() for command in commands] == [
-        *("rag ingest", "rag ingest advise", "rag dataset check native", "rag ingest"),
-        "rag ingest",
+        *("rag data ingest", "rag data ingest advise", "rag data check native", "rag data ingest"),
+        "rag data ingest",
     ]
     source = here / "fragen.csv"
     with source.open("w", encoding="utf-8", newline="") as file:
@@ -104,7 +104,8 @@ def test_a_sweep_of_ones_own_set_leads_to_a_report_a_gate_and_a_bundle(rag: Verb
     done = rag("sweep", "study", "--no-track", *own)
     first = done.out.partition("First so far: ")[2].partition("(")[2].partition(")")[0]
     commands = walk(rag, ("sweep", "study", "--no-track", *own), ("why", f"trial={first}"), ("export", "study"))
-    assert {command.split()[1] for command in commands} >= {"compare", "baseline", "report", "ask", "gate", "verify", "serve"}
+    verbs = {word for command in commands for word in command.split()[1:3]}
+    assert verbs >= {"compare", "baseline", "report", "ask", "gate", "verify", "serve"}
     (gate,) = [command for command in commands if command.startswith("rag gate")]
     assert began(rag, 0, "gate", *shlex.split(gate)[2:], "k=5").out.splitlines()[-1]
     refused = began(rag, 2, "gate", "study", "store=mein Speicher")
@@ -134,6 +135,32 @@ def test_a_study_elsewhere_and_a_preset_print_commands_that_run(rag: Verb, here:
     assert f"run {shlex.join(['rag', 'sweep', path, *OWN, 'store=anderswo'])}" in " ".join(told.split())
     assert walk(rag, ("baseline", path, "--baseline", "mein Stand.json"))
     assert walk(rag, ("run", "-m", "--no-track", *PRESET, *OWN, "k=2,3"))
+
+
+def test_init_writes_eight_lines_that_run(rag: Verb, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ("--documents", "../Meine Akten ü", "--questions", "../Mein Satz ü/questions.jsonl", "--model", "none")
+    told = began(rag, 0, "init", *own)
+    assert printed(told) == ["rag plan mine", "rag sweep mine"]
+    text = Path("experiments/mine.yaml").read_text("utf-8")
+    assert len(text.splitlines()) == 8
+    assert run(rag, "rag plan mine").code == run(rag, "rag sweep mine embedder=hashing latency=1").code == 0
+    refusals = {
+        ("init", *own): "experiments/mine.yaml: exists, and is not overwritten",
+        ("init", "a/b", *own): "name 'a/b': is not a file name",
+        ("init", "two", *own[2:]): "--documents: is not given, and there is no terminal to ask at",
+        ("init", "two", *own[:-1], "opnai"): "--model: there is no generator 'opnai'\n  → did you mean 'openai'?",
+        ("init", "two", "--documents", "nirgends", *own[2:]): "nirgends: there is no such folder",
+        ("init", "two", *own[:3], "nirgends.jsonl", *own[4:]): "nirgends.jsonl: cannot be read",
+    }
+    for given, said in refusals.items():
+        assert began(rag, 2, *given).err.startswith(said)
+    assert sorted(path.name for path in Path("experiments").iterdir()) == ["mine.yaml", "study.yaml"]
+    lines = iter(["../Meine Akten ü", "", ""])
+    monkeypatch.setattr("rag.reporting.terminal.line_input.Typed.read", lambda self: next(lines))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert began(rag, 0, "init", "asked").out.count("[") == 3
+    assert Path("datasets/asked/questions.jsonl").is_file()
+    assert Path("experiments/mine.yaml").read_text("utf-8") == text
 
 
 @pytest.mark.parametrize(
@@ -191,4 +218,4 @@ def test_a_scanned_pdf_names_the_extra_that_reads_it(rag: Verb, here: Path) -> N
     from support.drawn_pdfs import scan
 
     (here / "scan.pdf").write_bytes(scan(drawn([[(40, 100, "one")]])))
-    assert "install assay[ocr] and choose the parser pdfium_ocr: scan.pdf" in began(rag, 0, "ingest", "scan.pdf").out
+    assert "install assay-rag[ocr] and choose the parser pdfium_ocr: scan.pdf" in began(rag, 0, "ingest", "scan.pdf").out

@@ -1,6 +1,7 @@
 """`rag list`, `rag --version` and what a shell offers: all that is there, and how to have what is not installed."""
 
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -10,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
 from support.choices import FILES, content
 from support.command_line import Verb, verb
 
 import rag as package
-from rag.cli.app import PANELS
+from rag.cli.app import FIRST, app
 from rag.config import catalog, listing
 from rag.core.errors import MissingExtraError
 from rag.core.files import shipped
@@ -46,12 +48,22 @@ def test_the_version_is_printed(rag: Verb) -> None:
     assert (output.code, output.out) == (0, f"assay {package.__version__}\n")
 
 
-def test_every_verb_stands_in_one_panel_of_the_help(rag: Verb) -> None:
-    output = rag("--help").out
-    verbs = re.findall(r"^│ ([a-z]+) ", output, re.MULTILINE)
-    assert verbs == [name for names in PANELS.values() for name in names]
-    assert verbs[0] == "list"
-    assert [panel for panel in PANELS if f"─ {panel} ─" not in output] == []
+def test_help_shows_eight_verbs_and_the_groups_of_the_others(rag: Verb) -> None:
+    assert re.findall(r"^│ ([a-z]+) ", rag("--help").out, re.MULTILINE) == [*FIRST, "data", "study", "bundle"]
+    assert len(FIRST) == 8
+
+
+def test_old_names_of_verbs_are_the_same_functions() -> None:
+    root = typer.main.get_command(app)
+    groups = {name: root.commands[name].commands for name in ("data", "study", "bundle")}  # type: ignore[attr-defined]
+    old = {name: each for name, each in root.commands.items() if each.hidden}  # type: ignore[attr-defined]
+    new = {name: each for group in groups.values() for name, each in group.items()}
+    assert old["dataset"].commands.keys() == groups["data"].keys()
+    assert groups["study"].keys() | groups["bundle"].keys() | {"ingest", "inspect", "schema"} <= old.keys()
+    assert {"init", "chat", "search", "write", "dataset"} | (new.keys() & old.keys()) == old.keys()
+    called = [name for name in new.keys() & old.keys() if not hasattr(old[name], "commands")]
+    assert [name for name in called if inspect.unwrap(new[name].callback) is not inspect.unwrap(old[name].callback)] == []
+    assert inspect.unwrap(old["prompt"].commands["show"].callback) is inspect.unwrap(new["prompt"].callback)
 
 
 # What there is
@@ -69,9 +81,24 @@ def test_all_of_it(rag: Verb) -> None:
     ] == sorted(FILES)
     assert [each["name"] for each in result["groups"] if not each["meaning"]] == []
     assert [one["name"] for each in result["groups"] for one in each["choices"] if not one["meaning"]] == []
-    output = rag("list").out
-    assert questions["lexical"] in output
+    output = rag("list", "--all").out
+    assert questions["grid"] in output
     assert "fixed, markdown, recursive*, semantic, sentence, table_rows" in output
+
+
+def test_the_first_list_has_topics_and_the_experiments_to_start_from(rag: Verb) -> None:
+    result, output = rag("list", "--json").json, rag("list").out
+    assert [name for each in result["topics"] for name in each["groups"]] == [each["name"] for each in result["groups"]]
+    assert set(catalog.groups()) == {each["name"] for each in result["groups"]}
+    starts = {each["name"] for each in result["experiments"] if not each["study"]}
+    assert starts == {"answers", "architectures", "architectures_attacks", "lexical", "quickstart"}
+    shown = re.findall(r"^  ([a-z_]+)  ", output, re.MULTILINE)
+    assert shown == [*sorted(starts), *(each["name"] for each in result["topics"])]
+    assert len(result["topics"]) == 16
+    assert "  documents     which files are read, and how (loader, parser, redactor, ingest, noise)" in output
+    inner = rag("list", "documents").out
+    assert "folder*" in inner
+    assert "secrets_and_personal" in inner
 
 
 def test_a_preset_is_listed_with_its_choices_and_values(rag: Verb) -> None:
@@ -154,8 +181,8 @@ def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Ver
         "parser=pdfium_ocr": [ocr],
         "redactor=presidio": [presidio],
     }
-    assert (ragas, tiktoken) == ("pip install 'assay[ragas]'", "pip install 'assay[openai]'")
-    output = rag("list").out
+    assert (ragas, tiktoken) == ("pip install 'assay-rag[ragas]'", "pip install 'assay-rag[openai]'")
+    output = rag("list", "--all").out
     assert "openai (lacks a package)" in output
     assert f"Not installed, a package of {', '.join(of_ragas)}: {ragas}\n" in output
     assert f"a package of it is not installed: {ragas}" in rag("list", "judge").out
@@ -176,8 +203,8 @@ def test_ones_own_choices_and_experiments_are_listed(rag: Verb, conf: Conf) -> N
     Path("experiments/mine.yaml").write_text("question: >-\n  Is it\n  mine?\n", "utf-8")
     Path("experiments/broken.yaml").write_text("question: [\n", "utf-8")
     result = rag("list", "--json").json
-    assert {"name": "mine", "question": "Is it mine?"} in result["experiments"]
-    assert {"name": "broken", "question": ""} in result["experiments"]
+    assert {"name": "mine", "question": "Is it mine?", "study": False} in result["experiments"]
+    assert {"name": "broken", "question": "", "study": False} in result["experiments"]
     (tiny,) = [one for each in result["groups"] for one in each["choices"] if one["name"] == "tiny"]
     assert (tiny["meaning"], tiny["is_default"]) == ("For tweets", True)
     assert "odd" in [each["name"] for each in result["groups"]]
@@ -244,8 +271,8 @@ def offered(words: str, cword: int) -> list[str]:
         ("rag li", 1, ["list"]),
         ("rag sweep lex", 2, ["lexical"]),
         ("rag list chunker rec", 3, ["recursive"]),
-        ("rag run ret", 2, []),
-        ("rag run fusion", 2, ["fusion=rrf", "fusion=single", "fusion=weighted"]),
+        ("rag study run ret", 3, []),
+        ("rag study run fusion", 3, ["fusion=rrf", "fusion=single", "fusion=weighted"]),
         ("rag ask Why? k=3 reranker = m", 6, ["maxsim", "mmr"]),
     ],
 )

@@ -41,7 +41,7 @@ def test_a_missing_package_says_how_to_install_it() -> None:
     error = MissingExtraError("judge.ragas", "ragas", "ragas")
     assert str(error).splitlines() == [
         "judge.ragas: needs the package 'ragas', which is not installed",
-        "  → pip install 'assay[ragas]'",
+        "  → pip install 'assay-rag[ragas]'",
     ]
 
 

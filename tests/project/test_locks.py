@@ -22,7 +22,7 @@ def locked(*names: str) -> dict[str, tuple[str, str]]:
 
 def needed(*extras: str) -> list[Requirement]:
     asked = [*PROJECT["dependencies"], *(each for extra in extras for each in PROJECT["optional-dependencies"][extra])]
-    return [found for each in asked if (found := Requirement(each)).name != "assay"]
+    return [found for each in asked if (found := Requirement(each)).name != "assay-rag"]
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,11 @@
-"""docs/serving.md names the settings, metrics, steps and options of the code."""
+"""docs/serving.md names the settings, metrics and steps of the code."""
 
 import json
 import re
-import shlex
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pytest
-from typer.main import get_command
-
-from rag.cli.app import app
 from rag.serve import otel_spans, prometheus
 from rag.serve.limits import Shares
 from rag.serve.settings import Settings, variable_name
@@ -61,11 +56,3 @@ def test_steps_and_attributes_are_those_of_spans() -> None:
     assert [step for step in otel_spans.SEARCHING if step not in tree] == []
     for name in re.findall(r"(?:gen_ai|assay|http|user)\.[a-z_.]*[a-z]", tree):
         assert f'"{name}"' in source, name
-
-
-@pytest.mark.parametrize("line", [line for line in TEXT.splitlines() if line.startswith("rag ")])
-def test_every_command_and_option_exists(line: str) -> None:
-    verb, *rest = shlex.split(line.partition("#")[0])[1:]
-    known = get_command(app).commands[verb]  # type: ignore[attr-defined]
-    options = {option for parameter in known.params for option in parameter.opts}
-    assert {word for word in rest if word.startswith("--")} <= options

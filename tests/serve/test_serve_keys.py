@@ -134,7 +134,7 @@ def test_every_bound_is_checked(name: str) -> None:
 
 def test_a_public_address_needs_keys_before_anything_is_opened(rag: Verb, here: Path) -> None:
     for host in ("0.0.0.0", "::", "192.168.1.5", "example.org", "localhost.example.org", ""):
-        with pytest.raises(ConfigError, match=r"RAG_HOST.*others can reach(.|\n)*rag key NAME"):
+        with pytest.raises(ConfigError, match=r"RAG_HOST.*others can reach(.|\n)*rag bundle key NAME"):
             Settings(host=host)
         assert Settings(host=host, keys=TWO_KEYS).host == host
     for host in ("127.0.0.1", "127.8.9.1", "::1", "localhost"):

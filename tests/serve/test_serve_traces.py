@@ -144,7 +144,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     with pytest.raises(MissingExtraError) as caught:
         otel_spans.Spans(log_texts=False)
-    assert caught.value.remedy == "pip install 'assay[otel]'"
+    assert caught.value.remedy == "pip install 'assay-rag[otel]'"
 
 
 def test_steps_follow_one_another_and_end_with_the_request() -> None:

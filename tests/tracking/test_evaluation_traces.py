@@ -180,7 +180,7 @@ def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(t
     assert said.code == 0
     (line,) = (line for line in said.err.splitlines() if "MLflow" in line)
     assert line.startswith("The trials are in MLflow, the questions of the recommended one are not: sqlite:///")
-    assert "traces are switched off here; later: rag track study.yaml" in line
+    assert "traces are switched off here; later: rag study track study.yaml" in line
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TracingClient, "start_trace", until_killed)
         assert rag("track", "study.yaml").code != 0

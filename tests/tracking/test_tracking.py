@@ -291,7 +291,7 @@ def test_a_full_disk_is_reported_and_the_sweep_can_be_sent_later(uri: str, monke
         patch.setattr(run_content, "write", full)
         with pytest.raises(ServiceError, match="No space left") as caught:
             mlflow_client.track(sweep(trial(1)), uri)
-    assert caught.value.remedy.endswith("rag track study")
+    assert caught.value.remedy.endswith("rag study track study")
     assert [run.info.status for run in runs(uri)] == ["KILLED", "KILLED"]
     parent = mlflow_client.track(sweep(trial(1)), uri)
     assert sorted(run.info.status for run in children(uri, parent)) == ["FINISHED", "KILLED"]
@@ -313,7 +313,7 @@ def test_a_disk_that_is_full_at_the_first_migration_leaves_nothing_broken(folder
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:
-        with pytest.raises(ServiceError, match="rag track"):
+        with pytest.raises(ServiceError, match="rag study track"):
             mlflow_client.prepare(None, folder)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -322,7 +322,7 @@ def test_a_disk_that_is_full_at_the_first_migration_leaves_nothing_broken(folder
     assert len(children(uri, mlflow_client.track(sweep(trial(1)), uri))) == 1
 
 
-@pytest.mark.parametrize(("runs", "remedy"), [(0, "delete the file: it is made anew"), (1, "rag track EXPERIMENT")])
+@pytest.mark.parametrize(("runs", "remedy"), [(0, "delete the file: it is made anew"), (1, "rag study track EXPERIMENT")])
 def test_a_database_that_a_kill_left_half_made_says_what_to_do(tmp_path: Path, runs: int, remedy: str) -> None:
     with closing(sqlite3.connect(tmp_path / "half.db")) as database:
         database.executescript("CREATE TABLE runs (name); CREATE TABLE registered_models (name)")
@@ -368,7 +368,7 @@ def test_a_database_that_cannot_be_opened_is_reported_at_once(tmp_path: Path, mo
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     (tmp_path / "mlflow.db").mkdir()
     monkeypatch.setattr("mlflow.MlflowClient", lambda **_: pytest.fail("MLflow tries for 100 seconds to open it"))
-    with pytest.raises(ServiceError, match="rag track"):
+    with pytest.raises(ServiceError, match="rag study track"):
         mlflow_client.prepare(None, tmp_path)
 
 
@@ -377,7 +377,7 @@ def test_a_server_that_is_down_is_reported_without_secrets(monkeypatch: pytest.M
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://me:hunter2@127.0.0.1:{free_port()}")
     with pytest.raises(ServiceError, match="there is no answer") as caught:
         mlflow_client.prepare(None, tmp_path)
-    assert "rag track" in caught.value.remedy
+    assert "rag study track" in caught.value.remedy
     assert "hunter2" not in str(caught.value)
 
 

@@ -79,7 +79,7 @@ class AbstentionStudy:
     risk: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag abstention --json` prints; null for what is unknown, and for a threshold that keeps or drops all."""
+        """What `rag study abstention --json` prints; null for what is unknown, and for a threshold that keeps or drops all."""
         parts = {
             split: {
                 "questions": part.questions,

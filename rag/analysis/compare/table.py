@@ -74,6 +74,6 @@ class Table:
     changed: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag compare --json` prints."""
+        """What `rag study compare --json` prints."""
         questions = {name: list(getattr(self, name)) for name in ("added", "removed", "changed")}
         return {"family": self.family, **questions, "rows": [row.to_json() for row in self.rows]}

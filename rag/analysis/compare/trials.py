@@ -40,7 +40,7 @@ class Compared:
     table: Table
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag compare --json` prints."""
+        """What `rag study compare --json` prints."""
         named = [{"trial": result.trial_id, "name": result.name} for result in self.results]
         return {"base": named[0], "candidates": named[1:]} | self.table.to_json()
 

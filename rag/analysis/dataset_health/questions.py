@@ -25,7 +25,7 @@ GRAM = 4
 ALIKE = 0.6
 """The Jaccard index of n-grams from which two wordings count as near-duplicates.
 
-`rag dataset check` requires .9 of the words. At .6 of the n-grams Cranfield has two pairs across splits, both the same question
+`rag data check` requires .9 of the words. At .6 of the n-grams Cranfield has two pairs across splits, both the same question
 with one word changed, Chroma's questions have one, the handbook none; at .5 the first different questions appear.
 """
 

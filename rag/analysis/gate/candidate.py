@@ -27,7 +27,7 @@ def trial(experiment: Experiment, choices: Mapping[str, str], changes: Sequence[
 
 def _chosen(experiment: Experiment, choices: Mapping[str, str]) -> Iterator[str]:
     """The overrides of the baseline's choices, in the order of today's axes."""
-    again = f"make the baseline again: rag baseline {experiment.name}"
+    again = f"make the baseline again: rag study baseline {experiment.name}"
     for axis in sorted(choices.keys() ^ experiment.axes.keys()):
         what = "is an axis that the baseline does not have" if axis in experiment.axes else "is no longer an axis"
         remedy = f"there is: {', '.join(experiment.axes) or 'none'}; {again}"

@@ -66,7 +66,7 @@ def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated
 def _check_split(split: str, kept: Baseline, path: Path, name: str) -> None:
     if kept.split != split:
         what = f"was measured on {kept.split!r}, and the gate asks {split!r}"
-        raise DataError(str(path), what, f"make it again: rag baseline {name}")
+        raise DataError(str(path), what, f"make it again: rag study baseline {name}")
 
 
 def _check_stand_ins(kept: Baseline, trial: Trial, path: Path, name: str) -> None:
@@ -75,7 +75,7 @@ def _check_stand_ins(kept: Baseline, trial: Trial, path: Path, name: str) -> Non
     if sides[0] != sides[1]:
         now, then = (" ".join(f"{each}." for each in sorted(side)) or "nothing stands in for a part." for side in sides[::-1])
         what = f"was made with other parts than there are today, and measures another pipeline. Then: {then} Today: {now}"
-        raise DataError(str(path), what, f"gate where the same parts are, or make it again: rag baseline {name}")
+        raise DataError(str(path), what, f"gate where the same parts are, or make it again: rag study baseline {name}")
 
 
 def written(change: str) -> str:
@@ -88,7 +88,7 @@ def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:
     known = (*kept.result.scores.columns, spec.FAILED, spec.RATIO)
     for column in (*gate.columns, *(bound.column for bound in gate.bounds)):
         if column not in known:
-            raise DataError(str(path), f"has no scores of {column!r}", f"make it again: rag baseline {name}")
+            raise DataError(str(path), f"has no scores of {column!r}", f"make it again: rag study baseline {name}")
 
 
 def run(ready: Prepared, listen: Listener) -> str:

@@ -46,7 +46,7 @@ KEY = re.compile("[0-9a-f]{64}")
 
 def check_store(kept: Baseline, store: Store, path: Path) -> None:
     """Raise DataError if the scores of a baseline differ from those of its stage in the store, if the store has that stage."""
-    remedy = f"take it from git, or make it: rag baseline {kept.experiment}"
+    remedy = f"take it from git, or make it: rag study baseline {kept.experiment}"
     if not KEY.fullmatch(kept.score):  # it becomes part of a path
         raise DataError(str(path), f"names {kept.score[:80]!r} as the key of its scores, which is not a SHA-256", remedy)
     entry = store.read(f"stages/{kept.score}")
@@ -159,7 +159,7 @@ def _check(gated: Gated, scores: Scores) -> None:
     trial = gated.candidate.trial
     where = str(gated.path) if gated.same else f"trial {trial.trial_id} ({trial.trial.name})"
     what = f"has scores that today's code does not give, though its key is the same: {odd}"
-    fresh = f"make it again: rag baseline {gated.kept.experiment}" if gated.same else "use another store: store=<folder>"
+    fresh = f"make it again: rag study baseline {gated.kept.experiment}" if gated.same else "use another store: store=<folder>"
     raise DataError(where, what, f"code, a model or this machine changed results under one key: report that. Then {fresh}")
 
 

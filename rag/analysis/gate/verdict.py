@@ -136,7 +136,7 @@ def check(gated: Gated, bridges: Collection[str]) -> None:
     except (ConfigError, DataError) as error:
         if error.where == "--bridge":
             raise
-        remedy = f"make it again: rag baseline {gated.kept.experiment}; or, {error.remedy}"
+        remedy = f"make it again: rag study baseline {gated.kept.experiment}; or, {error.remedy}"
         if candidate.of_data(gated.kept.overrides):
             remedy = f"ask its questions: {command(ready.plan.experiment, gated.kept, gated.changes)}; or {remedy}"
         raise DataError(str(gated.path), error.what, remedy) from error

@@ -47,7 +47,7 @@ class Advice:
     path: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The output of `rag ingest advise --json`."""
+        """The output of `rag data ingest advise --json`."""
         return {**asdict(self), "path": str(self.path) if self.path else None}
 
 
@@ -126,7 +126,7 @@ def write(advice: Advice, done: Ingestion, path: Path) -> Advice:
         return advice
     check_new(path)
     target = f"{FirstMatchRules.__module__}.{FirstMatchRules.__qualname__}"
-    parts = ["# Proposed by rag ingest advise: read every rule, remove what is wrong, commit the rest.\n"]
+    parts = ["# Proposed by rag data ingest advise: read every rule, remove what is wrong, commit the rest.\n"]
     parts.append(_yaml({"_target_": target, "purpose": done.purpose}) + "rules:\n")
     parts += [_yaml([dict(rule)]) for rule in done.rules]
     for each in advice.proposals:

@@ -30,7 +30,7 @@ WORD = re.compile(r"[^\W_]")
 
 @dataclass(frozen=True)
 class Ingestion:
-    """The result of `rag ingest`: `files` by path, and the coverage. `rules` are those of the config, `folder` is its path."""
+    """The result of `rag data ingest`: `files` by path, and the coverage; `rules` and `folder` are those of the config."""
 
     folder: str
     purpose: str
@@ -40,7 +40,7 @@ class Ingestion:
     is_dry: bool
 
     def to_json(self) -> dict[str, Any]:
-        """The output of `rag ingest --json`."""
+        """The output of `rag data ingest --json`."""
         head = {"folder": self.folder, "purpose": self.purpose, "dry_run": self.is_dry}
         return {**head, "coverage": asdict(self.coverage), "manifest": [line.to_json() for line in self.files]}
 

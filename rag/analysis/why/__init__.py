@@ -19,7 +19,7 @@ class Why:
     trials: Sequence[Account]
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag why --json` prints."""
+        """What `rag study why --json` prints."""
         return {"question": dict(self.question), "trials": [asdict(account) for account in self.trials]}
 
 

@@ -25,7 +25,7 @@ class Account:
 
     `stage` is the stage that lost it, "" if it was not lost; `said` is a sentence about that. `stages` and `told` are the same
     for every group of evidence. `ranks` has the rank of every group by step, 0 if it was not found; ranks count `unit`, passage
-    or document. `read` flags the groups that the contexts satisfy. `passages` are the first k as in `rag search`, each with its
+    or document. `read` flags the groups that the contexts satisfy. `passages` are the first k, each with its
     `gold`: group, and start and end in its text. `answer` has the reply and its scores. `read` and `answer` are None if nothing
     is generated.
     """

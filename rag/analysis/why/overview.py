@@ -46,7 +46,7 @@ class Overviews:
     trials: Sequence[Overview]
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag why --json` prints without a question."""
+        """What `rag study why --json` prints without a question."""
         trials = [
             {"trial": each.trial_id, "name": each.name, "questions": each.questions, "answerable": each.answerable}
             | {"counts": dict(each.counts), "lost": [asdict(lost) for lost in each.lost.values()]}

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import date
 from itertools import groupby
 
-from rag.core.errors import DataError, UserError
+from rag.core.errors import DISTRIBUTION, DataError, UserError
 from rag.core.types import Value
 from rag.documents.pages.lines import clean
 from rag.documents.pages.markdown_text import one_line
@@ -78,4 +78,4 @@ def scanned(pages: Sequence[int]) -> tuple[str, ...]:
     runs = [[page for _, page in run] for _, run in groupby(enumerate(pages), lambda pair: pair[1] - pair[0])]
     listed = ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
     verb = f"page {listed} is a scanned image" if len(pages) == 1 else f"pages {listed} are scanned images"
-    return (f"{verb}: no text; install assay[ocr] and choose the parser pdfium_ocr",)
+    return (f"{verb}: no text; install {DISTRIBUTION}[ocr] and choose the parser pdfium_ocr",)

@@ -138,7 +138,7 @@ def load_documents(loader: Loader) -> tuple[Document, ...]:
         what = f"none of {len(documents)} documents has text" if documents else "the corpus is empty"
         raise DataError("documents", what, "check loader.path and dataset.path")
     if skipped := skipped_by(loader):
-        what = f"corpus: {tally(len(documents), skipped)}. `rag dataset check` lists them"
+        what = f"corpus: {tally(len(documents), skipped)}. `rag data check` lists them"
         warnings.warn(SkippedWarning(what, _digest([*sorted(documents), *map(str, sorted(skipped))])), stacklevel=2)
     return tuple(documents[doc_id] for doc_id in sorted(documents))
 

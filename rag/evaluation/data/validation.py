@@ -70,7 +70,7 @@ class LostQuote:
 
 @dataclass(frozen=True, slots=True)
 class DatasetCheck:
-    """The result of `rag dataset check`. `kinds` counts questions by kind and split; `splits` includes `all`.
+    """The result of `rag data check`. `kinds` counts questions by kind and split; `splits` includes `all`.
 
     `dealing` explains the splits if the dataset names none, else it is empty. `skipped` are files of the corpus that were not
     read; `without_evidence` are questions with answers but no evidence. `fates` counts quotes by fate, `lost` lists those that

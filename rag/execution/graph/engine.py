@@ -110,7 +110,7 @@ class Runner:
             self.complete(key)
             entry = self.recent.get(key) or self.store.read(stage.entry)
             if entry is None:
-                raise ConfigError(stage.label, "cannot be read back from the store", "check the disk: rag store verify")
+                raise ConfigError(stage.label, "cannot be read back from the store", "check the disk: rag study store verify")
         if key not in self.recent.entries:
             self.recent.put(key, entry)
         return entry

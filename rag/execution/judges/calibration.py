@@ -203,7 +203,7 @@ def _unbiased(judge: Judge, labelled: Labelled) -> Judge:
     if not isinstance(judge, Fitted) or labelled.digest not in judge.fitted_on:
         return judge
     if not judge.fitted_on[labelled.digest]:
-        remedy = f"fit it on a second set too: rag judge fit data=wice,{labelled.name}"
+        remedy = f"fit it on a second set too: rag study judge fit data=wice,{labelled.name}"
         raise DataError(labelled.name, "is all that the judge was fitted on, and says nothing of other texts", remedy)
     return judge.without(labelled.digest)
 

@@ -1,4 +1,4 @@
-"""Plan, run, rank and write down an experiment: what `rag sweep` and `rag run` do."""
+"""Plan, run, rank and write down an experiment: what `rag sweep` and `rag study run` do."""
 
 import json
 import math

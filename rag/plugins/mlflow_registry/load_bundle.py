@@ -29,7 +29,7 @@ def opened(artifacts: Mapping[str, str], config: Mapping[str, Any] | None) -> Bu
     expected = str(settings.get(ARTIFACT, bundle.digest))
     if bundle.digest != expected:
         what = f"is the bundle {bundle.digest[:12]}, and {expected[:12]} was registered"
-        raise DataError(str(path), what, "register it again: rag register")
+        raise DataError(str(path), what, "register it again: rag bundle register")
     check_parity(bundle)
     return bundle
 
@@ -38,7 +38,7 @@ def check_parity(bundle: Bundle) -> None:
     """Raise DataError for a bundle that does not answer as it was measured."""
     if mismatches := replay(bundle).mismatches:
         what = f"does not answer as it was measured, in {len(mismatches)} points; the first: {mismatches[0]}"
-        remedy = "rag verify shows all of them; install the versions that its manifest names"
+        remedy = "rag bundle verify shows all of them; install the versions that its manifest names"
         raise DataError(str(bundle.path), what, remedy)
 
 

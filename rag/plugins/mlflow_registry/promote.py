@@ -50,7 +50,7 @@ class Promotion:
         return {PASS: 0, FAIL: 1}.get(self.verdict, EXIT_CODES[self.gate.inconclusive])
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag promote --json` prints."""
+        """What `rag bundle promote --json` prints."""
         sides = {"champion": self.champion, "challenger": self.challenger}
         return {
             "model": self.challenger.model,
@@ -87,7 +87,7 @@ def promote(model: str, number: int | None = None, asked: PromotionRequest = Pro
     The default version is that of the alias `challenger`. Without a champion only the bounds of the gate decide. UserError for
     bundles that cannot be compared, and for an alias that was moved meanwhile.
     """
-    with registry(f"rag promote {model}") as client, ExitStack() as open_until:
+    with registry(f"rag bundle promote {model}") as client, ExitStack() as open_until:
         new, known = versions.challenger(client, model, number), versions.champion(client, model)
         if known is not None and known.version == new.version:
             what = "is the champion already"
@@ -107,7 +107,7 @@ def _move(client: "MlflowClient", promotion: Promotion) -> None:
         known = versions.champion(client, model)
         if (known and int(known.version)) != (promotion.champion and promotion.champion.number):
             what = f"was moved meanwhile: it is {f'version {known.version}' if known else 'not set'} now"
-            raise ServiceError(f"{model}@{CHAMPION}", what, f"rag promote {model}")
+            raise ServiceError(f"{model}@{CHAMPION}", what, f"rag bundle promote {model}")
         client.set_model_version_tag(model, number, "assay.gate", f"{promotion.verdict}: {promotion.sentence}"[:500])
         client.set_registered_model_alias(model, CHAMPION, number)
         if CHALLENGER in client.get_model_version(model, number).aliases:

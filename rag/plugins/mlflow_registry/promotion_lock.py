@@ -37,7 +37,7 @@ def alone(client: "MlflowClient", model: str) -> Iterator[None]:
         finally:
             client.delete_registered_model_tag(model, claim)
         time.sleep(SystemRandom().uniform(0, PAUSE))
-    raise ServiceError(f"model {model}", "is being promoted by another process", f"rag promote {model}")
+    raise ServiceError(f"model {model}", "is being promoted by another process", f"rag bundle promote {model}")
 
 
 def _has_others(tags: Mapping[str, str], claim: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rag.bundle.golden_cases import cases_of
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.references import versions
-from rag.core.errors import ConfigError
+from rag.core.errors import DISTRIBUTION, ConfigError
 from rag.core.redaction import redacted_text
 from rag.core.roles import changes_nothing
 from rag.plugins.mlflow_registry import scripts
@@ -43,7 +43,7 @@ class Registered:
     new: bool
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag register --json` prints."""
+        """What `rag bundle register --json` prints."""
         content = asdict(self) | {"bundle": self.digest, "aliases": list(self.aliases)}
         return {name: content[name] for name in ("model", "version", "bundle", "aliases", "uri", "tracking", "new")}
 
@@ -53,12 +53,12 @@ def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, .
 
     A bundle that is a version already is not logged twice. It is logged below the run of its trial, if MLflow has that run, and
     no model behind an endpoint is asked. `hosts` are those of `open_bundle`. ConfigError for the alias `champion`, which only
-    `rag promote` moves; ServiceError if MLflow cannot take it.
+    `rag bundle promote` moves; ServiceError if MLflow cannot take it.
     """
     _check_names(name, alias)
     bundle = open_bundle(path, hosts=hosts)
     check_parity(bundle)
-    with registry(f"rag register {path} {name}") as client:
+    with registry(f"rag bundle register {path} {name}") as client:
         known = _known(client, name, bundle.digest)
         number = known or _log(client, bundle, name, hosts)
         if alias:
@@ -71,7 +71,7 @@ def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, .
 def _check_names(name: str, alias: str) -> None:
     """Raise ConfigError for names that MLflow would refuse after the model is logged, or could not find again."""
     if alias.lower() == CHAMPION:
-        raise ConfigError(f"--alias {alias}", "is set by a gate", f"register it, then: rag promote {name}")
+        raise ConfigError(f"--alias {alias}", "is set by a gate", f"register it, then: rag bundle promote {name}")
     if not name.strip() or set(name) & set("/:'\"`\\"):
         raise ConfigError(f"model {name!r}", "is no name of a model", "letters, digits, - and _, without / and : and quotes")
     if alias and (not ALIAS.fullmatch(alias) or RESERVED.fullmatch(alias)):
@@ -131,7 +131,7 @@ def _requirements() -> list[str]:
 
     The versions in the manifest are not trusted: pip would install any package that it names.
     """
-    known = {"assay": version("assay"), **versions()}
+    known = {DISTRIBUTION: version(DISTRIBUTION), **versions()}
     exact = (number if "==" in number else f"{name}=={number}" for name, number in known.items() if name != "python")
     return sorted(line.partition("+")[0] for line in exact)
 

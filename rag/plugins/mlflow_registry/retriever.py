@@ -55,7 +55,7 @@ class RetrievedPassages(BaseModel):
 
 
 class BundleRetriever(PythonModel):
-    """Retrieves passages for questions: what `rag search --json` prints, and the bundle's hash."""
+    """Retrieves passages for questions: what `rag ask --passages --json` prints, and the bundle's hash."""
 
     bundle: Bundle
 

@@ -15,7 +15,9 @@ def registered(found: Registered) -> None:
     serve = f"MLFLOW_TRACKING_URI={found.tracking} mlflow models serve -m {found.uri} --env-manager local"
     out.print(f"[dim]{escape(serve)}[/dim]", soft_wrap=True)
     if CHALLENGER in found.aliases:
-        out.print(f"[dim]rag promote {escape(found.model)} makes it the champion, if the gate lets it.[/dim]", soft_wrap=True)
+        out.print(
+            f"[dim]rag bundle promote {escape(found.model)} makes it the champion, if the gate lets it.[/dim]", soft_wrap=True
+        )
 
 
 def promoted(found: Promotion) -> None:

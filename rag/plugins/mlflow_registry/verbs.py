@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.app import app
+from rag.cli.app import bundle as bundles
+from rag.cli.app import verb
 from rag.cli.options import Bridge, Inconclusive, Json, TrustHost, print_json
 
 
-@app.command()
+@verb(bundles)
 def register(
     bundle: Annotated[Path, typer.Argument(help="A sealed folder, or its archive.")],
     name: Annotated[str, typer.Argument(help="The registered model that it becomes a version of.")],
@@ -29,7 +30,7 @@ def register(
     print_json(found.to_json()) if as_json else registered(found)
 
 
-@app.command()
+@verb(bundles)
 def promote(
     name: Annotated[str, typer.Argument(help="The registered model.")],
     version: Annotated[int | None, typer.Option(help="The version, if not that of the alias challenger.")] = None,

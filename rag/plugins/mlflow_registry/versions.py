@@ -52,14 +52,16 @@ def champion(client: "MlflowClient", model: str) -> Any:
 def challenger(client: "MlflowClient", model: str, number: int | None) -> Any:
     """MLflow's record of the version with a number, or with the alias `challenger`; DataError without one."""
     if found_or_none(client.get_registered_model, model) is None:
-        raise DataError(f"model {model}", "is not registered", f"rag register BUNDLE {model}")
+        raise DataError(f"model {model}", "is not registered", f"rag bundle register BUNDLE {model}")
     if number is None:
         version, what = found_or_none(client.get_model_version_by_alias, model, CHALLENGER), f"has no {CHALLENGER}"
     else:
         version, what = found_or_none(client.get_model_version, model, str(number)), f"has no version {number}"
     if version is None:
         known = sorted(int(other.version) for other in client.search_model_versions(f"name = '{model}'"))
-        raise DataError(f"model {model}", what, f"--version {' or '.join(map(str, known))}, or rag register BUNDLE {model}")
+        raise DataError(
+            f"model {model}", what, f"--version {' or '.join(map(str, known))}, or rag bundle register BUNDLE {model}"
+        )
     return version
 
 
@@ -72,7 +74,7 @@ def fetched(record: Any) -> Iterator[Version]:
     where, uri = f"{record.name} version {record.version}", f"models:/{record.name}/{record.version}"
     digest = dict(record.tags).get(TAG)
     if digest is None:
-        raise DataError(where, "is not a bundle", f"register one: rag register BUNDLE {record.name}")
+        raise DataError(where, "is not a bundle", f"register one: rag bundle register BUNDLE {record.name}")
     with tempfile.TemporaryDirectory() as folder:
         path = _download(f"{uri}/{_place(uri, folder)}", folder)
         contents = read(path)

@@ -58,7 +58,7 @@ def _ask(material: Material, row: TrialRow) -> str:
     """A command that can be typed as it is: it asks the trial a golden question, if the report shows any."""
     questions = material.explorer.questions if material.explorer else ()
     text = next((each.query.text for each in questions if each.ranked and not each.query.history), "")
-    return ask_command(text, row.trial_id) if text else f"rag chat trial={row.trial_id}"
+    return ask_command(text, row.trial_id) if text else f"rag ask --chat trial={row.trial_id}"
 
 
 def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:

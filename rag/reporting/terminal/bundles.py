@@ -57,11 +57,11 @@ def exported(sealed: Sealed, archive: Path | None) -> None:
     if sealed.needs:
         print_line(f"To open it, agree to: {sealed.needs}")
     place = shlex.quote(str(sealed.path))
-    next_commands([f"rag verify {place}", f"rag serve {place}"])
+    next_commands([f"rag bundle verify {place}", f"rag serve {place}"])
 
 
 def verified_json(bundle: Bundle, found: Mapping[str, Replay]) -> dict[str, Any]:
-    """The output of `rag verify --json`."""
+    """The output of `rag bundle verify --json`."""
     places = {place: replay.to_json() for place, replay in found.items()}
     same = not any(replay.mismatches for replay in found.values())
     head = {"bundle": bundle.digest, "name": bundle.name, "stand_ins": list(bundle.stand_ins)}

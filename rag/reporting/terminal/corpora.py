@@ -1,4 +1,4 @@
-"""The counts of `rag inspect`."""
+"""The counts of `rag data inspect`."""
 
 from collections.abc import Mapping
 from pathlib import Path

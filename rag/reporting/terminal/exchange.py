@@ -28,7 +28,7 @@ def imported(report: Report, documents: str) -> None:
             for line in lines[:SHOWN]:
                 print_line(f"  {line}")
     own = [written("dataset.path", report.folder), *([written("loader.path", documents)] if documents else ())]
-    next_commands([shlex.join(["rag", "dataset", "check", "native", *own])])
+    next_commands([shlex.join(["rag", "data", "check", "native", *own])])
 
 
 def exported(folder: Path, questions: int, lost: Mapping[str, int]) -> None:

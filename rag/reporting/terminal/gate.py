@@ -97,7 +97,7 @@ def baseline(kept: Baseline, path: Path, whole: bool, command: str) -> None:
 
 
 def baseline_json(kept: Baseline, path: Path) -> dict[str, Any]:
-    """The output of `rag baseline --json`."""
+    """The output of `rag study baseline --json`."""
     result = kept.result
     return {
         "experiment": kept.experiment,

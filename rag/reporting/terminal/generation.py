@@ -39,4 +39,4 @@ def generated(made: Generated, report: Mapping[str, Any], overrides: Sequence[st
     )
     for note in made.notes:
         print_line(f"Note: {note}.")
-    next_commands([shlex.join(["rag", "dataset", "check", "native", *overrides])])
+    next_commands([shlex.join(["rag", "data", "check", "native", *overrides])])

@@ -30,10 +30,10 @@ def drift(found: Sequence[Drift], waiting: Mapping[str, int]) -> None:
         if len(these) > FEW:
             print_line(f"and {amount(len(these) - FEW, 'more quote')} like this: --json has all")
     if any(each.state != "there" for each in found):
-        print_line("`rag dataset fix` shows new quotes and writes those that you accept.")
+        print_line("`rag data fix` shows new quotes and writes those that you accept.")
     if waiting:
         methods = ", ".join(f"{count:,} {method or 'of no method'}" for method, count in waiting.items())
-        print_line(f"Not reviewed: {methods}. `rag dataset review` shows them one by one.")
+        print_line(f"Not reviewed: {methods}. `rag data review` shows them one by one.")
 
 
 def takes(found: Drift, typed: Typed) -> bool:
@@ -72,7 +72,7 @@ def difference(found: SetDiff) -> None:
         lines.append(
             f"Digests that differ: {', '.join(found.digests)}. A baseline of the old version is refused for the new one."
         )
-        lines.append(f"`rag compare --bridge questions` pairs the {found.same} questions with the same id and content.")
+        lines.append(f"`rag study compare --bridge questions` pairs the {found.same} questions with the same id and content.")
     else:
         lines.append("All digests of the questions stay the same: results of both versions can be compared.")
     for line in lines:

@@ -23,7 +23,7 @@ def judges(assessors: Sequence[Assessor], agreements: Sequence[Concordance] = ()
         for mean in judge.corrected[:SHOWN]:
             out.print(f"{escape(mean.sentence)}.")
     if any(not judge.cards for judge in assessors):
-        out.print("rag judge calibrate judge=<choice> measures one; rag track then sends the card to MLflow.")
+        out.print("rag study judge calibrate judge=<choice> measures one; rag study track then sends the card to MLflow.")
     for agreement in agreements:
         concordance(agreement)
 

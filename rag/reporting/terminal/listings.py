@@ -12,12 +12,16 @@ LONGEST = 40
 Listing = Mapping[str, Any]
 
 
-def listed(listing: Listing) -> None:
-    """Print what `rag.config.listing.listing_json` returns."""
-    if "groups" in listing:
-        _everything(listing)
+def listed(listing: Listing, everything: bool = False) -> None:
+    """Print what `rag.config.listing.listing_json` returns; the choices of all groups only with `everything`."""
+    if "topic" in listing:
+        out.print(f"[bold]{escape(listing['topic'])}[/bold]  {escape(listing['meaning'])}")
+        _choices(listing["groups"])
+        next_commands(f"rag list {each['name']}" for each in listing["groups"][:1])
+    elif "topics" in listing:
+        _everything(listing) if everything else _topics(listing)
     elif "experiments" in listing:
-        _experiments(listing)
+        _experiments(listing["experiments"])
     elif "parameters" in listing:
         _choice(listing)
     elif "choices" in listing:
@@ -29,13 +33,25 @@ def listed(listing: Listing) -> None:
         _experiment(listing)
 
 
+def _topics(listing: Listing) -> None:
+    """Experiments to start from, and the topics of choices."""
+    studies = [each["name"] for each in listing["experiments"] if each["study"]]
+    _experiments([each for each in listing["experiments"] if not each["study"]])
+    if studies:
+        out.print(f"  [dim]and {len(studies)} studies with their results: rag list experiments[/dim]")
+    out.print("\n[bold]Choices[/bold]  GROUP=CHOICE in any verb")
+    _rows((each["name"], f"{escape(each['meaning'])}{_within(each)}") for each in listing["topics"])
+    next_commands(["rag list documents", "rag list chunker", "rag list chunker recursive", "rag list values", "rag list --all"])
+
+
+def _within(topic: Listing) -> str:
+    return "" if topic["groups"] == [topic["name"]] else escape(f" ({', '.join(topic['groups'])})")
+
+
 def _everything(listing: Listing) -> None:
-    _experiments(listing)
+    _experiments(listing["experiments"])
     out.print("\n[bold]Choices[/bold]  GROUP=CHOICE in any verb; * is the default")
-    _rows(
-        (each["name"], f"{each['meaning']}\n[dim]{', '.join(map(_choice_name, each['choices']))}[/dim]")
-        for each in listing["groups"]
-    )
+    _choices(listing["groups"])
     lacking: dict[str, list[str]] = {}
     for choice in (choice for group in listing["groups"] for choice in group["choices"]):
         for line in choice["install"]:
@@ -45,15 +61,20 @@ def _everything(listing: Listing) -> None:
     next_commands(["rag list chunker", "rag list chunker recursive", "rag list values"])
 
 
-def _experiments(listing: Listing) -> None:
+def _choices(groups: Sequence[Listing]) -> None:
+    _rows((each["name"], f"{each['meaning']}\n[dim]{', '.join(map(_choice_name, each['choices']))}[/dim]") for each in groups)
+
+
+def _experiments(experiments: Sequence[Listing]) -> None:
     out.print("[bold]Experiments[/bold]  rag sweep NAME")
-    _rows((each["name"], escape(each["question"])) for each in listing["experiments"])
+    _rows((each["name"], escape(each["question"])) for each in experiments)
 
 
 def _group(listing: Listing) -> None:
     out.print(f"[bold]{escape(listing['group'])}[/bold]  {escape(listing['meaning'])}")
     _rows((_starred(each), escape("\n".join([each["meaning"], *_absent(each)]))) for each in listing["choices"])
-    next_commands(f"rag list {listing['group']} {each['name']}" for each in listing["choices"][:1])
+    named = [*(f"{listing['group']} {each['name']}" for each in listing["choices"][:1]), *listing["related"]]
+    next_commands(f"rag list {each}" for each in named)
 
 
 def _choice(listing: Listing) -> None:
@@ -73,7 +94,8 @@ def _parameters(found: Sequence[Listing]) -> None:
 def _experiment(listing: Listing) -> None:
     out.print(f"[bold]{escape(listing['name'])}[/bold]  {escape(str(listing['question']))}")
     axes = listing["axes"] if isinstance(listing["axes"], dict) else {}
-    _rows((name, escape(_lines(held))) for name, held in [("fixed", listing["fixed"]), *axes.items()] if held)
+    rows = [("fixed", listing["fixed"]), *axes.items(), ("showed", listing["showed"])]
+    _rows((name, escape(_lines(held))) for name, held in rows if held)
     out.print(f"[dim]{escape(listing['path'])}[/dim]", soft_wrap=True)
     next_commands(shlex.join(["rag", verb, listing["name"]]) for verb in ("plan", "sweep"))
 

@@ -35,7 +35,7 @@ def losses(found: Overviews) -> None:
         if len(found.texts) > MOST:
             out.print(f"[dim]… and {len(found.texts) - MOST} more: --json has all of them.[/dim]")
         trials = " ".join(trial.named for trial in found.trials)
-        next_commands([f"rag why {shlex.quote(next(iter(found.texts)))} {trials}"])
+        next_commands([f"rag study why {shlex.quote(next(iter(found.texts)))} {trials}"])
 
 
 def _listed(found: Overviews) -> Table:

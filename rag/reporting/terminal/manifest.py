@@ -147,7 +147,7 @@ def next_steps(done: Ingestion, what: Sequence[str], advises: bool) -> None:
     """Print the commands that can follow; with `advises` rules can be proposed."""
     found = done.is_dry or done.coverage.outliers or done.coverage.duplicates
     verbs = [["ingest"]] * done.is_dry + [["ingest", "advise"]] * bool(advises and found)
-    next_commands(shlex.join(["rag", *verb, *what]) for verb in verbs)
+    next_commands(shlex.join(["rag", "data", *verb, *what]) for verb in verbs)
 
 
 def advised(made: Advice, what: Sequence[str]) -> None:
@@ -164,4 +164,4 @@ def advised(made: Advice, what: Sequence[str]) -> None:
         return
     out.print(f"Written: {escape(str(made.path))}. Nothing is excluded until a config names it.", soft_wrap=True)
     others = [each for each in what if not each.startswith("loader.ingest=")]
-    next_commands([shlex.join(["rag", "ingest", *others, f"loader.ingest={made.path.stem}", "--dry-run"])])
+    next_commands([shlex.join(["rag", "data", "ingest", *others, f"loader.ingest={made.path.stem}", "--dry-run"])])

@@ -21,7 +21,7 @@ CONTEXTS = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": 
 def swept(done: Sweep, concluded: Conclusion, folder: Path, called: str = "") -> None:
     """Print a leaderboard, the recommendation and next commands.
 
-    `called` is the experiment with its overrides, as typed in a shell; empty for `rag run`.
+    `called` is the experiment with its overrides, as typed in a shell; empty for `rag study run`.
     """
     marks = _marks(concluded.winner) if concluded.winner and len(done.board.rows) > 1 else None
     out.print(done.board.question, markup=False)
@@ -120,14 +120,14 @@ def _next(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None
     trial = f"trial={winner.recommended}"
     rivals = [other for other in winner.standings if other.trial_id != winner.recommended and other.admitted]
     rival = winner.best if winner.best != winner.recommended else rivals[0].trial_id if rivals else ""
-    verbs = [f"rag compare {rival} {winner.recommended}"] if rival else []
+    verbs = [f"rag study compare {rival} {winner.recommended}"] if rival else []
     if called:
         experiment, *overrides = shlex.split(called)
         # The trial holds the overrides of this sweep.
-        verbs += [f"rag baseline {shlex.quote(experiment)}{f' {trial}' if overrides else ''}", f"rag report {called}"]
+        verbs += [f"rag study baseline {shlex.quote(experiment)}{f' {trial}' if overrides else ''}", f"rag report {called}"]
     examples = [example for planned in done.plan.trials for example in planned.golden.examples]
-    verbs += [f"rag dialogues {trial}"] if any(example.turn for example in examples) else []
+    verbs += [f"rag study dialogues {trial}"] if any(example.turn for example in examples) else []
     question = next((example.query.text for example in examples if example.has_gold and not example.query.history), "")
     verbs += [ask_command(question, winner.recommended)] if question else []
-    next_commands([*verbs, "rag ui"])
+    next_commands([*verbs, "rag study ui"])
     out.print(f"[dim]Every figure: {escape(str(folder))}/leaderboard.json[/dim]", soft_wrap=True)

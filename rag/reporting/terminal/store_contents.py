@@ -23,7 +23,7 @@ def spaces(found: Mapping[str, Any]) -> None:
     print_table(("space", "entries", "MB"), rows)
     if (old := found.get("old")) and old["entries"]:
         size = f"{old['entries']:,} stage results ({old['bytes'] / 1e6:,.1f} MB) are of other versions of the code"
-        print_line(f"{size}: rag store gc --old removes them.")
+        print_line(f"{size}: rag study store gc --old removes them.")
 
 
 def skipped(files: Sequence[Skipped]) -> None:

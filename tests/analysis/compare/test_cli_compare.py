@@ -1,4 +1,4 @@
-"""`rag compare` on the stored trials of a real sweep."""
+"""`rag study compare` on the stored trials of a real sweep."""
 
 import contextlib
 import json

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support.github_runner import Glob, Runner, Step, install_glob
+from support.github_runner import ACCEPTED, Glob, Runner, Step, install_glob
 
 ROOT = Path(__file__).parents[3]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
@@ -29,9 +29,10 @@ import json, os, pathlib, sys
 here, arguments = pathlib.Path(os.environ["GH_STATE"]).parent, sys.argv[1:]
 (here / "called.json").write_text(json.dumps(arguments))
 code, verdict = json.loads((here / "verdict.json").read_text())
-name = arguments[arguments.index("--") + 1]
+name = arguments[arguments.index("--") + 1 if "--" in arguments else 1]
 for option, text in (("--junit", "<testsuite/>"), ("--markdown", f"<!-- assay-gate {{name}} -->\\n\\n## {{verdict}}: gate\\n")):
-    pathlib.Path(arguments[arguments.index(option) + 1]).write_text(text)
+    if option in arguments:
+        pathlib.Path(arguments[arguments.index(option) + 1]).write_text(text)
 print(json.dumps({{"verdict": verdict}}) if verdict else "")
 sys.exit(code)
 """
@@ -185,6 +186,19 @@ def test_inputs_are_text_to_the_shell(job: Job) -> None:
     assert job.run(2, "", experiment="--help").returncode == 2
     assert job.called[-2:] == ["--", "--help"]
     assert not list(job.folder.rglob("pwned"))
+
+
+def test_the_workflow_to_copy_gates(job: Job) -> None:
+    steps = yaml.safe_load((ROOT / "examples/gate.yml").read_text("utf-8"))["jobs"]["gate"]["steps"]
+    assert {step["uses"] for step in steps if "uses" in step} <= ACCEPTED.keys()
+    (gate,) = [step | {"env": {"EXPERIMENT": "study"}} for step in steps if step.get("name") == "Gate"]
+    shutil.copy(job.assay / ".venv/bin/rag", job.programs / "rag")
+    codes = {}
+    for code, verdict in ((0, "PASS"), (1, "FAIL"), (3, "INCONCLUSIVE")):
+        (job.folder / "verdict.json").write_text(json.dumps([code, verdict]), "utf-8")
+        codes[verdict] = job.runner().script(gate).returncode
+        assert f"## {verdict}" in (job.folder / "summary").read_text("utf-8")
+    assert codes == {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 0}
 
 
 @pytest.fixture(scope="session")

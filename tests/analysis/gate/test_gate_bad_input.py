@@ -37,7 +37,7 @@ def test_no_baseline_is_reported_in_the_requested_files_too(rag: Verb) -> None:
     KEPT.unlink()
     error = refused(rag, "--markdown", "gate.md", "--junit", "gate.xml")
     assert error.startswith(f"{KEPT}: there is no baseline yet")
-    assert "rag baseline study" in error
+    assert "rag study baseline study" in error
     assert Path("gate.md").read_text("utf-8").startswith("<!-- assay-gate study -->\n\n## The gate of")
     assert "there is no baseline yet" in Path("gate.xml").read_text("utf-8")
     assert "there is none called 'nothing'" in rag("gate", "nothing").err
@@ -72,7 +72,7 @@ def test_a_damaged_baseline(swept: Path, tmp_path: Path, damage: Callable[[str],
     with pytest.raises(DataError) as caught:
         baseline.load(path)
     assert (caught.value.where, reason in caught.value.what) == (str(path), True)
-    assert caught.value.remedy == "take it from git, or make it: rag baseline study"
+    assert caught.value.remedy == "take it from git, or make it: rag study baseline study"
 
 
 def test_a_baseline_of_other_questions_documents_or_rules(rag: Verb) -> None:
@@ -84,7 +84,7 @@ def test_a_baseline_of_other_questions_documents_or_rules(rag: Verb) -> None:
     note.write_text(text, "utf-8")
     questions.write_text(questions.read_text("utf-8").replace("What does the violet lantern", "How much is the violet lantern"))
     error = refused(rag)
-    for part in ("golden differs from trial", "make it again: rag baseline study", "--bridge questions"):
+    for part in ("golden differs from trial", "make it again: rag study baseline study", "--bridge questions"):
         assert part in error
     bridged = rag("gate", "study.yaml", "--bridge", "questions", "--json")
     assert bridged.code == 0
@@ -134,7 +134,7 @@ def test_a_gate_that_does_not_fit_its_data(rag: Verb) -> None:
     study(gate="gate: {split: test}\n")
     assert "no question is in 'test'" in rag("baseline", "study.yaml").err
     study(gate="gate: {metrics: {recall@3: 0.1}}\n", fixed=', "metrics=[recall@3,ndcg@10]"')
-    assert "has no scores of 'recall@3'\n  → make it again: rag baseline study" in refused(rag)
+    assert "has no scores of 'recall@3'\n  → make it again: rag study baseline study" in refused(rag)
 
 
 def test_an_axis_or_a_choice_that_is_gone(rag: Verb) -> None:

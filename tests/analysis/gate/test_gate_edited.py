@@ -30,7 +30,7 @@ def refused(said: CommandResult) -> str:
     """The error of a gate that refuses a baseline."""
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith(f"{KEPT}: ")
-    assert "rag baseline study" in said.err
+    assert "rag study baseline study" in said.err
     return said.err
 
 
@@ -67,7 +67,7 @@ def test_an_edited_line_is_detected(swept: Path, tmp_path: Path, change: Callabl
     path.write_text(json.dumps(content, indent=1), "utf-8")
     with pytest.raises(DataError, match=r"was edited, or merged|has no digest") as caught:
         baseline.load(path)
-    assert caught.value.remedy == "take it from git, or make it: rag baseline study"
+    assert caught.value.remedy == "take it from git, or make it: rag study baseline study"
 
 
 def test_two_merged_baselines_are_refused(rag: Verb) -> None:

@@ -43,7 +43,7 @@ def test_code_that_changed_under_the_key_of_the_baseline(rag: Verb, empty: str, 
         said = gate(rag, place)
         assert (said.code, said.out) == (2, "")
         assert "has scores that today's code does not give, though its key is the same" in said.err
-        assert "report that. Then make it again: rag baseline study" in said.err
+        assert "report that. Then make it again: rag study baseline study" in said.err
 
 
 def test_code_in_which_every_search_fails_does_not_pass(rag: Verb, empty: str, monkeypatch: pytest.MonkeyPatch) -> None:

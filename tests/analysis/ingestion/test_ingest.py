@@ -1,4 +1,4 @@
-"""`rag ingest`: manifest, coverage, dry run, proposals, and gold in excluded files."""
+"""`rag data ingest`: manifest, coverage, dry run, proposals, and gold in excluded files."""
 
 import json
 import shutil

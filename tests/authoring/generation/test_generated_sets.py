@@ -1,4 +1,4 @@
-"""A generated set as a user gets it: `rag dataset generate`, and the set in the hands of the other verbs."""
+"""A generated set as a user gets it: `rag data generate`, and the set in the hands of the other verbs."""
 
 import json
 from collections import Counter

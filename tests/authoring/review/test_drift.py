@@ -1,4 +1,4 @@
-"""Drift: what became of quotes after edits of their documents, in `rag dataset check` and `rag dataset fix`."""
+"""Drift: what became of quotes after edits of their documents, in `rag data check` and `rag data fix`."""
 
 import json
 from dataclasses import replace

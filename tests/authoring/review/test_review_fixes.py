@@ -1,4 +1,4 @@
-"""`rag dataset fix`: quotes that differ in form are corrected once a person accepts the diff."""
+"""`rag data fix`: quotes that differ in form are corrected once a person accepts the diff."""
 
 import io
 import json

@@ -192,7 +192,7 @@ def test_a_password_opens_an_encrypted_file(choice: str, monkeypatch: pytest.Mon
 def test_pages_that_are_images_are_noted(choice: str) -> None:
     content = parsed(choice, scan(drawn([[(40, 100, "one")], [(40, 100, "two")]])))
     assert content.text == ""
-    assert content.notes == ("pages 1-2 are scanned images: no text; install assay[ocr] and choose the parser pdfium_ocr",)
+    assert content.notes == ("pages 1-2 are scanned images: no text; install assay-rag[ocr] and choose the parser pdfium_ocr",)
     assert parsed(choice, drawn([[]])).notes == ()
 
 

@@ -163,7 +163,7 @@ def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatc
 
 def test_a_verb_that_loads_a_corpus_counts_the_skipped_files(rag: Verb, golden: Path) -> None:
     write(golden / "documents", old__md=b"caf\xe9", song__mp3=b"ID3")
-    notice = "corpus: 6 files: 4 read, 2 not: 1 .mp3 (no reader yet), 1 not UTF-8. `rag dataset check` lists them\n"
+    notice = "corpus: 6 files: 4 read, 2 not: 1 .mp3 (no reader yet), 1 not UTF-8. `rag data check` lists them\n"
     given = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "generator=none")
     said = rag("search", "ferry", *given)
     assert (said.code, said.err.count(notice)) == (0, 1), said

@@ -343,7 +343,7 @@ def test_the_verdict_is_written_and_read_and_the_output_begins_with_what_to_do(r
     for part in (*parts, "3 trials, "):
         assert part in text
         assert text.index(part) > recommended.start()
-    for part in (f"rag baseline {path}", f"rag report {path}", "rag compare "):
+    for part in (f"rag study baseline {path}", f"rag report {path}", "rag study compare "):
         assert part in text
     assert printed.count(">") == 2, "one mark in the table, one in its legend"
     with pytest.raises(DataError, match="run rag sweep other first"):

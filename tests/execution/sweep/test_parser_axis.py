@@ -153,7 +153,7 @@ def test_check_lists_what_is_lost(town: Path, done: Any) -> None:
 
 
 def said(dataset: str, *overrides: str) -> str:
-    """What `rag dataset check` prints."""
+    """What `rag data check` prints."""
     out, err = io.StringIO(), io.StringIO()
     arguments = ["rag", "dataset", "check", dataset, "dataset.path=golden", *overrides]
     with patch.object(sys, "argv", arguments), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), ENDED:

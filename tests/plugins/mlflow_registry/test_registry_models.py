@@ -99,7 +99,7 @@ def test_a_model_holds_the_bundle_and_no_pickle(answering: Any) -> None:
     for path in (path for path in bundle.path.rglob("*") if path.is_file()):
         assert (copy / path.relative_to(bundle.path)).read_bytes() == path.read_bytes()
     lines = (there / "requirements.txt").read_text("utf-8").splitlines()
-    assert any(line.startswith("assay==") for line in lines)
+    assert any(line.startswith("assay-rag==") for line in lines)
     assert not [line for line in lines if "+" in line]
 
 

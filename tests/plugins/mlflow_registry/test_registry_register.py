@@ -60,7 +60,7 @@ def test_the_printed_command_serves_the_model(
     said = rag("register", path, "notes")
     assert (said.code, said.err) == (0, "")
     assert f"MLFLOW_TRACKING_URI={uri} mlflow models serve -m models:/notes/2 --env-manager local" in said.out
-    assert "rag promote notes" in said.out
+    assert "rag bundle promote notes" in said.out
     content = rag("register", path, "notes", "--json").json
     assert (content["version"], content["new"], content["tracking"], content["aliases"]) == (2, False, uri, ["challenger"])
     assert "is set by a gate" in rag("register", path, "notes", "--alias", "champion").err

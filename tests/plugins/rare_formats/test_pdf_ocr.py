@@ -71,7 +71,7 @@ def test_only_scanned_pages_need_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
         parser.parse(scan(drawn([[(40, 100, "one")]])), "a.pdf")
 
 
-@pytest.mark.skipif(not IS_INSTALLED, reason="rapidocr is not installed: pip install 'assay[ocr]'")
+@pytest.mark.skipif(not IS_INSTALLED, reason="rapidocr is not installed: pip install 'assay-rag[ocr]'")
 def test_the_real_engine_reads_a_scanned_page() -> None:
     lines = ("The rivers were clear in spring", "Weeds came back in autumn")
     page = scan(drawn([[(60, 100, lines[0], 14), (60, 300, lines[1], 14)]]))

@@ -1,4 +1,4 @@
-"""The page of rag inspect, and its budget of text."""
+"""The page of rag data inspect, and its budget of text."""
 
 import random
 import re

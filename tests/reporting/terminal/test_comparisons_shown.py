@@ -1,4 +1,4 @@
-"""The tables of `rag compare`: their cells, and the columns that are left out on a narrow terminal."""
+"""The tables of `rag study compare`: their cells, and the columns that are left out on a narrow terminal."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -235,6 +235,6 @@
     },
     said: found => `${found.length} of ${index.ids.length} questions`,
     next: (_, opened) => opened,
-    failed: message => `The questions cannot be shown here (${message}); report.md and rag why tell of them.`,
+    failed: message => `The questions cannot be shown here (${message}); report.md and rag study why tell of them.`,
   });
 })();

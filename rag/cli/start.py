@@ -1,0 +1,50 @@
+"""The verb that writes a first experiment about documents of one's own."""
+
+from typing import Annotated
+
+import typer
+
+from rag.cli.app import app
+from rag.cli.options import Json, print_json
+
+
+@app.command(hidden=True)
+def init(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Of the new experiment.")] = "mine",
+    documents: Annotated[str | None, typer.Option(metavar="FOLDER", help="Your documents.")] = None,
+    questions: Annotated[str | None, typer.Option(help="A file of questions with evidence, or generate.")] = None,
+    model: Annotated[str | None, typer.Option(help="Who answers: a choice of generator, such as openai; none: quotes.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask three questions and write experiments/NAME.yaml, eight lines to sweep; options answer them beforehand.
+
+    Questions are a questions.jsonl, a table or a file of another tool that rag data import reads, or made from the documents
+    by rules. They and imported documents go to datasets/NAME. Nothing is overwritten.
+
+    --json: experiment, path, questions (their file).
+    """
+    from rag.api.start import check_start, start
+    from rag.core.errors import ConfigError
+    from rag.reporting.terminal.line_input import Typed
+    from rag.reporting.terminal.output import next_commands, print_line
+
+    typed = Typed()
+
+    def answer(option: str, given: str | None, asked: str, usual: str) -> str:
+        if given is not None:
+            return given
+        if not typed.terminal:
+            raise ConfigError(f"--{option}", "is not given, and there is no terminal to ask at", f"--{option} {usual}")
+        print_line(f"{asked} [{usual}]")
+        return (typed.read() or "").strip() or usual
+
+    folder = answer("documents", documents, "Which folder has your documents?", "documents")
+    check_start(name, folder)
+    asked = answer("questions", questions, "A file of questions with evidence, or generate to make some?", "generate")
+    generator = answer("model", model, "Which model answers? Its provider, such as openai or ollama, or none.", "none")
+    path, rows = start(name, folder, asked, generator)
+    if as_json:
+        print_json({"experiment": name, "path": str(path), "questions": str(rows)})
+        return
+    print_line(f"Written: {path}; its questions: {rows}.")
+    next_commands([f"rag plan {name}", f"rag sweep {name}"])
