@@ -19,11 +19,6 @@ Tables = Mapping[str, tuple[Sequence[Row], Sequence[str]]]
 """Names of files, each with its rows and columns."""
 
 
-def no_notes(fields: Mapping[str, Any], row: Row, where: str) -> Iterator[str]:
-    """Add nothing to a question."""
-    yield from ()
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format: `tables` are the files for questions as FLAT has them and for the texts of documents by name.
@@ -35,7 +30,7 @@ class Format:
     tables: Callable[[Sequence[Row], Mapping[str, str]], Tables]
     holds: frozenset[str] | None = None
     columns: tuple[str, ...] = ()
-    notes: Callable[[Mapping[str, Any], Row, str], Iterator[str]] = no_notes
+    notes: Callable[[Mapping[str, Any], Row, str], Iterator[str]] = lambda fields, row, where: iter(())
 
 
 def one_file(name: str, shaped: Callable[[Row], Row] = lambda row: row) -> Callable[[Sequence[Row], Mapping[str, str]], Tables]:

@@ -27,12 +27,11 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question about a sentence, the words that answer it, the name of the rule, and the subject of the sentence."""
+    """A question about a sentence, the words that answer it, and the name of the rule."""
 
     text: str
     answer: str
     rule: str
-    subject: str = ""
 
 
 class English:
@@ -170,7 +169,7 @@ class _Rule:
         values["third"] = third.get(values.get("verb", ""), "")
         ask = self.asks[turn(clause.rest, len(self.asks))]
         answer = fill(self.answer, values) + (clause.tail if self.whole and clause.tail.startswith(",") else "")
-        return Asked(fill(ask, values), answer.strip(" ,"), self.name, subject)
+        return Asked(fill(ask, values), answer.strip(" ,"), self.name)
 
 
 def _forms(verb: str) -> Iterator[tuple[str, tuple[str, str]]]:

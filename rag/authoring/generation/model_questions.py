@@ -15,7 +15,7 @@ from rag.authoring.generation.model_replies import InvalidReplyError, ReplyReade
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.proposals import Proposal, Refusal
 from rag.core.errors import DataError, ServiceError
-from rag.core.models.typed_reply import Typed, ask_typed, sent
+from rag.core.models.typed_reply import Typed, ask_typed
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.templates import fill
 from rag.core.types import Document, Message, Query, Request
@@ -127,7 +127,7 @@ class ModelQuestions:
 
     def _asked(self, tasks: Sequence[Task]) -> Iterator[Proposal]:
         asked = [task.typed(self.reader) for task in tasks]
-        ask_typed(self.generator, asked, ATTEMPTS, self.prompts["again"], send=sent)
+        ask_typed(self.generator, asked, ATTEMPTS, self.prompts["again"], falls_back=False)
         for task, each in zip(tasks, asked, strict=True):
             failed = [REFUSED] if each.failure else []
             yield from (Refusal(reason, f"model:{task.kind.name}") for reason in [*task.wrong, *failed])

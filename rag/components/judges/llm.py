@@ -12,7 +12,7 @@ from rag.components.judges.claim_judge import ModelJudge
 from rag.components.judges.replies import ClaimReply, majority, place, relevance, verdicts
 from rag.core.assessments import Case, Claim, QuotedPassage, Spent, Verdict
 from rag.core.checks import check_whole
-from rag.core.models.typed_reply import Typed, ask_typed, sent
+from rag.core.models.typed_reply import Typed, ask_typed
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
 from rag.core.text.sentences import Piece
@@ -72,7 +72,7 @@ class LlmJudge(ModelJudge):
             for vote in range(self.votes)
         ]
         for requests in rounds:
-            ask_typed(self.generator, requests, self.attempts, self.again, send=sent)
+            ask_typed(self.generator, requests, self.attempts, self.again, falls_back=False)
         return [list(votes) for votes in zip(*rounds, strict=True)]
 
     def _claims_request(

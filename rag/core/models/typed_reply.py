@@ -22,7 +22,7 @@ from rag.core.assessments import Spent
 from rag.core.models.chat import Given, ask, spent
 from rag.core.roles import Generator
 from rag.core.text.templates import fill
-from rag.core.types import Message, Reply, Request
+from rag.core.types import Message, Request
 
 Form = TypeVar("Form")
 LONGEST = 50_000
@@ -118,12 +118,12 @@ def ask_typed(
     tries: int = 1,
     again: str = "",
     repeated: int | None = None,
-    send: Callable[[Generator, Sequence[Request]], Sequence[Given]] = ask,
+    falls_back: bool = True,
 ) -> Sequence[Typed[Form]]:
     """Ask for the values, up to `tries` times for each; a reply that is not valid is answered with `again`.
 
     {problem} in `again` becomes the problem. `repeated` is the most characters of a reply, and of a problem, in a further
-    request. The default of `send`, `rag.core.models.chat.ask`, makes a failed request a reason.
+    request. An error of the generator is a reason (`rag.core.models.chat.ask`), or raised if no caller `falls_back`.
     """
     waiting = list(asked)
     for attempt in range(tries if asked else 0):
@@ -132,14 +132,10 @@ def ask_typed(
                 turns = each.text[:repeated], fill(again, {"problem": each.problem[:repeated]})
                 messages = (*each.request.messages, Message("assistant", turns[0]), Message("user", turns[1]))
                 each.request = replace(each.request, messages=messages)
-        given = send(generator, [each.request for each in waiting]) if waiting else []
+        requests = [each.request for each in waiting]
+        given: Sequence[Given] = ask(generator, requests) if falls_back or not requests else generator.generate(requests)
         waiting = [each for each, reply in zip(waiting, given, strict=True) if not each.take(reply)]
     return asked
-
-
-def sent(generator: Generator, requests: Sequence[Request]) -> Sequence[Reply]:
-    """The replies of a generator, of which every error is raised: for callers that have no fallback."""
-    return generator.generate(requests)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from support.scripted_generator import Scripted, raising
 
 from rag.components.judges.llm import LlmJudge
 from rag.components.judges.replies import ClaimReply, majority, place, verdicts
 from rag.core.assessments import Case, QuotedPassage
+from rag.core.errors import ServiceError
 from rag.core.types import Reply, Request
 
 CASE = Case("The door is red. It has {claims}.", ("A cat.", "See: the  Door\nis red."), "What colour?")
@@ -74,6 +76,12 @@ def test_errors_are_sent_back_and_all_replies_are_paid_for() -> None:
     assert [message.content for message in script.seen[1].messages[2:]] == ["I think so.", "No: holds no JSON object"]
     assert script.seen[1].messages[:2] == script.seen[0].messages
     assert (verdict.failures, spent.tokens, spent.cost) == (0, 2 * (3 + 4), 1.0)
+
+
+def test_a_server_that_fails_ends_the_batch() -> None:
+    down = Scripted(raising(ServiceError("http://here", "cannot be reached", "start it")))
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        judge(down).judge([CASE])  # type: ignore[arg-type]
 
 
 def test_relevance_is_the_mean_grade() -> None:

@@ -13,7 +13,7 @@ from support.scripted_generator import Scripted
 
 from rag.core.assessments import Spent
 from rag.core.errors import ServiceError
-from rag.core.models.typed_reply import LONGEST, Typed, ask_typed, json_object, sent, typed
+from rag.core.models.typed_reply import LONGEST, Typed, ask_typed, json_object, typed
 from rag.core.types import Message, Query, Reply, Request
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -121,4 +121,4 @@ def test_a_failed_request_is_a_reason_or_ends_the_batch() -> None:
     first, down = ask_typed(Scripted(say), asked_of("invalid", "down"), 2, "{problem}")
     assert (first.wrong, down.wrong) == ("the reply holds no JSON object", "cannot be reached")
     with pytest.raises(ServiceError):
-        ask_typed(Scripted(say), asked_of("down"), send=sent)
+        ask_typed(Scripted(say), asked_of("down"), falls_back=False)
