@@ -14,12 +14,12 @@ from support.corpora import text_folder
 
 from rag.authoring.candidates import digests, place_row
 from rag.authoring.review.drift import drifts
-from rag.components.loaders.chroma import ChromaLoader, ChromaQuestions
 from rag.components.loaders.native_questions import NativeQuestions
-from rag.components.loaders.squad import SquadLoader, SquadQuestions
 from rag.core.types import Document, Span
 from rag.documents.anchors.quote_anchors import places_in, whole_sentences
 from rag.evaluation.data.golden import gold_spans, load
+from rag.plugins.public_sets.loaders.chroma import ChromaLoader, ChromaQuestions
+from rag.plugins.public_sets.loaders.squad import SquadLoader, SquadQuestions
 
 pytestmark = pytest.mark.bench
 SETS = Path(__file__).parents[2] / "datasets"

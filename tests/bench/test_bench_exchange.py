@@ -12,10 +12,10 @@ import pytest
 from bench.measuring import DATA, Report, rag
 
 from rag.authoring.exchange.places import Places
-from rag.components.loaders.chroma import ChromaLoader
-from rag.components.loaders.squad import SquadLoader
 from rag.core.files import shipped
 from rag.core.types import Document, Span
+from rag.plugins.public_sets.loaders.chroma import ChromaLoader
+from rag.plugins.public_sets.loaders.squad import SquadLoader
 
 pytestmark = pytest.mark.bench
 COUNT = 1000

@@ -18,9 +18,9 @@ from bench.measuring import DATA, ROOT, Report, needs_data
 from rank_bm25 import BM25Okapi
 
 from rag.analysis.attacks import Share
-from rag.components.loaders.attacks import own
 from rag.config.build import Components
 from rag.core.types import Query
+from rag.plugins.attack_sets.attacks import own
 
 pytestmark = [pytest.mark.bench, needs_data]
 

@@ -21,7 +21,6 @@ from rag.components.fusion.rrf import ReciprocalRankFusion
 from rag.components.fusion.weighted import WeightedFusion
 from rag.components.indexes.bm25 import Bm25Index
 from rag.components.indexes.bm25s import Bm25sIndex
-from rag.components.loaders.poisoned import AttackCorpus
 from rag.components.rerankers.maxsim import MaxSimReranker
 from rag.components.rerankers.mmr import MmrReranker
 from rag.components.selectors.mmr import MmrSelector
@@ -32,6 +31,7 @@ from rag.components.selectors.window import WindowSelector
 from rag.core.errors import ConfigError
 from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
 from rag.plugins.approximate.indexes.faiss_ivf import FaissIvfIndex
+from rag.plugins.attack_sets.loaders.poisoned import AttackCorpus
 from rag.plugins.stores.indexes.chroma import ChromaIndex
 from rag.plugins.stores.indexes.pgvector import PgvectorIndex
 from rag.plugins.stores.indexes.qdrant import QdrantIndex

@@ -66,7 +66,7 @@ def test_overrides_choose_set_add_and_take_away(here: Path) -> None:
 
 def test_a_dataset_brings_its_loader_unless_another_is_asked_for(here: Path) -> None:
     config = composed("dataset=beir", "dataset.path=x")
-    assert (config["loader"]["_target_"], config["loader"]["path"]) == ("rag.components.loaders.beir.BeirLoader", "x")
+    assert (config["loader"]["_target_"], config["loader"]["path"]) == ("rag.plugins.public_sets.loaders.beir.BeirLoader", "x")
     other = composed("dataset=beir", "dataset.path=x", "loader=folder")
     assert other["loader"]["_target_"] == "rag.components.loaders.folder.FolderLoader"
 

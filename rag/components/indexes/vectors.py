@@ -1,8 +1,6 @@
-"""Exact and approximate search in vectors: FAISS proposes candidates, and inner products in float64 rank them."""
+"""Search in vectors: FAISS proposes candidates, and inner products in float64 rank them."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,19 +23,6 @@ def required_vectors(vectors: Vectors | None, dimensions: int | None = None) -> 
         what = f"gives {vectors.shape[1]} dimensions for questions, and gave {dimensions} for passages"
         raise ConfigError("embedder", what, "one model must embed both")
     return np.ascontiguousarray(vectors, dtype=np.float32)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let FAISS build on one thread of the caller: only then does every version of it build the same graph twice."""
-    import faiss
-
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(threads)
 
 
 class FlatSearcher:
@@ -87,20 +72,3 @@ class FlatSearcher:
         """
         scores = self.vectors[positions].astype(np.float64) @ query.astype(np.float64)
         return Rankings.ordered(positions[None], scores[None], width).row(0)
-
-
-class ApproximateSearcher(FlatSearcher):
-    """Ranks the candidates that a FAISS index proposes; rows end early if it proposes fewer than `depth`.
-
-    `index` is None if there are no chunks.
-    """
-
-    def __init__(self, vectors: Vectors, index: Any = None) -> None:
-        super().__init__(vectors)
-        self.index = index
-
-    def _candidates(self, queries: Vectors, width: int) -> Iterable[NDArray[np.int64]]:
-        for query in queries:
-            # One query at a time: FAISS chooses other kernels for larger batches, and at times other candidates.
-            _, positions = self.index.search(query[None], min(width + SPARE, self.size))
-            yield positions[0][positions[0] >= 0]

@@ -9,15 +9,15 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from rag.config.build import Components
+from rag.config.catalog import choices, installed_folders
 from rag.config.nested_choices import with_choices
 from rag.core.roles import Loader, Questions
 from rag.core.types import Span
 from rag.evaluation.data import golden
 from rag.testing import check_loader
 
-CONF = Path(__file__).parents[3] / "conf"
-LOADERS = sorted(path.stem for path in (CONF / "loader").glob("*.yaml"))
-DATASETS = sorted(path.stem for path in (CONF / "dataset").glob("*.yaml"))
+PLACES = ",".join(f"file://{folder}" for folder in installed_folders())
+LOADERS, DATASETS = choices("loader"), choices("dataset")
 Collection = Callable[[str], Path]
 
 
@@ -30,7 +30,7 @@ def composed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
     def compose_with(*overrides: str) -> dict[str, Any]:
         with initialize_config_dir(str(tmp_path / "wiring"), version_base=None):
-            config = compose("config", overrides=[f"hydra.searchpath=[file://{CONF}]", *overrides])
+            config = compose("config", overrides=[f"hydra.searchpath=[{PLACES}]", *overrides])
             plain: Any = OmegaConf.to_container(config, resolve=True)
             return {key: with_choices(value) for key, value in plain.items()}
 
@@ -72,7 +72,7 @@ def test_building_reads_no_file(name: str, composed: Callable[..., dict[str, Any
 
 def test_a_loader_can_be_chosen_against_the_dataset(composed: Callable[..., dict[str, Any]]) -> None:
     config = composed("dataset=native", "loader=chroma", "dataset.path=/x")
-    assert config["loader"] == {"_target_": "rag.components.loaders.chroma.ChromaLoader", "path": "/x"}
+    assert config["loader"] == {"_target_": "rag.plugins.public_sets.loaders.chroma.ChromaLoader", "path": "/x"}
 
 
 def test_span_gold_quotes_its_document(collection: Collection, composed: Callable[..., dict[str, Any]]) -> None:

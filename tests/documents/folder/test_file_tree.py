@@ -12,11 +12,11 @@ from support.command_line import Verb, verb
 from support.corpora import text_folder
 from support.small_set import write_golden
 
-from rag.components.loaders.chroma import ChromaLoader
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.documents.folder.file_tree import Names, Skipped, SkippedWarning, listed, matches, tally
 from rag.evaluation.data import golden
+from rag.plugins.public_sets.loaders.chroma import ChromaLoader
 
 PATTERNS = ("**/*.md", "**/*.txt")
 

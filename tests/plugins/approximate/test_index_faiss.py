@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.indexes.faiss_flat import FaissFlatIndex
-from rag.components.indexes.vectors import one_thread
 from rag.core.rankings import Rankings
 from rag.core.roles import Index
 from rag.core.types import Vectors
 from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
 from rag.plugins.approximate.indexes.faiss_ivf import FaissIvfIndex
+from rag.plugins.approximate.searcher import one_thread
 
 LAW = settings(max_examples=25, deadline=None)  # a busy machine is no failure
 

@@ -194,7 +194,7 @@ def test_hugging_face_reads_what_is_written_and_is_read(golden: Golden, tmp_path
 
 
 def test_an_export_of_another_loader_has_its_questions(tmp_path: Path, golden: Golden) -> None:
-    from rag.components.loaders.beir import BeirLoader, BeirQuestions
+    from rag.plugins.public_sets.loaders.beir import BeirLoader, BeirQuestions
 
     exported(golden, "beir", tmp_path / "beir")
     questions = BeirQuestions(str(tmp_path / "beir"))

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
-from rag.components.indexes.vectors import ApproximateSearcher, one_thread, required_vectors
+from rag.components.indexes.vectors import required_vectors
 from rag.core.checks import check_whole
 from rag.core.types import Arrays, Vectors
+from rag.plugins.approximate.searcher import ApproximateSearcher, one_thread
 
 WHERE = "index.faiss_ivf"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from rag.components.loaders.beir import BeirLoader, BeirQuestions
 from rag.core.errors import DataError
 from rag.core.types import Document, Evidence, Example, Query, Turn
 from rag.evaluation.data import golden
+from rag.plugins.public_sets.loaders.beir import BeirLoader, BeirQuestions
 
 Collection = Callable[[str], Path]
 

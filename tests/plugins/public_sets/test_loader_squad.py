@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rag.components.loaders.squad import SquadLoader, SquadQuestions
 from rag.core.errors import DataError
 from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.evaluation.data import golden
+from rag.plugins.public_sets.loaders.squad import SquadLoader, SquadQuestions
 
 Collection = Callable[[str], Path]
 TITLE = "Ann_and_Bob"

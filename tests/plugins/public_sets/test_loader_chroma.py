@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rag.components.loaders.chroma import ChromaLoader, ChromaQuestions
 from rag.core.errors import DataError
 from rag.core.types import Evidence, Example, Query, Span
 from rag.evaluation.data import golden
+from rag.plugins.public_sets.loaders.chroma import ChromaLoader, ChromaQuestions
 
 Collection = Callable[[str], Path]
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from rag.components.loaders.attacks import PLACES, bipia, own
-from rag.components.loaders.disguises import WAYS, disguised
-from rag.components.loaders.poisoned import BENIGN, AttackCorpus, AttackQuestions
 from rag.components.metrics.attack_success import GOAL, AttackSuccess
 from rag.core.errors import DataError
 from rag.core.types import Answer, Query, Reply, Span
 from rag.evaluation.data import golden
 from rag.evaluation.data.golden import Golden
+from rag.plugins.attack_sets.attacks import PLACES, bipia, own
+from rag.plugins.attack_sets.disguises import WAYS, disguised
+from rag.plugins.attack_sets.loaders.poisoned import BENIGN, AttackCorpus, AttackQuestions
 
 REPOSITORY = Path(__file__).parents[3]
 SHIPPED = REPOSITORY / "datasets" / "injection"

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rag.components.loaders.attacks import PLACES, Attack, bipia, own
 from rag.core.checks import check_whole
 from rag.core.errors import DataError
 from rag.core.types import SPLITS, Document, Evidence, Example, Query
 from rag.documents.anchors.quote_anchors import anchor
 from rag.documents.folder.json_rows import Row, read_rows
+from rag.plugins.attack_sets.attacks import PLACES, Attack, bipia, own
 
 BENIGN = "benign"
 """The kind of questions that retrieve only clean notes."""

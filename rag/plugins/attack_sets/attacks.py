@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from rag.components.loaders.disguises import WAYS, disguised
 from rag.core.errors import DataError, closest
 from rag.core.types import SPLITS
 from rag.documents.folder.json_rows import Row, as_row, parse_json, read_rows
+from rag.plugins.attack_sets.disguises import WAYS, disguised
 
 PLACES = ("start", "middle", "end")
 T = TypeVar("T")

@@ -1,0 +1,1 @@
+"""Handbook notes with instructions for the model in them: attacks that measure guards."""

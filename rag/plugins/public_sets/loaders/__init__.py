@@ -1,0 +1,1 @@
+"""Loaders: documents and golden questions of a set."""
