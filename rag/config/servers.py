@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-
+from rag.config.yaml_files import read
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
 from rag.core.models.server_keys import OFFICIAL, is_loopback
@@ -171,7 +170,7 @@ def shipped_components(packages: tuple[str, ...]) -> tuple[Mapping[str, Any], ..
     specs = [importlib.util.find_spec(package) for package in packages]
     places = [Path(place) / "conf" for spec in specs for place in (spec and spec.submodule_search_locations) or ()]
     files = [path for folder in (shipped("conf"), *places) for path in sorted(folder.glob("*/*.yaml"))]
-    return tuple(node for path in files for node in components_in(yaml.safe_load(path.read_text("utf-8"))))
+    return tuple(node for path in files for node in components_in(read(path).value))
 
 
 def components_in(value: Any) -> Iterator[Mapping[str, Any]]:
