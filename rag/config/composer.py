@@ -150,7 +150,18 @@ def _replaced(node: Any, override: Override) -> Any:
     whole = isinstance(value, dict | list)
     if override.is_add() and node not in (ABSENT, None) and not whole:
         raise ConfigError(key, f"has a value already: {node!r}", f"write {key}=<value>; ++ in front sets it, there or not")
+    if isinstance(value, dict) and not (override.is_add() or override.is_force_add()):
+        _check_known(value, node, override)
     return merge(node, value) if isinstance(value, dict) else value
+
+
+def _check_known(value: Mapping[str, Any], node: Any, override: Override) -> None:
+    """Raise ConfigError for a key of a mapping that the mapping in the config does not have."""
+    for key, part in value.items() if isinstance(node, Mapping) else ():
+        if key not in node:
+            raise _misspelt(override, str(key), override.key_or_group, node)
+        if isinstance(part, Mapping):
+            _check_known(part, node[key], override)
 
 
 def _misspelt(override: Override, part: str, where: str, node: Any) -> ConfigError:

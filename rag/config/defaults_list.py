@@ -122,7 +122,7 @@ class Expansion:
     def parts(self) -> list[Part]:
         """The contents in the order in which they are merged; ConfigError for a choice or an entry that does not exist."""
         parts = list(self._file("config", "", None, True))
-        if unused := next((key for key in (*self.chosen, *self.removed) if key not in self.used), None):
+        if unused := next((key for key in (*self.chosen.keys() - self.used, *self.removed)), None):
             if unused in self.named_in:
                 what = f"overrides {unused}, and no defaults list has an entry of this name before it"
                 raise ConfigError(f"{self.named_in[unused]}: defaults", what, "write the entry before it, or leave it out")
@@ -178,6 +178,7 @@ class Expansion:
         value = self.chosen.get(key, entry.value)
         self.used.add(key)
         if key in self.removed and self.removed[key] in (None, value):
+            del self.removed[key]
             return
         if not isinstance(value, list):
             if key in self.known:
