@@ -16,7 +16,7 @@ from rag.config.parameters import yaml_text
 from rag.config.search_space import Choice, Trial, compose_trials
 from rag.config.yaml_files import check_interpolations, read
 from rag.core.errors import ConfigError, ProblemsError, closest
-from rag.core.records import SPLITS
+from rag.core.types import SPLITS
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 

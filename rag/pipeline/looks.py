@@ -7,10 +7,10 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ServiceError
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.record_queries import RecordQuery, Result
-from rag.core.record_sets import RecordSet
-from rag.core.records import Framed, Query, Sought
+from rag.core.records.queries import RecordQuery, Result
+from rag.core.records.sets import RecordSet
 from rag.core.roles import Reranker
+from rag.core.types import Framed, Query, Sought
 from rag.pipeline.context_packing import pack
 from rag.pipeline.prompt_assembly import Reading
 from rag.pipeline.steps import by_turns, rerank

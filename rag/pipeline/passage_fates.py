@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from rag.core.corpus import Corpus
-from rag.core.records import Answer, Finding
 from rag.core.roles import QuestionSelector
+from rag.core.types import Answer, Finding
 from rag.pipeline.answer_json import Places, answer_json, chunk_text, holder, places_by_step, steps_of
 from rag.pipeline.context_packing import Passage, passages
 from rag.pipeline.json_shapes import PassageFate, PipelineAnswer

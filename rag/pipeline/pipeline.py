@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Answer, Hit, Query, Ranking, Reply, Sought
 from rag.core.roles import Condenser, Generator, Inspection, Shaper, changes_nothing
 from rag.core.text.final_answer import Announced, awaited
+from rag.core.types import Answer, Hit, Query, Ranking, Reply, Sought
 from rag.pipeline import postprocess, shaping
 from rag.pipeline.context_packing import hits, passages
 from rag.pipeline.prompt_assembly import Prepared

@@ -7,7 +7,8 @@ from rag.core import pages
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.records import (
+from rag.core.roles import Framing, Memory, Prompt, Quoting, Replying, Screen
+from rag.core.types import (
     Chunk,
     Document,
     Finding,
@@ -22,7 +23,6 @@ from rag.core.records import (
     Source,
     Span,
 )
-from rag.core.roles import Framing, Memory, Prompt, Quoting, Replying, Screen
 from rag.pipeline.authority import settled
 from rag.pipeline.context_packing import Packed, Passage, pack, passages
 from rag.pipeline.cut_marks import OUTLINE, marked

@@ -9,9 +9,8 @@ from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.memo import Recent
 from rag.core.rankings import Rankings
-from rag.core.record_database import RecordDatabase
-from rag.core.record_sets import NO_RECORDS, RecordSet
-from rag.core.records import Allowed, Found, Query, Sought, Vectors
+from rag.core.records.database import RecordDatabase
+from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.core.roles import (
     Embedder,
     Fusion,
@@ -24,6 +23,7 @@ from rag.core.roles import (
     Selector,
     changes_nothing,
 )
+from rag.core.types import Allowed, Found, Query, Sought, Vectors
 from rag.pipeline import record_routes, retrieval_memory
 from rag.pipeline.looks import Patience, PipelineTools
 from rag.pipeline.prompt_assembly import Reading

@@ -8,8 +8,8 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.looks import Look, LookStep
 from rag.core.rankings import DIGITS, Rankings
-from rag.core.records import Allowed, Found, Query, Sought, Vectors
 from rag.core.roles import RetrievalMemory, changes_nothing
+from rag.core.types import Allowed, Found, Query, Sought, Vectors
 
 Entry = tuple[int, float, int, bool]
 """The position, score, rank and flag `joined` of a chunk."""

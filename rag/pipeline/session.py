@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rag.core.records import Answer, Found, Query, Ranking, Turn
+from rag.core.types import Answer, Found, Query, Ranking, Turn
 from rag.pipeline.live_history import remembered_turn
 from rag.pipeline.locked_files import limited
 from rag.pipeline.pipeline import Pipeline, Trace

@@ -13,9 +13,9 @@ import numpy as np
 from rag.core.look_checks import check_condensed, check_shape
 from rag.core.looks import KINDS, Act, Condensed, Look, LookStep, Shape
 from rag.core.rankings import Rankings, stacked
-from rag.core.records import Chunk, Framed, Query, Sought
 from rag.core.roles import Condenser, Shaper, changes_nothing
 from rag.core.roles.looking import Asked, Condensation, Kept, Shaped
+from rag.core.types import Chunk, Framed, Query, Sought
 from rag.pipeline.context_packing import pack
 from rag.pipeline.prompt_assembly import GUARD, screen
 from rag.pipeline.retrieval import Retrieval

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.records import Sought
+from rag.core.types import Sought
 from rag.pipeline.retrieval_memory import Reuse, merged
 
 

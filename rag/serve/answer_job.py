@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rag.core.errors import RefusalError, ServiceError
-from rag.core.records import Answer, Found, Query, Turn
+from rag.core.types import Answer, Found, Query, Turn
 from rag.pipeline.answer_json import answer_json, chunk_text, found_passages, holder
 from rag.pipeline.json_shapes import FoundPassage
 from rag.pipeline.passage_fates import passage_fates

@@ -24,7 +24,9 @@ def refused(*overrides: str) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
         composed(*overrides)
     error = caught.value
-    assert error.where and error.remedy and error.what == error.what.splitlines()[0]
+    assert error.where
+    assert error.remedy
+    assert error.what == error.what.splitlines()[0]
     assert len(str(error)) < 1500
     return error
 

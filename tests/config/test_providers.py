@@ -61,9 +61,8 @@ def test_one_override_changes_the_model_of_all() -> None:
     usual = generators()
     assert {made["model"] for made in usual} == {"gpt-4.1-mini"}
     assert [made["max_tokens"] for made in usual] == [96, 300, 160, 400, 200, 256]
-    assert {
-        (made["model"], made["runtime"]["retries"]) for made in generators("helper.model=tiny", "helper.runtime.retries=1")
-    } == {("tiny", 1)}
+    small = generators("helper.model=tiny", "helper.runtime.retries=1")
+    assert {(made["model"], made["runtime"]["retries"]) for made in small} == {("tiny", 1)}
     claude = generators("helper=anthropic", "queries.generator.model=own")
     assert [made["model"] for made in claude] == ["own", *["claude-haiku-4-5"] * 5]
     assert {made["_target_"].rpartition(".")[2] for made in claude} == {"AnthropicGenerator"}

@@ -8,8 +8,8 @@ import pytest
 
 from rag.config.build import Components
 from rag.config.compose import compose, resolve
-from rag.core.records import Span
 from rag.core.roles import Loader, Questions
+from rag.core.types import Span
 from rag.evaluation.data import golden
 from rag.testing import check_loader
 

@@ -13,7 +13,7 @@ from rag.components.selectors.figures import FiguresSelector
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Query, Span
+from rag.core.types import Document, Query, Span
 from rag.pipeline.context_packing import Passage
 from rag.pipeline.prompt_assembly import Reading, Screened
 

@@ -1,0 +1,253 @@
+"""Questions about tables, lists, abbreviations and several documents, on texts small enough to count."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from rag.authoring.candidates import Candidate
+from rag.authoring.generation import corpus_rules, rules, table_rules
+from rag.authoring.generation.filters import Filters, Passages
+from rag.authoring.generation.generate import generate
+from rag.authoring.generation.pages import Page
+from rag.authoring.generation.wording import Wording
+from rag.core.types import Document
+
+RATES = """# Boat hire: price list {year}
+
+## Rates
+
+| Boat | Price | Owner |
+|---|---|---|
+| Tern | £{tern} | Ruth |
+| Heron | £30 | Asta |
+| Otter | £9.50 | Tom |
+{more}"""
+OLD = RATES.format(year="2024 (expired)", tern=20, more="| Kestrel | £12 | Ruth |\n")
+NEW = RATES.format(year="2025", tern=25, more="")
+
+
+def of(kind: str, **texts: str) -> list[Candidate]:
+    pages = [Page(Document(f"{name}.md", text), "english") for name, text in texts.items()]
+    wording = Wording("english")
+    grids = [grid for page in pages for grid in table_rules.grids(page)]
+    found = [*corpus_rules.questions(pages, grids, Passages(pages, "english"), wording)]
+    found += [candidate for page in pages for candidate in rules.questions(page, wording, None)]
+    return [candidate for candidate in found if candidate.kind == kind]
+
+
+def quote(candidate: Candidate, **texts: str) -> list[str]:
+    return [texts[span.doc_id[:-3]][span.start : span.end] for group in candidate.evidence for span in group]
+
+
+def test_cells_stand_in_their_row() -> None:
+    cells = of("table", new=NEW)
+    assert len(cells) == 3
+    for cell in cells:
+        (row,) = quote(cell, new=NEW)
+        assert cell.answers[0] in row
+        assert any(name.lower() in cell.text.lower() and name in row for name in ("Tern", "Heron", "Otter"))
+
+
+def test_the_values_of_a_column_are_compared() -> None:
+    extremes = {each.method: each.expects["value"] for each in of("aggregation", new=NEW)}
+    assert extremes == {"rule:highest": "Heron", "rule:lowest": "Otter"}
+    (difference,) = of("comparison", new=NEW)
+    assert difference.expects == {"value": "£15.50"}  # Otter 9.50, and Tern 25 in the middle
+    assert sorted(row.split()[1] for row in quote(difference, new=NEW)) == ["Otter", "Tern"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "amount"),
+    [
+        ("£1,200", (1200.0, "£")),
+        ("4.5 m", (4.5, "m")),
+        ("20 %", (20.0, "%")),
+        ("2 to 3", None),
+        ("£8 a month", None),
+        ("M8", None),
+        ("²", None),
+    ],
+)
+def test_a_number_has_one_unit(cell: str, amount: tuple[float, str] | None) -> None:
+    assert table_rules.amount(cell) == amount
+
+
+def test_a_follow_up_has_its_first_turn() -> None:
+    for each in of("follow_up", new=NEW):
+        first, answer = each.history
+        assert (first.role, answer.role) == ("user", "assistant")
+        assert each.answers[0] in quote(each, new=NEW)[0]
+
+
+def test_editions() -> None:
+    (current,) = of("adversarial", old=OLD, new=NEW)
+    assert (current.answers, current.documents) == (("£25",), ("new.md",))
+    assert of("adversarial", old=OLD.replace("2024 (expired)", "of the museum"), new=NEW) == []
+
+
+def test_a_missing_column_is_unanswerable() -> None:
+    hire = "# Hire\n\n| Device | Deposit |\n|---|---|\n| Heron | £5 |\n| Coot | £6 |\n| Tern | £7 |\n"
+    checks = "# Checks\n\n| Device | Voltage |\n|---|---|\n| Heron | 2 V |\n| Coot | 3 V |\n| Mink | 1 V |\n"
+    voltage, deposit = sorted(of("unanswerable", hire=hire, checks=checks), key=lambda each: each.documents, reverse=True)
+    assert ("Tern" in voltage.text, "voltage" in voltage.text, voltage.documents) == (True, True, ("hire.md",))
+    assert ("Mink" in deposit.text, "deposit" in deposit.text, deposit.documents) == (True, True, ("checks.md",))
+    assert (deposit.evidence, deposit.answers) == ((), ())
+    # A passage with the row and the column may answer.
+    assert of("unanswerable", hire=hire, checks=f"{checks}\nThe deposit of a Mink is £9, the voltage of a Tern 2 V.") == []
+    # An interval of what?
+    assert len(of("unanswerable", hire=hire, checks=checks.replace("Voltage", "Interval"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "question"),
+    [
+        ("price", "£5", "cell"),
+        ("weight", "5 kg", "cell_of"),
+        ("owner", "Ruth", "cell_who"),
+        ("copies", "3", "cell_many"),
+        ("copies", "one for each", ""),
+        ("kept for", "5 years", "cell_long"),
+        ("kept for", "ever", ""),
+        ("what to do", "ring Ruth", "cell_any"),
+        ("registration", "A 12", "cell"),
+        ("day", "195", ""),
+        ("amber", "2.05 m", ""),
+        ("price", "", ""),
+    ],
+)
+def test_a_column_is_asked_about_in_a_sentence(column: str, value: str, question: str) -> None:
+    assert table_rules.asks(column, value, Wording("english")) == question
+
+
+@pytest.mark.parametrize(
+    ("name", "is_asked"),
+    [
+        ("Heron", True),
+        ("Dip tape, 50 m", True),
+        ("above £60", False),
+        ("1 to 3 years", False),
+        ("D7", False),
+        ("Second", False),
+    ],
+)
+def test_a_row_needs_the_name_of_a_thing(name: str, is_asked: bool) -> None:
+    text = f"# Hire\n\n| Boat | Price |\n|---|---|\n| Tern | £5 |\n| Coot | £6 |\n| Mink | £8 |\n| {name} | £7 |\n"
+    text = text.replace("Boat", "Code") if name == "D7" else text
+    assert any(each.answers == ("£7",) for each in of("table", hire=text)) == is_asked
+
+
+def test_sections_of_two_documents() -> None:
+    text = "# {title}\n\n## Late return\n\nLate boats are charged at {rate} times the day rate.\n"
+    texts = {name: text.format(title=f"Rules of {name}", rate=rate) for name, rate in (("lake", 2), ("river", 3))}
+    (both,) = of("multi_hop", **texts)
+    assert quote(both, **texts) == [text.split("\n\n")[2] for text in (each.strip() for each in texts.values())]
+    assert of("multi_hop", **texts, sea=texts["lake"].replace("lake", "sea")) == []
+    more = texts["lake"] + "\n## Holidays\n\nA late return is free at Easter.\n"
+    assert of("multi_hop", lake=more, river=texts["river"]) == []  # its evidence would not be whole
+
+
+def test_lists_and_abbreviations() -> None:
+    text = "# Depot\n\n## Closing\n\n- lights off\n- gate locked\n- key to Ruth\n\nThe local area network (LAN) is slow."
+    (points,) = of("list", depot=text)
+    assert points.expects == {"values": ["lights off", "gate locked", "key to Ruth"]}
+    (short,) = of("definition", depot=text)
+    assert ("LAN" in short.text, short.answers) == (True, ("local area network",))
+    assert of("definition", depot=text.replace("(LAN)", "(LAX)")) == []
+    assert of("list", depot=text.replace("- lights", "Never:\n\n- lights")) == []  # the line above belongs to it
+
+
+def reasons(texts: Mapping[str, str], *proposed: tuple[str, str, str]) -> list[str]:
+    """What a filter says about questions with their quotes and answers, in the first document."""
+    pages = [Page(Document(f"{name}.md", text), "english") for name, text in texts.items()]
+    filters = Filters(pages, Passages(pages, "english"), Wording("english"))
+    found = []
+    for text, evidence, answer in proposed:
+        start = pages[0].document.text.index(evidence)
+        span = pages[0].span((start, start + len(evidence)))
+        fitted = filters.fitted(Candidate(text, "factoid", "rule:x", "", ((span,),), (answer,)))
+        found.append(fitted if isinstance(fitted, str) else fitted.text)
+    return found
+
+
+MILL = (
+    "The Pellham mill was sold to Asta Holm in 1931.\n\nIts wheel is nine feet wide.\n\nThe Hallow forge burned down in 1931."
+)
+
+
+def test_filters() -> None:
+    mill, sold = MILL.partition("\n")[0], "When was the Pellham mill sold?"
+    assert reasons({"a": MILL}, (sold, mill, "in 1931")) == [sold]
+    assert reasons({"a": MILL}, (sold, mill, "in 1931"), (sold, mill, "in 1931")) == [sold, "twin"]
+    assert reasons({"a": MILL}, ("Was the Pellham mill sold in 1931?", mill, "in 1931")) == ["gives its answer away"]
+    copied = "When was the Pellham mill in Pellham sold to Asta Holm?"
+    assert reasons({"a": MILL}, (copied, mill, "in 1931")) == ["words of its evidence"]
+    assert reasons({"a": MILL}, ("{title}: the Pellham mill?", mill, "in 1931")) == ["wording"]
+    assert reasons({"a": f"{mill}\n\n{mill}"}, (sold, mill, "in 1931")) == ["quote not unique"]
+    again = "In 1931 the mill of Pellham was sold again."
+    assert reasons({"a": MILL, "b": again}, (sold, mill, "in 1931")) == ["no context"]
+    assert reasons({"a": f"# Mills\n\n{MILL}", "b": again}, (sold, mill, "in 1931")) == ["answered elsewhere"]
+
+
+FORGE = "The forge at Hallow opens at 07:15. {next}\n\nThe Pellham mill has a wheel."
+
+
+@pytest.mark.parametrize(
+    ("following", "is_kept"),
+    [
+        ("The mill has no door.", True),
+        ("However, it is shut in June.", False),
+        ("\nExcept in June.", False),
+        ("This does not hold in June.", False),
+        ("\n\nExcept in June.", True),  # another paragraph
+        ("Butter is sold there.", True),
+    ],
+)
+def test_a_condition_in_the_next_sentence(following: str, is_kept: bool) -> None:
+    text, asked = FORGE.format(next=following), "At what time is Hallow's forge open?"
+    (found,) = reasons({"a": text}, (asked, "The forge at Hallow opens at 07:15.", "at 07:15"))
+    assert found == (asked if is_kept else "limited by its context")
+
+
+def test_an_exception_in_the_sentence_belongs_to_the_answer() -> None:
+    told, asked = "The forge at Hallow opens at 07:15 unless it snows.", "At what time is Hallow's forge open?"
+    assert reasons({"a": told}, (asked, told, "at 07:15")) == ["limited by its context"]
+    assert reasons({"a": told}, (asked, told, "at 07:15 unless it snows")) == [asked]
+
+
+def test_the_order_of_a_sentence_is_not_copied() -> None:
+    told = "The forge of the Pellham mill burned down in May 1931."
+    same, other = "When did the forge of the Pellham mill burn down?", "What year saw Pellham lose the forge?"
+    assert reasons({"a": told}, (same, told, "in May 1931"), (other, told, "in May 1931")) == ["words of its evidence", other]
+
+
+def test_a_document_is_named_where_a_question_needs_it() -> None:
+    wide, texts = (
+        "The wheel is nine feet wide.",
+        {"a": "# Pellham mill\n\nThe wheel is nine feet wide.", "b": "# Hallow forge\n\nThe wheel is small."},
+    )
+    (named,) = reasons(texts, ("How wide is the wheel?", wide, "nine feet"))
+    assert "Pellham mill" in named
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [[""], ["One line."], ["x" * 200_000], ["Was?" * 5000], ["# {title}\n\n| a | b |\n|---|---|\n| \x07 | <b> |\n"]],
+)
+def test_texts_without_anything_to_ask(texts: list[str]) -> None:
+    made = generate([Document(f"{number}.md", text) for number, text in enumerate(texts)])
+    assert not made.questions
+    assert made.notes
+
+
+def test_copies_are_asked_about_once() -> None:
+    made = generate([Document("a.md", NEW), Document("b.md", NEW), Document("c.md", OLD)])
+    assert {span.doc_id for each in made.questions.values() for group in each.evidence for span in group} <= {"a.md", "c.md"}
+    assert any("not asked about: 1" in note for note in made.notes)
+
+
+@pytest.mark.parametrize("language", ["german", "spanish", "finnish"])
+def test_other_languages(language: str) -> None:
+    made = generate([Document("a.md", NEW), Document("c.md", OLD)], language)
+    assert {"table", "follow_up"} <= {each.kind for each in made.questions.values()}
+    assert any("no templates" in note for note in made.notes) == (language == "finnish")
+    assert not any("What" in each.text for each in made.questions.values())

@@ -1,0 +1,72 @@
+"""Quotes that hold text which the loader dropped as noise."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.core.types import Anchor, Block, Document
+from rag.documents.anchors.lost_quotes import Quoted
+from rag.documents.anchors.quote_anchors import Documents, place_of
+from rag.documents.clean.noise import cut, with_noise, without_dropped
+
+HEADER, FOOTER = "Annual report of the Holm ferry", "Page 7 of 93"
+BODY = "Total revenue was 5,794 in 2019, and the fleet had eleven ships in service at the end of that year."
+MORE = "In 2018 revenue was 4,225, and the fleet had ten ships in service."
+
+
+def report() -> Document:
+    """A page with a header, two paragraphs and a footer between them."""
+    text, blocks = "", []
+    for kind, part in (("marginalia", HEADER), ("text", BODY), ("marginalia", FOOTER), ("text", MORE)):
+        blocks.append(Block(kind, len(text), len(text) + len(part), 1))
+        text += f"{part}\n\n"
+    return Document("report.pdf", text, blocks=tuple(blocks))
+
+
+def found(quote: str) -> Anchor:
+    page = report()
+    document, dropped = cut(page, [(block.start, block.end, "header") for block in page.blocks if block.kind == "marginalia"])
+    place = place_of("report.pdf", Quoted(quote), "q1", Documents([document], {}, {"report.pdf": dropped}))
+    assert isinstance(place, Anchor)
+    assert with_noise(document, dropped).text == page.text
+    assert "".join(document.text[span.start : span.end] for span in place.spans).find(HEADER) < 0
+    return place
+
+
+def test_a_quote_with_the_header_of_its_page_is_in_pieces() -> None:
+    place = found(f"{HEADER}\n{BODY} {FOOTER} {MORE}")
+    assert (place.fate, len(place.spans)) == ("pieced", 2)
+    assert sum(span.end - span.start for span in place.spans) >= len(BODY + MORE)
+
+
+def test_a_quote_of_a_header_is_lost_by_noise() -> None:
+    assert (found(HEADER).fate, found(HEADER).rule) == ("noise", "header")
+
+
+def test_a_quote_with_another_number_is_lost_by_the_parser() -> None:
+    assert found(f"{HEADER}\n{BODY} {FOOTER} {MORE}".replace("5,794", "5,974")).fate == "parser"
+
+
+def test_a_quote_without_noise_is_exact() -> None:
+    assert found(BODY).fate == "exact"
+
+
+@given(st.lists(st.tuples(st.text("ab \n", max_size=6), st.booleans()), max_size=8), st.data())
+def test_places_with_noise_and_without_it_are_the_same_characters(parts: list[tuple[str, bool]], data: st.DataObject) -> None:
+    text, noise = "", []
+    for part, is_noise in parts:
+        if is_noise and part:
+            noise.append((len(text), len(text) + len(part), "rule"))
+        text += part
+    document, dropped = cut(Document("d", text), noise)
+    assert with_noise(document, dropped).text == text
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    kept, _ = without_dropped(start, end, dropped)
+    whole, _ = without_dropped(0, len(text), dropped)
+    assert sum(high - low for low, high in whole) == len(document.text)
+    shown = "".join(document.text[low:high] for low, high in kept)
+    gone = [at for low, high, _ in noise for at in range(low, high)]
+    assert len(shown) <= sum(at not in gone for at in range(start, end))
+    assert shown.replace(" ", "").replace("\n", "") == "".join(
+        text[at] for at in range(start, end) if at not in gone and not text[at].isspace()
+    )
