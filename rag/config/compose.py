@@ -109,7 +109,7 @@ def check_override(override: Override) -> None:
         raise ConfigError(line or "override", "names no key of the wiring", "see conf/config.yaml for what can be set")
     if override.is_sweep_override():
         raise ConfigError(line or key, "names several values", f"a list is {key}=[a,b]; to try each: an axis, or rag run -m")
-    if override.is_delete() or not any((folder / key).is_dir() for folder in search_folders()):
+    if override.is_delete() or not is_group(key):
         return
     for name in value if isinstance(value, list) and key in LISTS else [value]:
         files = [path for folder in search_folders() if (path := folder / key / f"{name}.yaml").is_file()]

@@ -148,8 +148,8 @@ def check_interpolations(file: YamlFile) -> None:
         node = waiting.pop()
         if isinstance(node, yaml.ScalarNode):
             where = f"{file.path}:{node.start_mark.line + 1}"
-            check_references(where, node.value)
             check_text(where, node.value)
+            check_references(where, node.value)
         elif id(node) not in seen:
             seen.add(id(node))
             waiting += _parts(node)
