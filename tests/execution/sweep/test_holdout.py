@@ -44,9 +44,9 @@ def study(folder: Path, axes: str = AXES, more: str = "", fixed: str = "") -> Pa
     return path
 
 
-def run(path: Path, *overrides: str, mode: str = "inline", watch: Watch | None = None) -> tuple[Sweep, Conclusion]:
+def run(path: Path, *overrides: str, watch: Watch | None = None) -> tuple[Sweep, Conclusion]:
     store = Store(str(path.parent / "store"))
-    settings = {"mode": mode, "workers": 2}
+    settings = {"mode": "inline"}
     done = sweep.run(plan.make(load(str(path), overrides), store), store, settings, lambda key, outcome: None)
     return done, holdout.reach(done, store, settings, watch or silent)
 
@@ -88,12 +88,6 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     assert second.again.plan.to_run == ()
     assert second.to_json() == concluded.to_json()
     assert (concluded.winner.looks, second.winner.looks if second.winner else 0) == (1, 1)
-
-
-@pytest.mark.system
-def test_two_processes_give_the_same_conclusion(tmp_path: Path, tuned: tuple[Sweep, Conclusion]) -> None:
-    _, concluded = run(study(tmp_path, SEARCHES), mode="processes")
-    assert concluded.to_json() == tuned[1].to_json()
 
 
 def test_looks_are_those_that_measured_something_new(tmp_path: Path) -> None:
