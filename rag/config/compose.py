@@ -15,7 +15,7 @@ from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
 
 from rag.config.catalog import LISTS, NONE, PRESET, choice, choices, plugins, search_folders
-from rag.config.composer import Composer, Config, composer, composing
+from rag.config.composer import Composer, Config, composing
 from rag.config.limits import check_axis, check_length, check_references
 from rag.config.resolver import Resolver, no_data
 from rag.config.stand_ins import STAND_INS, stand_ins
@@ -40,9 +40,10 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     ConfigError for anything that is not valid.
     """
     settings = parsed(overrides)
-    for override in settings:
-        check_override(override)
-    config = dict(_composed(composer(), settings))
+    with composing() as made:
+        for override in settings:
+            check_override(override)
+        config = dict(_composed(made, settings))
     for key in _wiring():
         if key not in config:
             known = choices(key)
@@ -57,7 +58,8 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
 
 def is_group(name: str) -> bool:
     """Whether there is a config group of this name."""
-    return composer().is_group(name)
+    with composing() as made:
+        return made.is_group(name)
 
 
 def _composed(made: Composer, settings: Sequence[Override]) -> Config:

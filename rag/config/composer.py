@@ -184,15 +184,10 @@ CURRENT: ContextVar[Composer | None] = ContextVar("composer", default=None)
 
 
 @contextmanager
-def composing() -> Iterator[None]:
-    """A block whose configs share their parts; changes of files in it are not seen."""
-    token = CURRENT.set(Composer())
+def composing() -> Iterator[Composer]:
+    """A block whose configs share one composer, that of the block around it if there is one; it sees no change of a file."""
+    token = CURRENT.set(made := CURRENT.get() or Composer())
     try:
-        yield
+        yield made
     finally:
         CURRENT.reset(token)
-
-
-def composer() -> Composer:
-    """The composer of this block, or one of its own for a single config."""
-    return CURRENT.get() or Composer()

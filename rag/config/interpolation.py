@@ -3,8 +3,9 @@
 It is that of OmegaConf, as far as `rag.config.limits.check_references` allows it.
 """
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,6 +16,7 @@ from rag.core.errors import ConfigError
 
 OPENING = re.compile(r"(\\*)\$\{")
 PATH = re.compile(r"\s*(\.*)([^\s.\[\]:,{}$'\"]+(?:\.[^\s.\[\]]+|\[[^\]\s]+\])*)\s*")
+BRACKETS = {"{": "}", "[": "]"}
 CONSTANTS: Mapping[str, Any] = {"null": None, "true": True, "false": False}
 Template = tuple[Any, ...]
 """The parts of a text in their order: text, `Path` and `Call`."""
@@ -76,48 +78,22 @@ def path(text: str) -> Path:
 
 def _interpolation(text: str, start: int) -> tuple[Path | Call, int]:
     """What stands between `${` and its `}`, and the place behind it."""
-    end = _closing(text, start, "}")
-    inside = text[start:end]
-    name, colon, rest = inside.partition(":")
-    if not colon:
-        return path(inside), end + 1
-    return Call(name.strip(), tuple(_argument(part) for part in _arguments(rest))), end + 1
-
-
-def _closing(text: str, start: int, mark: str) -> int:
-    """The place of the next `mark` outside of quotes and brackets; ValueError without one."""
-    awaited, place = [mark], start
-    while place < len(text):
+    cuts, awaited, place = [start], ["}"], start
+    while awaited:
+        if place >= len(text):
+            raise ValueError("an interpolation is not closed")
         sign = text[place]
         if sign == awaited[-1]:
             awaited.pop()
-            if not awaited:
-                return place
-        elif sign in "'\"":
-            place = _closing_quote(text, place)
-        elif sign in "{[":
-            awaited.append("}" if sign == "{" else "]")
+        elif sign in BRACKETS:
+            awaited.append(BRACKETS[sign])
+        elif sign in "'\"" and (place := text.find(sign, place + 1)) < 0:
+            raise ValueError("a quotation mark is not closed")
+        elif len(awaited) == 1 and sign == (":" if len(cuts) == 1 else ","):
+            cuts.append(place + 1)
         place += 1
-    raise ValueError("an interpolation is not closed")
-
-
-def _closing_quote(text: str, start: int) -> int:
-    end = text.find(text[start], start + 1)
-    if end < 0:
-        raise ValueError("a quotation mark is not closed")
-    return end
-
-
-def _arguments(text: str) -> Iterator[str]:
-    start = 0
-    while True:
-        try:
-            end = _closing(text, start, ",")
-        except ValueError:
-            yield text[start:].strip()
-            return
-        yield text[start:end].strip()
-        start = end + 1
+    name, *arguments = (text[one : other - 1].strip() for one, other in itertools.pairwise([*cuts, place]))
+    return (Call(name, tuple(map(_argument, arguments))) if len(cuts) > 1 else path(name)), place
 
 
 def _argument(text: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from rag.config.build import TARGET, Components
 from rag.config.catalog import defaults, plugins
 from rag.config.compose import HELPER, check_override, compose, is_group, parsed, resolve
-from rag.config.composer import composer
+from rag.config.composer import composing
 from rag.config.resolver import Resolver
 from rag.config.search_space import Trial
 from rag.config.stand_ins import STAND_INS, remark, replaced
@@ -73,7 +73,8 @@ def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[
         return config, remark(config)
     stored = stored_trial(named[0].partition("=")[2])
     changes = [override for override in overrides if override not in named]
-    config, lacks = _changed(stored.trial, changes, generates)
+    with composing():
+        config, lacks = _changed(stored.trial, changes, generates)
     changes += [f"generator={defaults()['generator']}"] if lacks else []
     why = f" (the default: {lacks})" if lacks else ""
     measured = f"Trial {stored.trial_id} as it was measured, but with {shlex.join(changes)}{why}." if changes else ""
@@ -94,7 +95,9 @@ def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dic
     config |= {key: made[key] for key in (*groups.values(), HELPER)}
     lacks = _lack(config) if generates and "generator" not in groups.values() and not _lack(made) else ""
     config |= {"generator": made["generator"]} if lacks else {}
-    config = dict(composer().with_values(config, [each for each in overrides if str(each.input_line) not in groups]))
+    values = [override for change, override in zip(changes, overrides, strict=True) if change not in groups]
+    with composing() as composer:
+        config = dict(composer.with_values(config, values))
     resolver = Resolver()
     changed = {key: resolver(key, config) for key in (*keys, *(["generator"] if lacks else [])) if key != HELPER}
     stands = replaced(config.get(STAND_INS, ()), [*groups.values(), *(["generator"] if lacks else [])])
