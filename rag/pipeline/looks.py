@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rag.core.corpus import Corpus
 from rag.core.errors import ServiceError
 from rag.core.looks import Look
+from rag.core.models.chat import PATIENCE, Patience
 from rag.core.rankings import Rankings
 from rag.core.records.queries import RecordQuery, Result
 from rag.core.records.sets import RecordSet
@@ -14,9 +15,6 @@ from rag.core.types import Framed, Query, Sought
 from rag.pipeline.context_packing import pack
 from rag.pipeline.prompt_assembly import Reading
 from rag.pipeline.steps import by_turns, rerank
-
-PATIENCE = 3
-"""After so many questions in a row without any reply of the model, a longer batch ends: its results would be stored."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +52,8 @@ class PipelineTools:
         return reading.framed(self.query, (*passages, *texts))
 
 
-@dataclass
-class Patience:
-    """Counts questions in a row without any reply of the model of a policy; `questions` is the length of the batch."""
-
-    questions: int
-    failed: int = 0
-
-    def check(self, failed: str) -> None:
-        """ServiceError at the last of PATIENCE failures in a row, in a longer batch; `failed` is empty for a success."""
-        self.failed = self.failed + 1 if failed else 0
-        if self.questions > PATIENCE <= self.failed:
-            raise ServiceError(
-                "policy", f"no reply to {PATIENCE} questions in a row: {failed}", "check the model, and try again"
-            )
+def check_patience(patience: Patience, failed: str) -> None:
+    """ServiceError after too many questions in a row without any reply of the model of a policy: `failed` is why, or empty."""
+    if patience.ends(bool(failed)):
+        what = f"no reply to {PATIENCE} questions in a row: {failed}"
+        raise ServiceError("policy", what, "check the model, and try again")

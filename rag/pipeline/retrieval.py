@@ -8,6 +8,7 @@ from functools import partial
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.memo import Recent
+from rag.core.models.chat import Patience
 from rag.core.rankings import Rankings
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
@@ -25,7 +26,7 @@ from rag.core.roles import (
 )
 from rag.core.types import Allowed, Found, Query, Sought, Vectors
 from rag.pipeline import record_routes, retrieval_memory
-from rag.pipeline.looks import Patience, PipelineTools
+from rag.pipeline.looks import PipelineTools, check_patience
 from rag.pipeline.prompt_assembly import Reading
 from rag.pipeline.steps import embed_queries, fuse, gathered, rerank, select
 from rag.pipeline.timing import Step
@@ -154,7 +155,7 @@ class Retrieval:
         """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
         parts = self.reading, self.reranker, self.depth, self.rerank_depth, self._once, self.database.run
         looked = policy.look(query, PipelineTools(query, sought, self.corpus, self.records, *parts))
-        patience.check(looked.failed)
+        check_patience(patience, looked.failed)
         texts = replace(looked.sought, note=sought.note, tokens=sought.tokens, cost=sought.cost)
         look = replace(look, results=looked.results, steps=looked.steps)
         return Trace(texts, {}, looked.ranking, looked.ranking, self._selected(looked.ranking, [sought]), look)

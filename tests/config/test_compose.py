@@ -1,5 +1,6 @@
 """Overrides become configs, and what is wrong with one is said in a line that helps."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,9 +8,11 @@ from typing import Any
 
 import pytest
 
+import rag
 from rag.config import compose as composing
 from rag.config.build import Components
-from rag.config.compose import choices, compose, expanded, parsed, resolve, search_folders, shipped
+from rag.config.catalog import plugin_modules
+from rag.config.compose import choices, compose, expanded, parsed, plugins, resolve, search_folders, shipped
 from rag.core.errors import ConfigError
 
 Conf = Callable[[str, str], Path]
@@ -75,14 +78,40 @@ def test_a_file_that_changes_is_read_again(conf: Conf) -> None:
 
 
 def test_folders_are_looked_into_once_and_whatever_they_are_called(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert search_folders() == [shipped("conf")]
+    found = search_folders()
+    assert found == [shipped("conf"), *sorted(Path(rag.__file__).parent.glob("plugins/*/conf"))]
     monkeypatch.chdir(shipped("conf").parent)
-    assert search_folders() == [shipped("conf")]
+    assert search_folders() == found
     folder = here / "a b%20ü'#" / "conf" / "chunker"
     folder.mkdir(parents=True)
     (folder / "mine.yaml").write_text(FIXED + "size: 14\n", encoding="utf-8")
     monkeypatch.chdir(folder.parents[1])
     assert composed("chunker=mine")["chunker"]["size"] == 14
+
+
+def test_a_plugin_joins_by_its_entry_point(here: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(plugins.cache_clear)
+    site = here / "site"
+    (site / "murmur" / "conf" / "chunker").mkdir(parents=True)
+    (site / "murmur" / "__init__.py").write_text("raise RuntimeError('composing imports no plugin')", encoding="utf-8")
+    (site / "murmur" / "conf" / "chunker" / "murmur.yaml").write_text("_target_: murmur.chunker.Murmur\nsize: 3\n", "utf-8")
+    (site / "murmur" / "more" / "conf" / "chunker").mkdir(parents=True)
+    (site / "murmur" / "more" / "conf" / "chunker" / "low.yaml").write_text("_target_: murmur.more.Low\n", "utf-8")
+    (site / "murmur" / "more" / "verbs.py").touch()
+    (site / "murmur-1.0.dist-info").mkdir()
+    (site / "murmur-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: murmur\nVersion: 1.0\n", "utf-8")
+    monkeypatch.syspath_prepend(str(site))
+    plugins.cache_clear()
+    assert "murmur" not in plugins()
+    (site / "murmur-1.0.dist-info" / "entry_points.txt").write_text("[rag.plugins]\nany = murmur.sub:thing\n", "utf-8")
+    os.utime(site)
+    monkeypatch.syspath_prepend(str(site))
+    plugins.cache_clear()
+    assert "murmur" in plugins()
+    assert composed("chunker=murmur")["chunker"] == {"_target_": "murmur.chunker.Murmur", "size": 3}
+    assert "murmur" in choices("chunker")
+    assert composed("chunker=low")["chunker"] == {"_target_": "murmur.more.Low"}
+    assert plugin_modules("verbs")[-1] == "murmur.more.verbs"
 
 
 # Choices that are none

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from rag.config import composer as composing
-from rag.config.catalog import LISTS, choices
+from rag.config.catalog import LISTS, choices, first, installed_folders
 from rag.config.compose import parsed, shipped
 from rag.config.composer import Composer
 from rag.config.defaults_list import PROVIDERS
@@ -102,14 +102,16 @@ def batches() -> Iterator[list[str]]:
 
 
 def _is_plain(group: str, name: str) -> bool:
-    return PROVIDERS not in (CONF / group / f"{name}.yaml").read_text("utf-8")
+    path = first(f"{group}/{name}")
+    return bool(path and PROVIDERS not in path.read_text("utf-8"))
 
 
 def test_every_shipped_choice_and_preset_composes_as_hydra_composes_it(here: Path) -> None:
+    folders = f"hydra.searchpath=[{','.join(f'file://{folder}' for folder in installed_folders())}]"
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         for overrides in batches():
             settings = ["generator=openai", "helper=openai", *overrides] if "preset" not in str(overrides) else overrides
-            assert of_ours(Composer(), settings) == of_hydra(settings), overrides
+            assert of_ours(Composer(), settings) == of_hydra([folders, *settings]) != "", overrides
 
 
 def test_equal_parts_are_one_object_and_no_config_changes_another(here: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from rag.core.errors import UserError
+from rag.core.records import database as record_database
 from rag.core.records.database import RecordDatabase
 from rag.core.records.queries import Condition, RecordQuery
 from rag.core.records.sets import Field, Record, RecordSet, RecordTable
-from rag.core.records import database as record_database
 
 FIELDS = (
     Field("name"),
