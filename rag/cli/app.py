@@ -75,6 +75,6 @@ def root(
     read_env_file()
     if ctx.invoked_subcommand != "serve":  # its log has one object a line
         # A plan lists the servers itself.
-        logger = logging.getLogger("rag.config.hydra_session" if ctx.invoked_subcommand == "plan" else "rag.config")
+        logger = logging.getLogger("rag.config.composer" if ctx.invoked_subcommand == "plan" else "rag.config")
         logger.setLevel(logging.INFO)
         logger.handlers = [Notices()]

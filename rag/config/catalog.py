@@ -7,8 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from rag.config.yaml_files import read
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
 
@@ -74,9 +73,9 @@ def choices(group: str) -> list[str]:
 
 
 def choice(group: str, name: str) -> dict[str, Any]:
-    """The content of the file of a choice, interpolations not resolved."""
+    """The content of the file of a choice, interpolations not resolved; empty where there is none."""
     path = first(f"{group}/{name}")
-    return dict(_read(path, path.stat().st_mtime_ns)) if path else {}
+    return dict(read(path).mapping) if path else {}
 
 
 def first(name: str) -> Path | None:
@@ -87,7 +86,7 @@ def first(name: str) -> Path | None:
 def texts(name: str, needed: Iterable[str]) -> Mapping[str, Any]:
     """The content of a file of texts in `conf/`, such as `generate`; ConfigError where one is missing."""
     path = first(name)
-    content = _read(path, path.stat().st_mtime_ns) if path else None
+    content = read(path).value if path else None
     known = content if isinstance(content, dict) else {}
     if missing := [key for key in needed if key not in known]:
         where = str(path or f"conf/{name}.yaml")
@@ -98,14 +97,8 @@ def texts(name: str, needed: Iterable[str]) -> Mapping[str, Any]:
 def defaults() -> dict[str, Any]:
     """The default choice, or list of choices, of each group, in the order of the wiring."""
     path = first("config") or shipped("conf") / "config.yaml"
-    parts = _read(path, path.stat().st_mtime_ns)["defaults"]
+    parts = read(path).mapping["defaults"]
     return {group: choice for part in parts if isinstance(part, dict) for group, choice in part.items()}
-
-
-@lru_cache(maxsize=512)
-def _read(path: Path, changed: int) -> Any:
-    """The content of a YAML file as it was at the time of its change; callers share it."""
-    return yaml.safe_load(path.read_text("utf-8"))
 
 
 def groups() -> list[str]:

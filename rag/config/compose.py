@@ -1,41 +1,49 @@
-"""Overrides → resolved configs, through Hydra. A user's own `conf/` comes first, then ours, then those of plugins."""
+"""Overrides → resolved configs. A user's own `conf/` comes first, then ours, then those of plugins.
+
+Overrides have Hydra's grammar, and what they and the files of `conf/` mean is what Hydra makes of them.
+"""
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf, open_dict
-from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
-from yaml import YAMLError
 
 from rag.config.catalog import LISTS, NONE, PRESET, choice, choices, plugins, search_folders
-from rag.config.hydra_session import compose_overrides, hydra_ready, is_group, set_values
-from rag.config.limits import check_axis, check_length, check_mapping, check_references
-from rag.config.nested_choices import LANGUAGE, with_choices
+from rag.config.composer import Composer, Config, composing
+from rag.config.limits import check_axis, check_length, check_references
+from rag.config.resolver import Resolver, no_data
 from rag.config.stand_ins import STAND_INS, stand_ins
+from rag.config.yaml_files import read
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
+
+__all__ = [
+    *("HELPER", "LISTS", "check_override", "choices", "compose", "expanded", "hydra_ready", "is_group", "no_data", "parsed"),
+    *("plugins", "resolve", "search_folders", "shipped", "written"),
+]
 
 HELPER = "helper"
 """The key with the model that components share. They hold its values once a config is resolved; it is left out then."""
 
+hydra_ready = composing
 
-def compose(overrides: Sequence[str]) -> DictConfig:
-    """The wiring with some overrides, interpolations not resolved; call it within `hydra_ready`."""
+
+def compose(overrides: Sequence[str]) -> dict[str, Any]:
+    """The wiring with some overrides, interpolations not resolved; its values are shared and must not be changed.
+
+    ConfigError for anything that is not valid.
+    """
     settings = parsed(overrides)
-    for override in settings:
-        check_override(override)
-    try:
-        config = _composed(settings)
-    except (HydraException, OmegaConfBaseException, YAMLError, ValueError, OSError) as error:
-        raise _explained(error, overrides) from error
+    with composing() as made:
+        for override in settings:
+            check_override(override)
+        config = dict(_composed(made, settings))
     for key in _wiring():
         if key not in config:
             known = choices(key)
@@ -43,64 +51,55 @@ def compose(overrides: Sequence[str]) -> DictConfig:
                 ("names nothing", f"there is: {', '.join(known)}") if known else ("is left out", f"set {key}=<value>")
             )
             raise ConfigError(key, what, remedy)
-    if config.data is None:
-        with open_dict(config):
-            del config["data"]  # else a path would become `None/…` instead of an error
+    if Resolver()("data", config) is None:
+        del config["data"]  # else a path would become `None/…` instead of an error
     return config
 
 
-def _composed(settings: Sequence[Override]) -> DictConfig:
+def is_group(name: str) -> bool:
+    """Whether there is a config group of this name."""
+    with composing() as made:
+        return made.is_group(name)
+
+
+def _composed(made: Composer, settings: Sequence[Override]) -> Config:
     """The wiring, or a preset on this machine: what it lacks is replaced, and `stand_ins` says by what.
 
     The values that a preset gives to a group do not apply to another choice for that group.
     """
     named = [override for override in settings if override.key_or_group == PRESET]
-    whole = None if named else compose_overrides(settings)
+    whole = None if named else made.config(settings)
     declared = choice(PRESET, str(named[-1].value())).get(STAND_INS, []) if whole is None else whole.get(STAND_INS)
     if whole is not None and declared is None:
         return whole
-    chosen = [override for override in settings if is_group(override.key_or_group) and override not in named]
+    chosen = [override for override in settings if made.is_group(override.key_or_group) and override not in named]
     instead, sentences = stand_ins(declared, [override.key_or_group for override in chosen])
     chosen = [*parsed(instead), *chosen]
-    config, alone = (compose_overrides([*preset, *chosen]) for preset in (named, parsed([f"{PRESET}={NONE}"])))
-    if odd := [str(key) for key in config if key not in (*alone, STAND_INS)]:
-        raise ConfigError("preset", f"sets {odd[0]!r}, which is not in the wiring", closest(odd[0], map(str, alone)))
+    config, alone = (dict(made.config([*preset, *chosen])) for preset in (named, parsed([f"{PRESET}={NONE}"])))
+    if odd := [key for key in config if key not in (*alone, STAND_INS)]:
+        raise ConfigError("preset", f"sets {odd[0]!r}, which is not in the wiring", closest(odd[0], alone))
     for group in {override.key_or_group for override in chosen} & alone.keys():
         config[group] = alone[group]
-    unread = compose_overrides(
-        [*named, *(override for override in chosen if override.key_or_group not in ("dataset", "loader"))]
-    )
-    if alone.loader.get("_target_") != unread.loader.get("_target_"):
+    unread = made.config([*named, *(each for each in chosen if each.key_or_group not in ("dataset", "loader"))])
+    if alone["loader"].get("_target_") != unread["loader"].get("_target_"):
         sentences += _not_applied(config, alone)
-        config.loader = alone.loader
-    set_values(config, [override for override in settings if not is_group(override.key_or_group)])
-    with open_dict(config):
-        config.pop(STAND_INS, None)
-        if sentences:
-            config[STAND_INS] = sentences
-    return config
+        config["loader"] = alone["loader"]
+    config = dict(made.with_values(config, [each for each in settings if not made.is_group(each.key_or_group)]))
+    config.pop(STAND_INS, None)
+    return config | ({STAND_INS: sentences} if sentences else {})
 
 
-def _not_applied(config: DictConfig, alone: DictConfig) -> list[str]:
+def _not_applied(config: Config, alone: Config) -> list[str]:
     """A sentence on the values of a preset for a loader that the chosen data set does not use; none if there are none."""
-    lost = [f"loader.{key}" for key in config.loader if key not in alone.loader]
-    return (
-        [f"the data set has a loader of its own: {' '.join(lost)} of the preset {'does' if len(lost) == 1 else 'do'} not apply"]
-        if lost
-        else []
-    )
-
-
-def no_data(where: str) -> ConfigError:
-    """The error for a public data set where RAG_DATA is not set."""
-    listed = f"{shipped('datasets') / 'README.md'} lists them, with their sources"
-    return ConfigError(where, "needs a public data set", f"export RAG_DATA=<the folder with the data sets>; {listed}")
+    lost = [f"loader.{key}" for key in config["loader"] if key not in alone["loader"]]
+    verb = "does" if len(lost) == 1 else "do"
+    return [f"the data set has a loader of its own: {' '.join(lost)} of the preset {verb} not apply"] if lost else []
 
 
 @lru_cache(maxsize=1)
 def _wiring() -> tuple[str, ...]:
     """The keys that every config must have."""
-    content = yaml.safe_load((shipped("conf") / "config.yaml").read_text("utf-8"))
+    content = dict(read(shipped("conf") / "config.yaml").mapping)
     groups = [group for part in content.pop("defaults") if isinstance(part, dict) for group in part]
     return tuple(key for key in (*groups, *content) if key != PRESET)
 
@@ -114,7 +113,7 @@ def check_override(override: Override) -> None:
         raise ConfigError(
             line or key, "names several values", f"a list is {key}=[a,b]; to try each: an axis, or rag study run -m"
         )
-    if override.is_delete() or not any((folder / key).is_dir() for folder in search_folders()):
+    if override.is_delete() or not is_group(key):
         return
     for name in value if isinstance(value, list) and key in LISTS else [value]:
         files = [path for folder in search_folders() if (path := folder / key / f"{name}.yaml").is_file()]
@@ -124,74 +123,12 @@ def check_override(override: Override) -> None:
             remedy = f"for a folder of your own: native {path}" if own else closest(str(name), choices(key))
             also = ", and no such folder" if key == "dataset" and "/" in str(name) and not own else ""
             raise ConfigError(key, f"there is no choice {name!r}{also}", remedy)
-        check_mapping(files[0])
 
 
-def _explained(error: Exception, overrides: Sequence[str]) -> ConfigError:
-    reason = " ".join(str(error if str(error) else error.__cause__).split("Config search path")[0].split())
-    command = " ".join(overrides) or "conf/config.yaml"
-    if match := re.search(r"Could not (?:find|load) '([^']+)'", reason):
-        group, _, choice = match[1].rpartition("/")
-        return ConfigError(group or command, f"there is no choice {choice!r}", closest(choice, choices(group)))
-    if match := re.search(r"Could not (?:override|append to|delete from)\b.*?'([^']+)'", reason):
-        return _misspelt(match[1], overrides) or ConfigError(match[1], reason, "with ++ in front it is set, there or not")
-    if isinstance(error, YAMLError | UnicodeDecodeError):
-        return ConfigError(_unreadable(error), f"is not valid YAML ({getattr(error, 'problem', reason)})", "fix it there")
-    return ConfigError(command, reason, "see conf/config.yaml for what can be set; a new key takes a + in front")
-
-
-def _misspelt(key: str, overrides: Sequence[str]) -> ConfigError | None:
-    """The error for a key that does not exist, with its first part that does not, and the closest names."""
-    others = [override for override in overrides if override.lstrip("+~").split("=")[0] != key]
-    try:
-        node: Any = compose_overrides(parsed(others))
-    except (HydraException, OmegaConfBaseException, ValueError):
-        return None
-    path = re.split(r"[./]", key)
-    for number, part in enumerate(path):
-        if not isinstance(node, DictConfig):
-            return ConfigError(key, f"{'.'.join(path[:number])} is {node!r} and holds no keys", "leave out the rest of the key")
-        if part not in node:
-            known = [str(name) for name in node if not str(name).startswith("_")]
-            where = ".".join(path[:number]) or "the wiring"
-            return ConfigError(key, f"there is no {part!r} in {where}", f"{closest(part, known)}; a new key takes a +")
-        node = node._get_node(part) if OmegaConf.is_interpolation(node, part) else node[part]
-    return None
-
-
-def _unreadable(error: Exception) -> str:
-    """The file that a YAML error speaks of."""
-    if mark := getattr(error, "problem_mark", None):
-        return f"{mark.name}:{mark.line + 1}"
-    for path in (path for folder in search_folders() for path in folder.rglob("*.yaml")):
-        try:
-            path.read_text("utf-8")
-        except ValueError:
-            return str(path)
-    return "conf"
-
-
-def resolve(config: DictConfig) -> dict[str, Any]:
+def resolve(config: Mapping[str, Any]) -> dict[str, Any]:
     """Plain values with all interpolations resolved; ConfigError for a missing value."""
-    try:
-        plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException as error:
-        raise _unresolved(error) from error
-    values = dict(plain) if isinstance(plain, dict) else {}
-    return {str(key): with_choices(value, str(key), values.get(LANGUAGE)) for key, value in values.items() if key != HELPER}
-
-
-def _unresolved(error: Exception) -> ConfigError:
-    key, said = str(getattr(error, "full_key", None) or "config"), str(error).splitlines()[0]
-    if match := re.search(r"Environment variable '([^']+)' not found", said):
-        return ConfigError(key, f"needs the environment variable {match[1]}", f"export {match[1]}=<value>, or {key}=<value>")
-    if "Interpolation key 'data' not found" in said:
-        return no_data(key)
-    if isinstance(error, InterpolationToMissingValueError) and (match := re.search(r"Missing mandatory value: (\S+)", said)):
-        key = match[1]
-    elif not isinstance(error, MissingMandatoryValue):
-        return ConfigError(key, said, f"fix the ${{...}} in it, or give {key}=<value>")
-    return ConfigError(key, "has no value yet", f"give it: {key}=<value>")
+    resolver = Resolver()
+    return {key: resolver(key, config) for key in config if key != HELPER}
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:

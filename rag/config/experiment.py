@@ -8,16 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
-
 from rag.config.catalog import locate
-from rag.config.compose import expanded, hydra_ready, parsed
+from rag.config.compose import expanded, parsed
 from rag.config.identity import Digests
-from rag.config.limits import check_axis, check_name, check_size
+from rag.config.limits import check_axis, check_name
 from rag.config.parameters import yaml_text
-from rag.config.search_space import Choice, Space, Trial
+from rag.config.search_space import Choice, Trial, compose_trials
+from rag.config.yaml_files import check_interpolations, read
 from rag.core.errors import ConfigError, ProblemsError, closest
 from rag.core.types import SPLITS
 
@@ -75,11 +72,9 @@ class Experiment:
         count = math.prod(len(choices) for choices in self.axes.values())
         if count > MOST_TRIALS:
             raise ConfigError(f"{self.name}.axes", f"span {count:,} trials", f"at most {MOST_TRIALS:,}: leave some choices out")
-        space = Space(self.fixed, tuple(self.axes.items()))
-        with hydra_ready():
-            trials = space.trials()
-        if space.problems:
-            raise ProblemsError(space.problems.values())
+        trials, problems = compose_trials(self.fixed, self.axes)
+        if problems:
+            raise ProblemsError(problems)
         distinct: dict[tuple[tuple[str, ...], ...], Trial] = {}
         known = Digests()
         for trial in trials:
@@ -151,21 +146,9 @@ def _axis_overrides(axes: Mapping[str, tuple[Choice, ...]]) -> Iterator[str]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    check_size(path)
-    try:
-        # OmegaConf refuses a key that is given twice, as Hydra does.
-        content = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
-    except YAMLError as error:
-        mark, what = getattr(error, "problem_mark", None), getattr(error, "problem", error)
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise ConfigError(where, f"is not valid YAML ({what})", "fix it there") from error
-    except RecursionError as error:
-        raise ConfigError(str(path), "holds something that refers to itself", "write it out") from error
-    except (OSError, ValueError, OmegaConfBaseException) as error:
-        raise ConfigError(str(path), f"cannot be read ({' '.join(str(error).split())})", "see experiments/") from error
-    if not isinstance(content, dict):
-        raise ConfigError(str(path), f"holds {yaml_text(content)}, not a mapping", f"keys: {', '.join(KEYS)}")
-    return {str(key): value for key, value in content.items()}
+    file = read(path)
+    check_interpolations(file)
+    return {str(key): value for key, value in file.mapping.items()} if file.root else {}
 
 
 def _check_apart(fixed: Iterable[str], axes: Mapping[str, tuple[Choice, ...]]) -> None:

@@ -1,17 +1,12 @@
-"""Limits of a config: values of a file and of an axis, characters of an override, what a value may refer to, names."""
+"""Limits of a config: values of an axis, characters of an override, what a value may refer to, names."""
 
 import math
 import re
 from collections.abc import Mapping, Sized
-from contextlib import suppress
 from decimal import Decimal
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-import yaml
 from hydra.core.override_parser.types import ChoiceSweep, RangeSweep
-from yaml import YAMLError
 
 from rag.core.errors import ConfigError
 
@@ -21,9 +16,6 @@ LONGEST = 200_000
 """Characters of an override."""
 SHOWN = 200
 """Characters of an override in a message."""
-MOST = 1_000_000
-"""The most values of a file, keys included. Nine aliases of nine, eleven deep, are 31 billion."""
-
 FORBIDDEN = re.compile(
     r"\$\{(?![^:${}]*\}|\s*oc\.env:\s*(?:[A-Z][A-Z0-9_]*_(?:MODEL|BASE_URL)|RAG_DATA)\s*[,}]|found:|oc\.select:).{0,60}",
     re.DOTALL,
@@ -43,53 +35,6 @@ def check_references(where: str, value: Any) -> None:
         raise ConfigError(
             where or "override", what, "write the value itself, or a reference to a key of the config such as ${language}"
         )
-
-
-def check_size(*paths: Path) -> None:
-    """Raise ConfigError for a file of more than MOST values; a file that is not YAML, or does not exist, passes."""
-    for path in paths:
-        with suppress(YAMLError, ValueError, OSError):
-            _check(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=1024)
-def _check(path: Path, changed: int) -> None:
-    try:
-        root = yaml.compose(path.read_text("utf-8"), yaml.SafeLoader)
-        size = _size(root, {}) if root else 0
-    except RecursionError as error:
-        raise ConfigError(
-            str(path), "holds something that refers to itself, or is nested too deeply", "write it out"
-        ) from error
-    if size > MOST:
-        raise ConfigError(str(path), f"holds more than {MOST:,} values, aliases counted", "leave some out")
-
-
-def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """The number of values in a node; a node with aliases is counted once and added for each alias."""
-    if id(node) not in known:
-        held = node.value if isinstance(node, yaml.CollectionNode) else ()
-        parts = [part for each in held for part in (each if isinstance(each, tuple) else (each,))]
-        known[id(node)] = min(MOST + 1, 1 + sum(_size(part, known) for part in parts))
-    return known[id(node)]
-
-
-def check_mapping(path: Path) -> None:
-    """Raise ConfigError, naming file and line, for a choice that is text, a list or empty; invalid YAML passes."""
-    _check_mapping(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=512)
-def _check_mapping(path: Path, changed: int) -> None:
-    try:
-        node = yaml.compose(path.read_text("utf-8"), yaml.SafeLoader)
-    except (YAMLError, ValueError):
-        return
-    if not isinstance(node, yaml.MappingNode):
-        held = "a list" if isinstance(node, yaml.SequenceNode) else "text" if node else "nothing"
-        line = node.start_mark.line + 1 if node else 1
-        remedy = "write `key: value` lines, beginning with _target_: <class>"
-        raise ConfigError(f"{path}:{line}", f"holds {held}, not a mapping", remedy)
 
 
 def check_length(override: str) -> None:

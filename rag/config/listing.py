@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from yaml import YAMLError
 
 from rag.config.catalog import PRESET, choices, defaults, experiments, first, groups, locate, plugins
 from rag.config.identity import libraries
-from rag.config.limits import check_size
 from rag.config.topics import topics
+from rag.config.yaml_files import read
 from rag.core.errors import ConfigError, closest, install
 
 TARGET = re.compile(r"^\s*_target_:\s*([\w.]+)", re.MULTILINE)
@@ -195,18 +194,14 @@ def _read(name: str, prefix: str) -> Iterator[Parameter]:
     path = first(name)
     if path is None:
         return
-    check_size(path)
-    try:
-        text = path.read_text("utf-8")
-        root, plain = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
-    except (YAMLError, ValueError) as error:
-        raise ConfigError(str(path), f"is not valid YAML ({' '.join(str(error).split())})", "fix it there") from error
+    file = read(path)
+    plain, root = file.value, file.root
     if not isinstance(plain, dict) or not isinstance(root, yaml.MappingNode):
         return
     for name, _, package in (each.partition("@") for each in plain.get("defaults") or () if isinstance(each, str)):
         if name != "_self_" and not package.startswith("_global_"):
             yield from _read(name.lstrip("/"), f"{prefix}.{package}" if package not in ("", "_here_") else prefix)
-    yield from _walked(root, plain, prefix, text.splitlines())
+    yield from _walked(root, plain, prefix, file.text.splitlines())
 
 
 def _walked(node: yaml.MappingNode, plain: dict[str, Any], prefix: str, lines: list[str]) -> Iterator[Parameter]:
@@ -233,7 +228,6 @@ def _comment(key: yaml.Node, value: yaml.Node, lines: list[str]) -> str:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    with suppress(YAMLError, ValueError, RecursionError):
-        content = yaml.safe_load(path.read_text("utf-8"))
-        return content if isinstance(content, dict) else {}
+    with suppress(ConfigError):
+        return dict(read(path).mapping)
     return {}

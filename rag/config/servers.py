@@ -15,9 +15,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-
 from rag.config.catalog import installed_folders
+from rag.config.yaml_files import read
 from rag.core.errors import ConfigError
 from rag.core.models.server_keys import OFFICIAL, is_loopback
 
@@ -167,7 +166,7 @@ def _shipped(packages: tuple[str, ...]) -> tuple[frozenset[Pair], frozenset[tupl
 def shipped_components(packages: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
     """The components in our `conf/` and in those of plug-ins, interpolations not resolved."""
     files = [path for folder in installed_folders(packages) for path in sorted(folder.glob("*/*.yaml"))]
-    return tuple(node for path in files for node in components_in(yaml.safe_load(path.read_text("utf-8"))))
+    return tuple(node for path in files for node in components_in(read(path).value))
 
 
 def components_in(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import hydra
 import pytest
-from omegaconf import OmegaConf
 
 import rag
 from rag.config import compose as composing
+from rag.config.build import Components
 from rag.config.catalog import plugin_modules
-from rag.config.compose import choices, compose, expanded, hydra_ready, parsed, plugins, resolve, search_folders, shipped
-from rag.config.hydra_session import compose_overrides
+from rag.config.compose import choices, compose, expanded, parsed, plugins, resolve, search_folders, shipped
 from rag.core.errors import ConfigError
 
 Conf = Callable[[str, str], Path]
@@ -22,20 +20,17 @@ FIXED = "_target_: rag.components.chunkers.fixed.FixedChunker\n"
 
 
 def composed(*overrides: str) -> dict[str, Any]:
-    with hydra_ready():
-        return resolve(compose(overrides))
+    return resolve(compose(overrides))
 
 
 def refused(*overrides: str) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
         composed(*overrides)
     error = caught.value
-    assert "provider=" not in str(error)
-    assert "hydra.cc" not in str(error)
-    assert "\n" not in error.what
     assert error.where
-    assert error.what
     assert error.remedy
+    assert error.what == error.what.splitlines()[0]
+    assert len(str(error)) < 1500
     return error
 
 
@@ -50,20 +45,6 @@ def test_the_wiring_holds_every_role_and_resolves(here: Path) -> None:
     assert "hydra" not in config
 
 
-def test_overrides_choose_set_add_and_take_away(here: Path) -> None:
-    config = composed("chunker=fixed", "chunker.size=7", "index=[bm25]", "k=3", "+chunker.runtime.fast=true", "~index.bm25.b")
-    assert config["chunker"] == {
-        "_target_": "rag.components.chunkers.fixed.FixedChunker",
-        "size": 7,
-        "overlap": 0,
-        "runtime": {"fast": True},
-    }
-    assert list(config["index"]) == ["bm25"]
-    assert "b" not in config["index"]["bm25"]
-    assert config["k"] == 3
-    assert composed("index=bm25")["index"].keys() == {"bm25"}
-
-
 def test_a_dataset_brings_its_loader_unless_another_is_asked_for(here: Path) -> None:
     config = composed("dataset=beir", "dataset.path=x")
     assert (config["loader"]["_target_"], config["loader"]["path"]) == ("rag.plugins.public_sets.loaders.beir.BeirLoader", "x")
@@ -71,79 +52,40 @@ def test_a_dataset_brings_its_loader_unless_another_is_asked_for(here: Path) -> 
     assert other["loader"]["_target_"] == "rag.components.loaders.folder.FolderLoader"
 
 
-def test_several_compositions_share_one_hydra_and_none_is_left_over(here: Path) -> None:
-    from hydra.core.global_hydra import GlobalHydra
-
-    with hydra_ready():
-        assert [compose([f"k={k}"]).k for k in (1, 2, 1)] == [1, 2, 1]
-        before = resolve(compose([]))
-        compose(["k=9", "chunker.size=9", "~chunker.overlap", "index.bm25s.k1=9", "embedder.runtime.device=x", "metrics=[a]"])
-        assert resolve(compose([])) == before == composed()
-    assert not GlobalHydra.instance().is_initialized()
-    with pytest.raises(ZeroDivisionError), hydra_ready():
-        raise ZeroDivisionError
-    assert not GlobalHydra.instance().is_initialized()
-
-
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        [],
-        ["k=3", "chunker=fixed", "chunker.size=7", "+chunker.runtime.fast=true"],
-        ["chunker.size=7", "chunker=fixed", "index=[bm25]", "~index.bm25.b", "chunker={overlap: 3}"],
-        ["dataset=beir", "dataset.path=x", "selector=[neighbours]", "metrics=[ndcg@10]", "++extra.a=1", "k=3", "k=4"],
-        ["~judge", "+judge=local", "prompt=plain", "embedder=static", "embedder.runtime.cache=${store}/models"],
-    ],
-)
-def test_kept_choices_and_values_give_what_hydra_composes(here: Path, overrides: list[str]) -> None:
-    with hydra_ready():
-        oracle = hydra.compose("config", overrides=overrides)
-        for _ in range(2):
-            found = compose_overrides(parsed(overrides))
-            assert OmegaConf.to_yaml(found) == OmegaConf.to_yaml(oracle)
-            assert OmegaConf.is_struct(found)
-            found.k = 9
-
-
 # Where choices are looked for
 
 
-def test_ones_own_choices_come_first_and_add_to_ours(conf: Conf) -> None:
-    conf("chunker/mine.yaml", FIXED + "size: 11\n")
+def test_ones_own_files_come_first_and_add_to_ours(conf: Conf) -> None:
+    conf("chunker/mine.yaml", FIXED + "size: ${sizes.small}\n")
     conf("chunker/recursive.yaml", FIXED + "size: 12\n")
-    assert composed("chunker=mine")["chunker"]["size"] == 11
+    conf("chunker/tuned/small.yaml", FIXED + "size: 13\n")
+    conf("notes/one.yaml", "author: me\n")
     assert composed()["chunker"]["size"] == 12
+    conf(
+        "config.yaml", (shipped("conf") / "config.yaml").read_text("utf-8").replace("k: 5 ", "k: 4 ") + "\nsizes: {small: 50}\n"
+    )
+    config = composed("chunker=mine")
+    assert (config["k"], config["chunker"]["size"]) == (4, 50)
+    config = composed("chunker=tuned/small", "+notes=one")
+    assert (config["chunker"]["size"], config["notes"]) == (13, {"author": "me"})
     assert {"mine", "fixed", "recursive"} <= set(choices("chunker"))
 
 
-def test_ones_own_wiring_comes_first(conf: Conf) -> None:
-    ours = (shipped("conf") / "config.yaml").read_text("utf-8")
-    conf("config.yaml", ours.replace("k: 5 ", "k: 4 ") + "\nsizes: {small: 50}\n")
-    conf("chunker/mine.yaml", FIXED + "size: ${sizes.small}\n")
-    config = composed("chunker=mine")
-    assert (config["k"], config["chunker"]["size"]) == (4, 50)
+def test_a_file_that_changes_is_read_again(conf: Conf) -> None:
+    for size in (1, 22):
+        conf("chunker/mine.yaml", FIXED + f"size: {size}\n")
+        assert composed("chunker=mine")["chunker"]["size"] == size
 
 
-def test_ones_own_groups_can_be_nested_and_added(conf: Conf) -> None:
-    conf("chunker/tuned/small.yaml", FIXED + "size: 13\n")
-    conf("notes/one.yaml", "author: me\n")
-    config = composed("chunker=tuned/small", "+notes=one")
-    assert config["chunker"]["size"] == 13
-    assert config["notes"] == {"author": "me"}
-
-
-def test_folders_are_looked_into_once_and_only_where_they_are(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_are_looked_into_once_and_whatever_they_are_called(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = search_folders()
     assert found == [shipped("conf"), *sorted(Path(rag.__file__).parent.glob("plugins/*/conf"))]
     monkeypatch.chdir(shipped("conf").parent)
     assert search_folders() == found
-
-
-def test_a_folder_whose_name_is_hard_to_write_is_found(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = here / "a b%20ü'#"
-    (folder / "conf" / "chunker").mkdir(parents=True)
-    (folder / "conf" / "chunker" / "mine.yaml").write_text(FIXED + "size: 14\n", encoding="utf-8")
-    monkeypatch.chdir(folder)
+    folder = here / "a b%20ü'#" / "conf" / "chunker"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text(FIXED + "size: 14\n", encoding="utf-8")
+    monkeypatch.chdir(folder.parents[1])
     assert composed("chunker=mine")["chunker"]["size"] == 14
 
 
@@ -172,36 +114,22 @@ def test_a_plugin_joins_by_its_entry_point(here: Path, monkeypatch: pytest.Monke
     assert plugin_modules("verbs")[-1] == "murmur.more.verbs"
 
 
-def test_what_is_shipped_is_there() -> None:
-    assert (shipped("conf") / "config.yaml").is_file()
-    assert shipped("experiments").is_dir()
-
-
 # Choices that are none
 
 
-@pytest.mark.parametrize(
-    "group", ["chunker", "dataset", "embedder", "fusion", "generator", "loader", "memory", "prompt", "execute"]
-)
-@pytest.mark.parametrize("value", ["nope", "", "null", "5", "true", "[nope]", "{a: 1}", "'a b'", "../chunker/fixed.yaml"])
-def test_a_choice_that_there_is_not_lists_those_that_there_are(here: Path, group: str, value: str) -> None:
-    error = refused(f"{group}={value}")
-    assert error.where == group
-    assert "there is no choice" in error.what
-    listed = re.split("there is: ", error.remedy, flags=re.IGNORECASE)[1]
-    assert listed.split(", ") == choices(group)
-
-
-@pytest.mark.parametrize("value", ["nope", "[nope]", "[bm25s,nope]", "[bm25s,5]", "null"])
-def test_lists_of_choices_are_checked_one_by_one(here: Path, value: str) -> None:
-    error = refused(f"index={value}")
-    assert (error.where, error.remedy) == ("index", f"there is: {', '.join(choices('index'))}")
+@pytest.mark.parametrize("group", ["chunker", "dataset", "index", "loader", "memory", "execute"])
+def test_a_choice_that_there_is_not_lists_those_that_there_are(here: Path, group: str) -> None:
+    lists = ("[bm25s,nope]", "[bm25s,5]") if group == "index" else ("{a: 1}",)
+    for value in ("nope", "", "null", "5", "true", "[nope]", "'a b'", "../chunker/fixed.yaml", *lists):
+        error = refused(f"{group}={value}")
+        assert error.where == group
+        assert "there is no choice" in error.what
+        assert re.split("there is: ", error.remedy, flags=re.IGNORECASE)[1].split(", ") == choices(group)
 
 
 def test_the_closest_choice_is_named(here: Path) -> None:
     assert refused("chunker=fixd").remedy.startswith("did you mean 'fixed'? There is: ")
     assert refused("metric=[recall,precison]").remedy.startswith("did you mean 'precision'?")
-    assert "fixed" in refused("chunker=[fixed,recursive]").remedy
 
 
 def test_a_choice_inside_a_choice_is_named(conf: Conf) -> None:
@@ -245,16 +173,11 @@ def test_a_misspelt_key_says_where_and_names_the_closest(here: Path, override: s
 
 
 def test_a_key_below_a_value_is_reported(here: Path) -> None:
-    error = refused("chunker.size.most=5")
-    assert error.what == "chunker.size is 800 and holds no keys"
-
-
-def test_a_group_that_is_a_key_is_reported(here: Path) -> None:
+    assert refused("chunker.size.most=5").what == "chunker.size is 800 and holds no keys"
     assert refused("k=3", "chunker/size=fixed").where == "chunker/size"
-
-
-def test_two_misspelt_keys_say_one_of_them(here: Path) -> None:
-    assert refused("embeder=minilm", "chunkr.size=5").where in ("embeder", "chunkr.size", "embeder=minilm chunkr.size=5")
+    assert refused("embeder=minilm", "chunkr.size=5").where in ("embeder", "chunkr.size")
+    error = refused("+chunker=fixed")
+    assert (error.where, error.what) == ("chunker", "is chosen already: fixed")
 
 
 @pytest.mark.parametrize(
@@ -271,8 +194,7 @@ def test_what_is_not_an_override_is_reported(here: Path, override: str) -> None:
 
 def test_several_values_say_how_to_have_them(here: Path) -> None:
     error = refused("k=1,2")
-    assert (error.where, error.what) == ("k=1,2", "names several values")
-    assert "k=[a,b]" in error.remedy
+    assert (error.where, error.what, error.remedy[:17]) == ("k=1,2", "names several values", "a list is k=[a,b]")
 
 
 # Values that are none
@@ -298,8 +220,7 @@ def test_a_missing_environment_variable_is_named(conf: Conf, monkeypatch: pytest
 
 @pytest.mark.parametrize("value", ["${nope}", "${nope.x}", "${nope:1}", "${chunker.siz}", "${k}"])
 def test_an_interpolation_that_leads_nowhere_is_reported(here: Path, value: str) -> None:
-    error = refused(f"k={value}")
-    assert error.where == "k"
+    assert refused(f"k={value}").where == "k"
 
 
 # Files that are none
@@ -331,10 +252,8 @@ def test_a_file_that_is_no_text_is_named(conf: Conf) -> None:
 
 @pytest.mark.parametrize("text", ["- a\n- b", "just text", "", "5", "null", "[]", "a: 1"])
 def test_a_file_that_is_no_component_is_reported(conf: Conf, text: str) -> None:
-    from rag.config.build import Components
-
-    conf("chunker/mine.yaml", text)
-    with pytest.raises(ConfigError, match="chunker"):
+    path = conf("chunker/mine.yaml", text)
+    with pytest.raises(ConfigError, match="chunker" if text == "a: 1" else f"{path}:1: holds .*, not a mapping"):
         Components().role("chunker", composed("chunker=mine")["chunker"])
 
 
@@ -346,10 +265,24 @@ def test_a_wiring_that_is_none_is_reported(conf: Conf, text: str) -> None:
     refused("k=5")
 
 
-@pytest.mark.parametrize("text", ["size: ${k", "size: ${{}", "defaults: [nope]", "defaults: {a: b}", "defaults: [/nope: x]"])
-def test_a_file_that_hydra_cannot_read_is_reported(conf: Conf, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("size: ${k", "chunker/mine.yaml:1"),
+        ("a: 1\nsize: ${{}", "chunker/mine.yaml:2"),
+        *(("a: 1\nsize: ${oc.env:SECRET}", "chunker/mine.yaml:2"), ("defaults: [/generator/${oc.env:SECRET}]", "mine.yaml:1")),
+        *(("defaults: {a: b}", "mine.yaml: defaults"), ("defaults: [/loader: '${x}']", "mine.yaml: defaults")),
+        *(("defaults: [_self_, _self_]", "mine.yaml: defaults"), ("defaults: [override /a: b, c]", "mine.yaml: defaults")),
+        *(
+            ("defaults: [override /nope: b]", "mine.yaml: defaults"),
+            ("defaults: [nope]", "chunker"),
+            ("defaults: [/nope: x]", "nope"),
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_composed_is_named(conf: Conf, text: str, where: str) -> None:
     conf("chunker/mine.yaml", f"{text}\n_target_: x\n")
-    assert len(str(refused("chunker=mine"))) < 400
+    assert refused("chunker=mine").where.endswith(where)
 
 
 # Sweep syntax

@@ -2,8 +2,6 @@
 
 import importlib
 import inspect
-import itertools
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,9 @@ from support.choices import FILES, content
 
 from rag.config.build import RUNTIME, TARGET
 from rag.config.catalog import installed_folders
-from rag.config.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
-from rag.config.nested_choices import NESTED
+from rag.config.compose import LISTS, choices, compose, resolve, shipped
+from rag.config.nested_choices import NESTED, content_of
+from rag.config.resolver import Resolver
 from rag.config.validation import check
 from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL
 from rag.execution.graph.executors import executor_of
@@ -59,41 +58,20 @@ WHERE_AND_HOW = (
 """Parameters that cannot change a result."""
 
 
-@pytest.fixture(scope="module")
-def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One Hydra for all choices, in a folder without any conf of its own."""
-    before = Path.cwd()
-    os.chdir(folder := tmp_path_factory.mktemp("conf"))
-    (folder / "roster.csv").write_text("id,owner\nHB-1,Ada\n", encoding="utf-8")
-    try:
-        with hydra_ready():
-            yield folder
-    finally:
-        os.chdir(before)
+@pytest.fixture
+def roster(here: Path) -> None:
+    (here / "roster.csv").write_text("id,owner\nHB-1,Ada\n", encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def nodes(ready: Path) -> Mapping[str, Any]:
-    """The content of every choice. One composition takes a choice of each group, and all choices of a list at once."""
-    assert ready
-    found, groups = dict[str, Any](), dict[str, list[str]]()
-    for name in (*COMPONENTS, *EXECUTE):
-        group, _, choice = name.partition("/")
-        if group in NESTED.values() and group not in ROLES:
-            found[name] = yaml.safe_load(FILES[name].read_text("utf-8").replace("${language}", "english"))
-        elif group not in LISTS:
-            groups.setdefault(group, []).append(choice)
-    for turn in itertools.zip_longest(*([f"{group}/{choice}" for choice in found] for group, found in groups.items())):
-        taken = [*filter(None, turn)]
-        given = [override for name in taken for override in GIVEN.get(name, ())]
-        config = resolve(compose([name.replace("/", "=") for name in taken] + given))
-        found |= {name: config[name.partition("/")[0]] for name in taken}
-    config = resolve(compose([f"{group}=[{','.join(choices(group))}]" for group in LISTS]))
-    for group in LISTS:
-        some = [choice for choice in choices(group) if f"{group}/{choice}" not in EMPTY]
-        assert list(config[group]) == some
-        found |= {f"{group}/{choice}": config[group][choice] for choice in some}
-    return found
+def node_of(name: str) -> Mapping[str, Any]:
+    """The content of a choice in a config."""
+    group, _, choice = name.partition("/")
+    if group in NESTED.values() and group not in ROLES:
+        found: Mapping[str, Any] = Resolver()("x", {"x": content_of(group, choice, "x"), "language": "english"})
+        return found
+    chosen = f"{group}=[{choice}]" if group in LISTS else f"{group}={choice}"
+    config: Mapping[str, Any] = resolve(compose([chosen, *GIVEN.get(name, ())]))[group]
+    return config[choice] if group in LISTS else config
 
 
 def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
@@ -110,18 +88,19 @@ def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
     assert not [path for folder in installed_folders() for path in folder.glob("*/*/**/*.yaml")]
 
 
+@pytest.mark.usefixtures("roster")
 @pytest.mark.parametrize("name", COMPONENTS)
-def test_every_choice_builds_as_it_stands(ready: Path, nodes: Mapping[str, Any], name: str) -> None:
-    components = components_for(Store(str(ready / "store")))
-    group, node = name.partition("/")[0], nodes[name]
+def test_every_choice_builds_as_it_stands(name: str) -> None:
+    components = components_for(Store("store"))
+    group, node = name.partition("/")[0], node_of(name)
     component = components.role(group, node)
     assert f"{type(component).__module__}.{type(component).__name__}" == node[TARGET]
     assert len(components.identity(node, group)) == 64
 
 
 @pytest.mark.parametrize("name", EXECUTE)
-def test_every_place_to_run_can_be_had(nodes: Mapping[str, Any], name: str) -> None:
-    executor_of(nodes[name])
+def test_every_place_to_run_can_be_had(here: Path, name: str) -> None:
+    executor_of(node_of(name))
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
@@ -156,7 +135,7 @@ def test_choices_that_stand_together_are_keyed_by_their_names(group: str) -> Non
         assert [key for key in keys if key != "defaults"] == expected
 
 
-def test_the_default_wiring_is_one_that_runs(ready: Path) -> None:
+def test_the_default_wiring_is_one_that_runs(here: Path) -> None:
     config = resolve(compose([]))
     check(config)
     executor_of(config["execute"])

@@ -55,7 +55,7 @@ shout = ["conf/**/*.yaml"]
 """
 USE = """
 import json, sys
-from rag.config.compose import choices, compose, hydra_ready, plugins, resolve
+from rag.config.compose import choices, compose, plugins, resolve
 from rag.config.build import Components
 from rag.core.errors import UserError
 from rag.core.types import Document
@@ -64,8 +64,7 @@ def used(overrides):
     told = {"plugins": plugins(), "choices": choices("chunker")}
     components = Components(plugins())
     try:
-        with hydra_ready():
-            node = resolve(compose(overrides))["chunker"]
+        node = resolve(compose(overrides))["chunker"]
         chunker = components.role("chunker", node)
         told["chunks"] = [span.end for span in chunker.chunk(Document("d", "Stop! Oh! You there! Halt"))]
         told["identity"] = components.identity(node, "chunker")
@@ -105,12 +104,15 @@ def installed(folder: Path) -> Path:
     return site
 
 
+def finding(site: Path) -> dict[str, str]:
+    """The environment of a process that finds the packages of a folder."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))}
+
+
 def used(site: Path, *runs: str) -> list[dict[str, object]]:
     """What a process that finds the package makes of some overrides."""
-    environment = {**os.environ, "PYTHONPATH": str(site)}
-    result = subprocess.run(
-        [sys.executable, "-c", USE, *runs], cwd=site.parent, env=environment, capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", USE, *runs]
+    result = subprocess.run(command, cwd=site.parent, env=finding(site), capture_output=True, text=True, check=True)
     found: list[dict[str, object]] = json.loads(result.stdout)
     return found
 
@@ -153,8 +155,7 @@ def test_the_command_line_plans_with_it(plugin: Path, golden: Path, tmp_path: Pa
     fixed = f'["dataset.path={golden}", embedder=hashing, generator=none, latency=0]'
     study.write_text(f"question: q?\ndataset: native\nfixed: {fixed}\naxes: {{chunker: 'chunker=shout,whole'}}\n", "utf-8")
     command = [sys.executable, "-m", "rag", "plan", str(study), "--json"]
-    environment = {**os.environ, "PYTHONPATH": str(plugin)}
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    result = subprocess.run(command, cwd=tmp_path, env=finding(plugin), capture_output=True, text=True, check=True)
     assert json.loads(result.stdout)["trials"] == 2
 
 

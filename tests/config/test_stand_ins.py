@@ -7,7 +7,7 @@ import pytest
 
 from rag.cli.questions import _with_follow_ups
 from rag.config.catalog import choice, choices
-from rag.config.compose import compose, hydra_ready, resolve
+from rag.config.compose import compose, resolve
 from rag.config.experiment import ad_hoc
 from rag.config.search_space import stand_in_remarks
 from rag.config.stand_ins import replaced, stand_ins
@@ -19,8 +19,7 @@ KEY = {"key": ["ASSAY_KEY"], "use": ["generator=extractive", "queries=none"]}
 
 
 def composed(*overrides: str) -> dict[str, Any]:
-    with hydra_ready():
-        return resolve(compose(overrides))
+    return resolve(compose(overrides))
 
 
 def target(config: dict[str, Any], group: str) -> str:

@@ -8,7 +8,7 @@ import yaml
 
 from rag.config.build import Components
 from rag.config.catalog import installed_folders
-from rag.config.nested_choices import with_choices
+from rag.config.resolver import Resolver
 from rag.core.roles import SEVERAL
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -19,8 +19,8 @@ FILES = {
 }
 """The files of all choices that come with Assay, those of plug-ins included, by group/name."""
 HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
-GIVEN = {"${embedder}": HASHING, "${coverage}": 0.5, '${oc.select:prompt.refusal,""}': "I cannot say."}
-"""Values for the references in a choice to the rest of a config."""
+REST = {"embedder": HASHING, "coverage": 0.5, "prompt": {"refusal": "I cannot say."}, "language": "english"}
+"""The rest of a config, for the references in a choice to it."""
 
 
 def choices(group: str, but: tuple[str, ...] = ()) -> list[str]:
@@ -37,9 +37,8 @@ def content(choice: str) -> Any:
 def node(group: str, choice: str, **changes: Any) -> dict[str, Any]:
     """The node of a choice, without the key by which lists of choices name it."""
     read = _with_models(yaml.safe_load(_written(group, choice)))
-    values = read.get(choice, read)
-    given = {name: GIVEN.get(value, value) if isinstance(value, str) else value for name, value in values.items()}
-    return with_choices(given | changes, language="english")
+    found: dict[str, Any] = Resolver()("component", {**REST, "component": read.get(choice, read) | changes})
+    return found
 
 
 def _with_models(read: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import Any
 from rag.analysis import baseline
 from rag.analysis.compare import Table, compare
 from rag.analysis.compare.comparability import check_bridges, common_columns
-from rag.config.compose import compose, hydra_ready, no_data
+from rag.config.compose import compose, no_data
 from rag.config.experiment import Trial
+from rag.config.resolver import Resolver
 from rag.core.errors import ConfigError, DataError
 from rag.evaluation.data import golden
 from rag.evaluation.data.golden import Golden
@@ -130,8 +131,8 @@ def questions_of(compared_sides: Sequence[Side]) -> Golden:
 
 def _golden(result: Result) -> Golden:
     """The golden set of a baseline, as it is today."""
-    with hydra_ready():
-        data = compose(()).get("data")
+    config = compose(())
+    data = Resolver()("data", config) if "data" in config else None
     if data is None and "${data}" in json.dumps(result.config):
         raise no_data(result.name)
     config = json.loads(json.dumps(result.config).replace("${data}", str(data)))

@@ -8,9 +8,10 @@ from typing import Any
 
 from rag.config.build import TARGET, Components
 from rag.config.catalog import defaults, plugins
-from rag.config.compose import HELPER, check_override, compose, hydra_ready, is_group, parsed, resolve
-from rag.config.search_space import Resolver, Trial
-from rag.config.single_values import unresolved, with_value
+from rag.config.compose import HELPER, check_override, compose, is_group, parsed, resolve
+from rag.config.composer import composing
+from rag.config.resolver import Resolver
+from rag.config.search_space import Trial
 from rag.config.stand_ins import STAND_INS, remark, replaced
 from rag.config.validation import check, check_together, check_typed, control_of
 from rag.core.corpus import Corpus
@@ -51,8 +52,7 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
     """The resolved config that overrides, or `trial=<id>` of a sweep, name."""
     trial = [override for override in overrides if override.startswith("trial=")]
     if not trial:
-        with hydra_ready():
-            return resolve(compose(overrides))
+        return resolve(compose(overrides))
     others = [override for override in overrides if override not in trial]
     if others or len(trial) > 1:
         raise ConfigError(
@@ -73,7 +73,7 @@ def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[
         return config, remark(config)
     stored = stored_trial(named[0].partition("=")[2])
     changes = [override for override in overrides if override not in named]
-    with hydra_ready():
+    with composing():
         config, lacks = _changed(stored.trial, changes, generates)
     changes += [f"generator={defaults()['generator']}"] if lacks else []
     why = f" (the default: {lacks})" if lacks else ""
@@ -91,12 +91,13 @@ def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dic
             remedy = f"{closest(key, ANSWERING)}; for another trial leave out trial="
             raise ConfigError(change, "is given with trial=, and changes more than how a question is answered", remedy)
     groups = {change: key for key, change in zip(keys, changes, strict=True) if is_group(change.lstrip("+~").partition("=")[0])}
-    made, config = unresolved(compose([*groups])), dict(trial.config)
+    made, config = compose([*groups]), dict(trial.config)
     config |= {key: made[key] for key in (*groups.values(), HELPER)}
     lacks = _lack(config) if generates and "generator" not in groups.values() and not _lack(made) else ""
     config |= {"generator": made["generator"]} if lacks else {}
-    for change in changes:
-        config = config if change in groups else with_value(config, change)
+    values = [override for change, override in zip(changes, overrides, strict=True) if change not in groups]
+    with composing() as composer:
+        config = dict(composer.with_values(config, values))
     resolver = Resolver()
     changed = {key: resolver(key, config) for key in (*keys, *(["generator"] if lacks else [])) if key != HELPER}
     stands = replaced(config.get(STAND_INS, ()), [*groups.values(), *(["generator"] if lacks else [])])

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rag.config.compose import compose, hydra_ready, resolve
+from rag.config.compose import compose
 from rag.config.experiment import Experiment
+from rag.config.resolver import Resolver
 from rag.core.assessments import Spent
 from rag.core.errors import StoreError
 from rag.core.files import replace_text
@@ -100,11 +101,10 @@ def prepare(experiment: Experiment, parses: bool = True) -> Prepared:
 
 def store_of(experiment: Experiment) -> tuple[Store, Mapping[str, Any]]:
     """The store and the executor settings that an experiment's fixed overrides name; UserError where they are not valid."""
-    with hydra_ready():
-        config = compose(experiment.fixed)
-    wiring = resolve(type(config)({key: config[key] for key in ("store", "execute")}))
-    executor_of(wiring["execute"])
-    return maintenance.at(wiring["store"]), wiring["execute"]
+    config, resolver = compose(experiment.fixed), Resolver()
+    settings = resolver("execute", config)
+    executor_of(settings)
+    return maintenance.at(resolver("store", config)), settings
 
 
 def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Sweep:

@@ -5,36 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hydra import compose, initialize_config_dir
-from omegaconf import OmegaConf
 
 from rag.config.build import Components
-from rag.config.catalog import choices, installed_folders
-from rag.config.nested_choices import with_choices
+from rag.config.catalog import choices
+from rag.config.compose import compose, resolve
 from rag.core.roles import Loader, Questions
 from rag.core.types import Span
 from rag.evaluation.data import golden
 from rag.testing import check_loader
 
-PLACES = ",".join(f"file://{folder}" for folder in installed_folders())
 LOADERS, DATASETS = choices("loader"), choices("dataset")
 Collection = Callable[[str], Path]
 
 
 @pytest.fixture
 def composed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    (tmp_path / "wiring").mkdir()
-    (tmp_path / "wiring" / "config.yaml").write_text(
-        f"defaults: [_self_, loader: folder, dataset: handbook]\ndata: {tmp_path / 'data'}\n"
-    )
-
-    def compose_with(*overrides: str) -> dict[str, Any]:
-        with initialize_config_dir(str(tmp_path / "wiring"), version_base=None):
-            config = compose("config", overrides=[f"hydra.searchpath=[{PLACES}]", *overrides])
-            plain: Any = OmegaConf.to_container(config, resolve=True)
-            return {key: with_choices(value) for key, value in plain.items()}
-
-    return compose_with
+    return lambda *overrides: resolve(compose([f"data={tmp_path / 'data'}", *overrides]))
 
 
 def built(config: dict[str, Any]) -> tuple[Any, Any]:

@@ -135,18 +135,16 @@ except BudgetError:
 
 @pytest.mark.system
 def test_many_processes_enter_no_more_than_fits(store: Store) -> None:
-    for turn in range(3):
-        command = [sys.executable, "-c", ENTERING.replace("shared", f"shared{turn}"), store.root]
-        others = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-        for other in others:
-            assert other.stdout is not None
-            assert other.stdout.readline() == "ready\n"
-        for other in others:
-            assert other.stdin is not None
-            other.stdin.write("go\n")
-            other.stdin.flush()
-        outcome = [other.communicate(timeout=60)[0] for other in others]
-        assert sum(int(found) for found in outcome) == 33, "3 tokens each, 100 in all"
+    command = [sys.executable, "-c", ENTERING, store.root]
+    others = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for other in others:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+    for other in others:
+        assert other.stdin is not None
+        other.stdin.write("go\n")
+        other.stdin.flush()
+    assert sum(int(other.communicate(timeout=60)[0]) for other in others) == 33, "3 tokens each, 100 in all"
 
 
 def test_who_runs_a_stage_may_enter_a_batch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +174,7 @@ def test_a_sweep_stops_at_its_budget_keeps_what_it_has_and_goes_on(here: Path, s
     assert all("budget.tokens" in row.error for row in stopped)
     assert first.counts()["failed"] == first.counts()["blocked"] == 0
     asked = len(script.asked)
-    second = swept(planned(study, store, "budget.tokens=2000"), store, mode)
+    second = swept(planned(study, store, "budget.tokens=2000"), store)
     assert not second.exhausted
     assert [row.status for row in second.board.rows] == ["done", "done"]
     assert second.spent.tokens == 100 * (len(script.asked) - asked)

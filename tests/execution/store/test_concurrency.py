@@ -11,7 +11,7 @@ from typing import Any
 
 from support.small_set import write_experiment, write_golden
 
-PROCESSES = 4
+PROCESSES = 3
 REPEATS = int(os.environ.get("RAG_REPEATS", "1"))
 AXES = """\
   chunker: [chunker=whole, "chunker=fixed chunker.size=60"]
@@ -27,13 +27,12 @@ from rag.execution.graph import plan
 from rag.tracking import sweep_runs as runs, mlflow_client as tracking
 from rag.execution.sweep import sweep
 from rag.reporting.terminal import progress, recommendation
-from rag.config.compose import compose, hydra_ready
+from rag.config.compose import compose
 from rag.components.embedders import hashing
 from rag.components.indexes import bm25s, faiss_flat
 
 identity.library_version("faiss")
-with hydra_ready():
-    compose([])
+compose([])
 
 def start(number):
     if child := os.fork():

@@ -89,12 +89,12 @@ def test_so_many_questions_settle_it_in_about_half_of_the_tries() -> None:
     decision, _ = decided(*pair(100, 0.01, 0.2, cost=1.0))
     assert decision.unsettled is not None
     questions, taken = round(decision.unsettled.needed), 0
-    for seed in range(30):
+    for seed in range(14):
         random = np.random.default_rng(seed)
         values = random.uniform(0.3, 0.7, questions)
         worse = entrant("worse", values + random.normal(-0.01, 0.2, questions), cost=1.0)
         taken += decided(entrant("better", values, cost=2.0), worse)[1].recommended == "worse"
-    assert 6 <= taken <= 27
+    assert 2 <= taken <= 13
 
 
 def test_few_questions_show_nothing_even_where_no_answer_differs_by_much() -> None:
