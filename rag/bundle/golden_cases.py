@@ -19,8 +19,8 @@ from rag.core.record_queries import Routed
 from rag.core.records import Message, Query, Recalled, Sought
 from rag.execution.graph.stage_inputs import lived_of, rankings_of
 from rag.execution.store.serialisation import answer_parts, looks_of, sought_of
-from rag.pipeline.context_packing import hits, passages
-from rag.pipeline.prompt_assembly import Prepared
+from rag.pipeline.prompt.context_packing import hits, passages
+from rag.pipeline.prompt.prompt_assembly import Prepared
 
 MOST = 1000
 """Most golden questions of a bundle: a server asks all of them when it starts."""

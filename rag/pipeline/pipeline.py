@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Answer, Hit, Query, Ranking, Reply, Sought
-from rag.core.roles import Condenser, Generator, Inspection, Shaper, changes_nothing
+from rag.core.roles import Generator, Inspection, changes_nothing
 from rag.core.text.final_answer import Announced, awaited
-from rag.pipeline import postprocess, shaping
-from rag.pipeline.context_packing import hits, passages
-from rag.pipeline.prompt_assembly import Prepared
-from rag.pipeline.retrieval import Retrieval
-from rag.pipeline.steps import rewrite
-from rag.pipeline.timing import Clock, Step
-from rag.pipeline.traces import Trace as Trace
+from rag.pipeline.prompt import postprocess
+from rag.pipeline.prompt.context_packing import hits, passages
+from rag.pipeline.prompt.prompt_assembly import Prepared
+from rag.pipeline.search import shaping
+from rag.pipeline.search.retrieval import Retrieval
+from rag.pipeline.search.steps import rewrite
+from rag.pipeline.search.timing import Clock, Step
+from rag.pipeline.search.traces import Trace as Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +24,6 @@ class Pipeline(Retrieval):
     """The components of a config around an opened corpus."""
 
     generator: Generator
-    shaper: Shaper | None = None
-    condenser: Condenser | None = None
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
 
     def trace(self, query: Query) -> Trace:

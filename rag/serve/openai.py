@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from rag.core.errors import UserError
 from rag.core.records import Turn
 from rag.core.text.citations import without_markers
-from rag.pipeline.json_shapes import Citation
-from rag.pipeline.live_history import UNSAID
+from rag.pipeline.conversation.live_history import UNSAID
+from rag.pipeline.shapes.json_shapes import Citation
 from rag.serve.request_models import QUESTION, AskBody, Within
 from rag.serve.response_models import Answer, ChatCompletion, Usage
 

@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 
 from rag.core.errors import ServiceError, UserError
 from rag.core.records import Found, Span, Turn
-from rag.pipeline.metadata_filter import Condition
-from rag.pipeline.search_filter import EVERYTHING, Scope
+from rag.pipeline.search.metadata_filter import Condition
+from rag.pipeline.search.search_filter import EVERYTHING, Scope
 from rag.serve.answer_job import AnswerJob
 from rag.serve.conversations import Conversations, StoredTurn
 from rag.serve.feedback import Opinions

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from rag.pipeline.json_shapes import DocumentRecord, FoundPassage, Metadata, PipelineAnswer, RecordCell
+from rag.pipeline.shapes.json_shapes import DocumentRecord, FoundPassage, Metadata, PipelineAnswer, RecordCell
 
 
 class Problem(TypedDict):

@@ -8,7 +8,7 @@ from rag.core.record_database import RecordDatabase
 from rag.core.record_queries import RecordQuery, Result
 from rag.core.record_sets import RecordSet
 from rag.core.records import Document, Framed, Query, Sought, Span
-from rag.pipeline.steps import by_turns
+from rag.pipeline.search.steps import by_turns
 
 
 class WordTools:

@@ -83,9 +83,9 @@ class SectionPrompt:
     metadata {date}, {status} and those that `metadata` names. What a document does not have is an empty text.
     `figure_format` is the layout of the parts of a {text} that a model wrote about figures.
 
-    `answers` are the sentences of answers from records (`rag.pipeline.record_answers`), by the names of ANSWERS.
+    `answers` are the sentences of answers from records (`rag.pipeline.prompt.record_answers`), by the names of ANSWERS.
 
-    `authority` says what is dropped from a conversation that files in the prompt contradict (`rag.pipeline.authority`).
+    `authority` says what is dropped from a conversation that files in the prompt contradict (`rag.pipeline.prompt.authority`).
 
     `reasoning` names one of `strategies`. A strategy that names {announcement} asks for reasoning first: the answer begins
     after these words. `inputs` are beginnings of lines before it that name the kind of the message, each with one of INPUTS.

@@ -13,9 +13,9 @@ from rag.core.records import Document
 from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Screen, Searcher, changes_nothing
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
-from rag.pipeline.locked_files import limited, named
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.prompt_assembly import Reading
+from rag.pipeline.prompt.prompt_assembly import Reading
+from rag.pipeline.search.locked_files import limited, named
 
 SINGLE = ("queries", "embedder", "fusion", "reranker", "route", "policy", "reuse", "shape", "condense", "generator")
 FIELDS = {"route": "router", "shape": "shaper", "condense": "condenser"}

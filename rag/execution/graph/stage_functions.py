@@ -25,9 +25,11 @@ from rag.execution.graph.open_pipeline import open_pipeline
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
-from rag.pipeline import live_history, postprocess, steps, unread_text
+from rag.pipeline.conversation import live_history
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.pipeline.prompt_assembly import Prepared, screen
+from rag.pipeline.prompt import postprocess
+from rag.pipeline.prompt.prompt_assembly import Prepared, screen
+from rag.pipeline.search import steps, unread_text
 
 
 def run_chunk(job: Job) -> Entry:

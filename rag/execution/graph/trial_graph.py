@@ -16,7 +16,7 @@ from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import check_column
 from rag.execution.graph.open_pipeline import TrialParts, pinned
 from rag.execution.graph.stage_graph import Graph
-from rag.pipeline.locked_files import chosen
+from rag.pipeline.search.locked_files import chosen
 
 LOOKING = ("route", "policy", "reuse", "shape", "condense")
 """Roles that make one stage of all steps from the question to its ranking."""

@@ -15,7 +15,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
-from rag.pipeline import unread_text
+from rag.pipeline.search import unread_text
 
 SPENT = ("tokens", "cost_usd")
 """Columns of what generators spend."""

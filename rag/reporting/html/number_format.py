@@ -2,7 +2,7 @@
 
 import math
 
-from rag.pipeline.unread_text import COLUMNS, percent
+from rag.pipeline.search.unread_text import COLUMNS, percent
 from rag.reporting.html.view_model import Mean, TrialRow
 from rag.reporting.terminal.output import amount, brackets, number
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rag.pipeline.unread_text import remark, share
+from rag.pipeline.search.unread_text import remark, share
 from rag.reporting.html.number_format import amount, costs, difference, interval, seconds
 from rag.reporting.html.view_model import Material, TrialRow
 from rag.reporting.terminal.output import ask_command

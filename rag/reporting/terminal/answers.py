@@ -3,7 +3,7 @@
 from rag.core.records import REPLIED, Answer, Chunk, Finding
 from rag.core.roles import Generator, changes_nothing
 from rag.core.text.citations import CitedPlace, places_of
-from rag.pipeline.json_shapes import AnswerLook
+from rag.pipeline.shapes.json_shapes import AnswerLook
 from rag.reporting.terminal.output import amount, escape, out, stream, visible
 
 DONE = {

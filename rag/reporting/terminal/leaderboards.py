@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from rag.analysis.finding_counts import Tally, in_words
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import Sweep
-from rag.pipeline import unread_text
+from rag.pipeline.search import unread_text
 from rag.reporting.terminal.output import Table, amount, err, escape, interval, number, out, table, tokens
 
 MEASURED = {

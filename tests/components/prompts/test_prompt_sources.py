@@ -19,8 +19,8 @@ from rag.core.errors import ConfigError
 from rag.core.records import Block, Document, Material, Message, Query, Reply, Request, Span
 from rag.core.roles import Framing
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.context_packing import Passage
-from rag.pipeline.prompt_assembly import Reading, Screened
+from rag.pipeline.prompt.context_packing import Passage
+from rag.pipeline.prompt.prompt_assembly import Reading, Screened
 from rag.pipeline.prompt_preview import prompted
 
 LABELLED = "[{number}] {title} ({document}), {section}:\n{text}"

@@ -69,9 +69,7 @@ def test_what_a_link_does_not_read_does_not_repeat_it(
 
 
 @pytest.mark.parametrize("fixed", [("policy=gap_loop_rules",), ("route=rules", "enrich=tables"), ("condense=extractive",)])
-def test_four_prompts_search_as_often_as_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixed: Sequence[str]
-) -> None:
+def test_four_prompts_search_as_often_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixed: Sequence[str]) -> None:
     searched, search = list[int](), WordSearcher.search
 
     def counting(self: WordSearcher, texts: Sequence[str], *rest: Any) -> Rankings:

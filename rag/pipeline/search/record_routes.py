@@ -1,0 +1,78 @@
+"""Questions → routes with the results of records, and the passages that stand for records."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rag.core.corpus import Corpus
+from rag.core.errors import UserError
+from rag.core.looks import Look
+from rag.core.rankings import Rankings
+from rag.core.record_database import RecordDatabase
+from rag.core.record_queries import Result, Routed
+from rag.core.record_sets import RecordSet
+from rag.core.records import Allowed, Query
+from rag.core.roles import Router, is_costly
+
+
+def looks_of_routes(router: Router | None, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
+    """The routes of questions that can be understood alone, with results; a failed one has a note and no result.
+
+    UserError as the router raises it, and all errors of a router that asks a model: its calls would be paid twice.
+    """
+    try:
+        routes = router.route(queries, database.records) if router else [Routed() for _ in queries]
+        return [_look(routed, database) for _, routed in zip(queries, routes, strict=True)]
+    except Exception as error:  # A router may raise anything: the other questions keep their routes.
+        if isinstance(error, UserError) or is_costly(router):
+            raise
+        if len(queries) == 1:
+            return [_look(Routed(failure=repr(error)[:200]), database)]
+        return [look for query in queries for look in looks_of_routes(router, database, [query])]
+
+
+def _look(routed: Routed, database: RecordDatabase) -> Look:
+    if routed.query is None:
+        return Look(
+            routed, note=f"passages were searched, because the route failed: {routed.failure}" if routed.failure else ""
+        )
+    try:
+        return Look(routed, database.run(routed.query))
+    except Exception as error:  # As above, of a query.
+        return Look(routed, note=f"passages were searched, because the query of records failed: {error}")
+
+
+def seen(database: RecordDatabase, corpus: Corpus, allowed: Allowed | None) -> RecordDatabase:
+    """The records of the documents that a search may find."""
+    if allowed is None or not database.records.tables:
+        return database
+    names = {corpus.documents[row].doc_id for row in np.unique(corpus.doc[allowed]).tolist()}
+    tables = (
+        replace(table, records=tuple(record for record in table.records if record.doc_id in names))
+        for table in database.records.tables
+    )
+    return RecordDatabase(RecordSet(tuple(tables)))
+
+
+def within(documents: Collection[str], corpus: Corpus, allowed: Allowed | None) -> Allowed:
+    """The chunks of some documents, among those that are allowed."""
+    rows = [row for doc_id in documents if (row := corpus.place(doc_id)) is not None]
+    kept: Allowed = np.isin(corpus.doc, rows)
+    return kept if allowed is None else kept & allowed
+
+
+def passages_of(result: Result, corpus: Corpus, depth: int) -> Rankings:
+    """The chunks that hold the sources of a result, in their order; scores are 1 / rank."""
+    found = dict.fromkeys(position for source in result.sources if (position := _chunk_of(source, corpus)) is not None)
+    return Rankings.pack([[(position, 1 / rank) for rank, position in enumerate(found, 1)][:depth]])
+
+
+def _chunk_of(source: tuple[str, int, int], corpus: Corpus) -> int | None:
+    """The first of the chunks with the most characters of a place."""
+    doc_id, start, end = source
+    if (row := corpus.place(doc_id)) is None:
+        return None
+    own = corpus.of_document(row)
+    shared = np.minimum(corpus.end[own], max(end, start + 1)) - np.maximum(corpus.start[own], start)
+    return int(own.start + shared.argmax()) if shared.max(initial=0) > 0 else None
