@@ -106,13 +106,13 @@ def _queries(source: Measured) -> list[Query]:
 
 def _searches(source: Measured) -> list[Sought] | None:
     """What was searched for, if a model wrote it."""
-    stage = source.before("rewrite") or source.before("look")
+    stage = source.before("rewrite")
     return sought_of(source.entry(stage.key).meta) if stage and asks(source.config["queries"]) else None
 
 
 def _looks(source: Measured) -> list[Look]:
     """The looks of all questions, if a model chose the routes; empty otherwise."""
-    stage = source.before("look") if asks(source.config["route"]) else None
+    stage = source.before("route") if asks(source.config["route"]) else None
     return [look or Look() for look in looks_of(source.entry(stage.key).meta)] if stage else []
 
 

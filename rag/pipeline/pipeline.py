@@ -1,20 +1,17 @@
 """Questions → answers: a search, then prompt, generation and checks."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rag.core.corpus import Corpus
-from rag.core.rankings import Rankings
 from rag.core.records import Answer, Hit, Query, Ranking, Reply, Sought
 from rag.core.roles import Generator, Inspection, changes_nothing
 from rag.core.text.final_answer import Announced, awaited
 from rag.pipeline.prompt import postprocess
 from rag.pipeline.prompt.context_packing import hits, passages
 from rag.pipeline.prompt.prompt_assembly import Prepared
-from rag.pipeline.search import shaping
+from rag.pipeline.search.index_search import untimed
 from rag.pipeline.search.retrieval import Retrieval
-from rag.pipeline.search.steps import rewrite
 from rag.pipeline.search.timing import Clock, Step
 from rag.pipeline.search.traces import Trace as Trace
 
@@ -35,20 +32,7 @@ class Pipeline(Retrieval):
         """As `trace`; nothing is searched for where a check replies to the message."""
         if not self.reading.replies(query):
             return self.trace(query)
-        nothing = Rankings.pack([[]])
-        return Trace(Sought(query.text, (query.text,)), {}, nothing, nothing, nothing)
-
-    def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
-        """As `trace`, for several questions at once; they do not affect each other."""
-        step: Step = clock.step if clock else lambda name: nullcontext()
-        if self.searches:
-            with step("rewrite"):
-                sought = rewrite(self.queries, queries)
-        else:
-            sought = [Sought(query.text, (query.text,)) for query in queries]
-        if changes_nothing(self.shaper) and changes_nothing(self.condenser):
-            return self.sought_traces(queries, sought, step)
-        return shaping.shaped_traces(self, (self.shaper, self.condenser), queries, sought, step)
+        return Trace.at(Sought(query.text, (query.text,)))
 
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """The request for the generator, and its passages."""
@@ -85,7 +69,7 @@ class Pipeline(Retrieval):
         """
         if changes_nothing(self.generator):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought, look=trace.look)
-        step: Step = clock.step if clock else lambda name: nullcontext()
+        step: Step = clock.step if clock else untimed
         with step("prompt"):
             prepared = self.prepare(query, trace, references)
         if read and prepared.request:

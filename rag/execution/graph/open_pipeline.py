@@ -1,19 +1,21 @@
 """The components of a config, and a pipeline of them around indexes that were built before."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
-from rag.config.build import Components
+from rag.config.build import TARGET, Components
 from rag.core.corpus import Corpus
 from rag.core.errors import DataError
 from rag.core.record_database import RecordDatabase
 from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Document
-from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Screen, Searcher, changes_nothing
+from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
 from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.prompt.excerpts import quoting_of
 from rag.pipeline.prompt.prompt_assembly import Reading
 from rag.pipeline.search.locked_files import limited, named
 
@@ -80,6 +82,22 @@ class TrialParts:
         nodes = {name: node for name, node in (self.config.get(role) or {}).items() if names is None or name in names}
         return {name: self.components.role(role, node, f"{role}.{name}") for name, node in nodes.items()}
 
+    @cached_property
+    def quoting(self) -> Mapping[str, Any] | None:
+        """The node of that part of the prompt which lays out passages; None where it shows their texts alone."""
+        part = quoting_of(prompt := self.role("prompt"))
+        if part is None or part is prompt or not is_dataclass(part):
+            return None if part is None else dict(self.config["prompt"])
+        values = {each.name: getattr(part, each.name) for each in fields(part)}
+        return {TARGET: f"{type(part).__module__}.{type(part).__qualname__}"} | _plain(values)
+
+    @property
+    def files(self) -> dict[str, Any]:
+        """The values that name files which are read alone, or never."""
+        config = self.config
+        named = {name: list(config[name]) for name in ("lock", "exclude") if config.get(name)}
+        return named | ({"context_tokens": config.get("context_tokens")} if "lock" in named else {})
+
     @property
     def nodes(self) -> dict[str, Any]:
         """The nodes that `open_pipeline` builds."""
@@ -89,15 +107,35 @@ class TrialParts:
     @property
     def reading_values(self) -> dict[str, Any]:
         """The values of the wiring that a request depends on."""
-        config = self.config
-        files = {name: list(config[name]) for name in ("lock", "exclude") if config.get(name)}
-        pins = list(config.get("pinned") or ())
-        return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": pins, **files}
+        config, pins = self.config, list(self.config.get("pinned") or ())
+        return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": pins, **self.files}
 
     @property
     def values(self) -> dict[str, Any]:
         """The values of the wiring that `open_pipeline` reads."""
         return self.reading_values | {name: self.config[name] for name in ("depth", "rerank_depth")}
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+class Unkeyed:
+    """Stands for a component or a value that the key of a stage does not hold; LookupError where it is read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise LookupError(f"the key of this stage does not hold {self._name!r}, of which {name!r} is read")
+
+
+@dataclass(frozen=True)
+class PromptPart:
+    """The parts of a prompt that are read before it is rendered."""
+
+    quoting: Quoting | None
+    project: str
 
 
 def several(nodes: Mapping[str, Any], components: Components) -> dict[str, Any]:
@@ -109,16 +147,14 @@ def reading_of(
     nodes: Mapping[str, Any], values: Mapping[str, Any], documents: Sequence[Document], components: Components
 ) -> Reading:
     """The parts that lay out a prompt; ConfigError for a pinned document that does not exist."""
-    return Reading(
-        components.build(nodes["prompt"], "prompt"),
-        components.build(nodes["memory"], "memory"),
-        values["k"],
-        values["context_tokens"],
-        several(nodes["screens"], components),
-        several(nodes["framings"], components),
-        pinned(values["pinned"], documents),
-        bool(values.get("lock")),
-    )
+    groups = {kind: several(nodes[kind], components) if kind in nodes else Unkeyed(kind) for kind in ("screens", "framings")}
+    prompt, memory = (components.build(nodes[role], role) if role in nodes else Unkeyed(role) for role in ("prompt", "memory"))
+    if "prompt" not in nodes and ("framings" in nodes or "project" in values):
+        quoting = components.build(nodes["quoting"], "quoting") if "quoting" in nodes else None
+        prompt = PromptPart(quoting, values.get("project", ""))
+    limits = (values.get(name, Unkeyed(name)) for name in ("k", "context_tokens"))
+    pins = pinned(values.get("pinned", ()), documents)
+    return Reading(prompt, memory, *limits, **groups, pinned=pins, locked=bool(values.get("lock")))
 
 
 def pinned(names: Sequence[str], documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -134,23 +170,33 @@ def open_pipeline(
     components: Components,
     records: RecordSet = NO_RECORDS,
 ) -> Pipeline:
-    """Build a pipeline of nodes around stored indexes; DataError for an index of another corpus."""
-    built = {name: components.build(node, f"index.{name}") for name, node in nodes["indexes"].items()}
+    """Build a pipeline of nodes around stored indexes; DataError for an index of another corpus.
+
+    A stage has nodes and values for its own work alone; what it lacks is `Unkeyed`.
+    """
+    built = {name: components.build(node, f"index.{name}") for name, node in nodes.get("indexes", {}).items()}
+    opened = {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()}
+    uses_vectors = {name: index.uses_vectors for name, index in built.items()}
+    groups = {
+        kind: several(nodes[kind], components) if kind in nodes else Unkeyed(kind) for kind in ("inspections", "selectors")
+    }
     pipeline = Pipeline(
-        corpus,
-        {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()},
-        {name: index.uses_vectors for name, index in built.items()},
+        corpus=corpus,
+        searchers=opened if "indexes" in nodes else Unkeyed("indexes"),
+        uses_vectors=uses_vectors if "indexes" in nodes else Unkeyed("indexes"),
         reading=reading_of(nodes, values, corpus.documents, components),
-        inspections=several(nodes["inspections"], components),
-        selectors=several(nodes["selectors"], components),
         database=RecordDatabase(records),
-        **{
-            FIELDS.get(role, role): (components.handed if role == "generator" else components.build)(nodes[role], role)
-            for role in SINGLE
-        },
-        **{name: values[name] for name in ("depth", "rerank_depth")},
+        **groups,
+        **{FIELDS.get(role, role): _component(role, nodes, components) for role in SINGLE},
+        **{name: values.get(name, Unkeyed(name)) for name in ("depth", "rerank_depth")},
     )
     return limited(pipeline, values.get("lock", ()), values.get("exclude", ()))
+
+
+def _component(role: str, nodes: Mapping[str, Any], components: Components) -> Any:
+    if role not in nodes:
+        return Unkeyed(role)
+    return (components.handed if role == "generator" else components.build)(nodes[role], role)
 
 
 def _opened(name: str, index: Index, built: Entry, corpus: Corpus) -> Searcher:

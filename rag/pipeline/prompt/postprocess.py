@@ -10,7 +10,7 @@ from rag.core.text.citations import Marker, cited, to_nothing
 from rag.core.text.edits import Cut, Edited
 from rag.core.text.final_answer import concluded
 from rag.core.text.refusals import ASSERTS, refused
-from rag.pipeline.prompt.prompt_assembly import GUARD
+from rag.pipeline.prompt.excerpts import GUARD
 
 MARKERS = "markers"
 """The source of findings on citation markers without a passage; these markers are always removed."""

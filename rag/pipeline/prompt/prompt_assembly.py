@@ -3,55 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rag.core import pages
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.records import (
-    Chunk,
-    Document,
-    Finding,
-    Framed,
-    Hit,
-    Material,
-    Query,
-    Ranking,
-    Recalled,
-    Reply,
-    Request,
-    Source,
-    Span,
-)
-from rag.core.roles import Framing, Memory, Prompt, Quoting, Replying, Screen
+from rag.core.records import Chunk, Document, Finding, Material, Query, Recalled, Reply, Request
+from rag.core.roles import Framing, Memory, Prompt, Replying, Screen
 from rag.pipeline.prompt.authority import settled
-from rag.pipeline.prompt.context_packing import Packed, Passage, pack, passages
+from rag.pipeline.prompt.context_packing import pack
 from rag.pipeline.prompt.cut_marks import OUTLINE, marked
+from rag.pipeline.prompt.excerpts import Excerpts, Screened, quoting_of
 from rag.pipeline.prompt.record_answers import answer_of, texts_of
-
-GUARD = "guard."
-"""The names of guards among screens and inspections begin so, those of checks do not."""
-
-
-@dataclass(frozen=True)
-class Screened:
-    """The passages that screens left of the first k hits and what selectors added to them, and the findings of screens.
-
-    `withheld` are the places, in `record_answers.texts_of`, of texts of records that guards do not let through.
-    """
-
-    kept: tuple[Passage, ...]
-    findings: tuple[Finding, ...] = ()
-    withheld: tuple[int, ...] = ()
-
-    @property
-    def abstains(self) -> bool:
-        """Whether a screen keeps the model from being asked."""
-        return any(finding.action == "abstain" for finding in self.findings)
-
-    @property
-    def reply(self) -> str:
-        """The reply of a screen to a message that is no question; empty for none."""
-        return next((finding.reply for finding in self.findings if finding.reply), "")
 
 
 @dataclass(frozen=True)
@@ -96,11 +57,16 @@ class Reading:
     pinned: tuple[Document, ...] = ()
     locked: bool = False
 
+    @property
+    def excerpts(self) -> Excerpts:
+        """The passages of a prompt, as guards leave them."""
+        return Excerpts(self.k, self.context_tokens, self.screens, self.framings, quoting_of(self.prompt))
+
     def screen(
         self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
     ) -> list[Screened]:
         """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
-        return screen(self.screens, queries, rankings.first(self.k), corpus, looks)
+        return self.excerpts.screen(queries, rankings, corpus, looks)
 
     def replies(self, query: Query) -> bool:
         """Whether a screen replies to a message, so that nothing needs to be searched for."""
@@ -148,7 +114,7 @@ class Reading:
             return Prepared(Request(query, packed.chunks, (), gold, quoted=packed.texts), *shown, reply)
         if screened.abstains:
             return Prepared(None, *shown)
-        quoted = self.quoted(packed, corpus)
+        quoted = self.excerpts.quoted(packed, corpus)
         if self.locked and self.context_tokens:
             quoted = marked(quoted, packed.chunks, corpus, self.context_tokens // OUTLINE)
         texts = tuple(text for place, text in enumerate(texts_of(look)) if place not in screened.withheld)
@@ -156,7 +122,7 @@ class Reading:
         if condensed and condensed.read != tuple(chunk.chunk_id for chunk in packed.chunks):
             condensed = None  # Its numbers are those of other passages.
         items, end = tuple(item.text for item in condensed.items) if condensed else (), len(quoted + texts)
-        framed = self.framed(query, quoted + texts + items)
+        framed = self.excerpts.framed(query, quoted + texts + items)
         contexts, results = framed.contexts[: len(quoted)], framed.contexts[len(quoted) : end]
         known = condensed and condensed.with_texts(framed.contexts[end:])
         headers = look.shape.headers if look and look.shape else ()
@@ -164,14 +130,6 @@ class Reading:
         material = Material(query, contexts, recalled, self.pinned, *around, results, known, headers)
         request = Request(query, packed.chunks, self.prompt.render(material), gold, quoted=quoted)
         return Prepared(request, *shown)
-
-    def framed(self, query: Query, texts: tuple[str, ...]) -> Framed:
-        """Texts as all framings together change them, and the notes of framings before and after them."""
-        before, after = list[str](), list[str]()
-        for framing in self.framings.values():
-            framed = framing.frame(query, texts)
-            texts, before, after = framed.contexts, [*before, framed.before], [*after, framed.after]
-        return Framed(texts, "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after)))
 
     def _files(self, screened: Screened, corpus: Corpus) -> list[Document]:
         """The files in the prompt: the pinned ones, and what is read of locked ones."""
@@ -182,68 +140,3 @@ class Reading:
         texts = {name: "\n".join(chunk.text for chunk in chunks if chunk.span.doc_id == name) for name in names}
         rows = ((name, corpus.documents[corpus.place(name) or 0].metadata) for name in names)
         return [*self.pinned, *(Document(name, texts[name], metadata) for name, metadata in rows)]
-
-    def quoted(self, packed: Packed, corpus: Corpus) -> tuple[str, ...]:
-        """The texts that guards frame: the passages, with the titles and sections that the prompt shows."""
-        if not isinstance(self.prompt, Quoting):
-            return packed.texts
-        rows = zip(packed.chunks, packed.texts, strict=True)
-        return self.prompt.quoted([_source(chunk, text, corpus) for chunk, text in rows])
-
-
-def _source(chunk: Chunk, text: str, corpus: Corpus) -> Source:
-    row = corpus.place(chunk.span.doc_id)
-    document = Document(chunk.span.doc_id, "") if row is None else corpus.documents[row]
-    begin, blocks = chunk.span.start, document.blocks
-    figures = tuple((start - begin, end - begin) for start, end in pages.figures(blocks, begin, chunk.span.end))
-    page = pages.page_at(blocks, begin)
-    return Source(document.doc_id, corpus.title(document.doc_id), chunk.section, text, page, document.metadata, figures)
-
-
-def screen(
-    screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
-) -> list[Screened]:
-    """The passages that screens leave; contexts in findings get the numbers of the passages that are left.
-
-    Guards also read the texts of records. Checks do not read what records answer: they compare questions with passages.
-    """
-    rows = [passages(heads, number, corpus) for number in range(len(heads))]
-    texts = list(map(texts_of, looks)) or [()] * len(rows)
-    stated = {number for number, look in enumerate(looks) if look and look.answers}
-    shown: list[Ranking] = []
-    if screens:
-        read = (tuple(Hit(passage.chunk(corpus), passage.score) for passage in row) for row in rows)
-        shown = [(*row, *map(_hit, more)) for row, more in zip(read, texts, strict=True)]
-    found: list[list[Finding]] = [[] for _ in queries]
-    for name, each in screens.items():
-        asked = [number for number in range(len(queries)) if number not in stated or name.startswith(GUARD)]
-        given = each.screen([queries[number] for number in asked], [shown[number] for number in asked])
-        for number, findings in zip(asked, given, strict=True):
-            found[number] += findings
-    return [_left(row, findings, corpus) for row, findings in zip(rows, found, strict=True)]
-
-
-def _hit(text: str) -> Hit:
-    """A text of records as a passage behind the others."""
-    return Hit(Chunk(Span("records", 0, len(text)), text), 0.0)
-
-
-def _left(row: Sequence[Passage], found: Sequence[Finding], corpus: Corpus) -> Screened:
-    """The passages that are left of one question's, and the texts of records behind them that are withheld."""
-    behind = [each for each in found if each.context > len(row)]
-    withheld = {each.context - len(row) - 1 for each in behind if each.action == "quarantine"}
-    findings = [each for each in found if each.context <= len(row)]
-    findings += [Finding(each.source, f"in a record: {each.what}", each.action) for each in behind]
-    gone = {finding.context for finding in findings if finding.action == "quarantine"}
-    kept = [place for place in range(1, len(row) + 1) if place not in gone]
-    number = {place: after for after, place in enumerate(kept, 1)}
-
-    def renumbered(finding: Finding) -> Finding:
-        name = row[finding.context - 1].chunk(corpus).chunk_id
-        return replace(finding, context=number.get(finding.context, 0), passage=name)
-
-    return Screened(
-        tuple(row[place - 1] for place in kept),
-        tuple(renumbered(each) if each.context else each for each in findings),
-        tuple(sorted(withheld)),
-    )

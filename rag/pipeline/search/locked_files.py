@@ -1,6 +1,6 @@
 """Files that replace the search, and files that are never read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -13,7 +13,7 @@ from rag.core.rankings import Rankings
 from rag.core.records import Document
 from rag.core.text.tokens import count
 from rag.pipeline.prompt.cut_marks import OUTLINE
-from rag.pipeline.search.retrieval import Narrowed
+from rag.pipeline.search.retrieval import LOCKED, Narrowed
 
 
 def named(where: str, names: Sequence[str], documents: Sequence[Document], globs: bool = True) -> tuple[Document, ...]:
@@ -55,16 +55,21 @@ def limited(pipeline: Narrowed, lock: Sequence[str], exclude: Sequence[str]) -> 
     return _locked(pipeline, [corpus.place(name) or 0 for name in files]) if files else pipeline
 
 
+def read_whole(documents: Iterable[Document], tokens: int | None) -> bool:
+    """Whether files are read from end to end, so that nothing is searched for."""
+    return tokens is None or sum(count(document.text) for document in documents) <= tokens
+
+
 def _locked(pipeline: Narrowed, rows: Sequence[int]) -> Narrowed:
     corpus, tokens = pipeline.corpus, pipeline.reading.context_tokens
     own = {row: range(len(corpus))[corpus.of_document(row)] for row in rows}
-    whole = tokens is None or sum(count(corpus.documents[row].text) for row in rows) <= tokens
+    whole = read_whole((corpus.documents[row] for row in rows), tokens)
     reading = replace(pipeline.reading, locked=True)
     room = None if whole or tokens is None else tokens - tokens // OUTLINE
     selectors = {"lock": LockedFiles(tuple(own.values()), room)}
     allowed = np.isin(corpus.doc, rows)
-    alone = replace(pipeline, router=None, policy=None, reuse=None, searches=not whole)
-    return replace(alone, selectors=selectors, reading=reading, allowed=allowed)
+    links = tuple(name for name in pipeline.links if name in LOCKED and not (whole and name in ("rewrite", "search")))
+    return replace(pipeline, links=links, selectors=selectors, reading=reading, allowed=allowed)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Questions → routes with the results of records, and the passages that stand for records."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,15 +14,17 @@ from rag.core.record_queries import Result, Routed
 from rag.core.record_sets import RecordSet
 from rag.core.records import Allowed, Query
 from rag.core.roles import Router, is_costly
+from rag.pipeline.search.timing import Step
+from rag.pipeline.search.traces import Trace, Work
 
 
-def looks_of_routes(router: Router | None, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
+def looks_of_routes(router: Router, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
     """The routes of questions that can be understood alone, with results; a failed one has a note and no result.
 
     UserError as the router raises it, and all errors of a router that asks a model: its calls would be paid twice.
     """
     try:
-        routes = router.route(queries, database.records) if router else [Routed() for _ in queries]
+        routes = router.route(queries, database.records)
         return [_look(routed, database) for _, routed in zip(queries, routes, strict=True)]
     except Exception as error:  # A router may raise anything: the other questions keep their routes.
         if isinstance(error, UserError) or is_costly(router):
@@ -76,3 +78,36 @@ def _chunk_of(source: tuple[str, int, int], corpus: Corpus) -> int | None:
     own = corpus.of_document(row)
     shared = np.minimum(corpus.end[own], max(end, start + 1)) - np.maximum(corpus.start[own], start)
     return int(own.start + shared.argmax()) if shared.max(initial=0) > 0 else None
+
+
+def scope(look: Look, database: RecordDatabase, corpus: Corpus, allowed: Allowed | None) -> Allowed | None:
+    """The chunks that may be found for a question: those of the documents of its records, where it is about some."""
+    if look.result is None or look.routed.query is None:
+        return allowed
+    return within({record.doc_id for record in database.selected(look.routed.query)}, corpus, allowed)
+
+
+@dataclass(frozen=True)
+class RouteLink:
+    """Answers questions from records, or narrows their search to the documents of records."""
+
+    router: Router
+    database: RecordDatabase
+    corpus: Corpus
+    depth: int
+    allowed: Allowed | None
+    step: Step
+
+    def look(self, works: Sequence[Work]) -> None:
+        """Set routes and their results; a question that records answer has their passages."""
+        open_ = [work for work in works if not work.finished]
+        if not open_:
+            return
+        with self.step("route"):
+            known = seen(self.database, self.corpus, self.allowed)
+            looks = looks_of_routes(self.router, known, [work.alone for work in open_])
+        for work, look in zip(open_, looks, strict=True):
+            work.note(routed=look.routed, result=look.result, note=look.note)
+            work.allowed = scope(look, known, self.corpus, self.allowed)
+            if look.result and look.answers:
+                work.trace = Trace.at(work.sought, passages_of(look.result, self.corpus, self.depth), work.look)

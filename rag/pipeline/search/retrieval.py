@@ -1,23 +1,30 @@
-"""Questions and their search texts → traces: the steps of `rag.pipeline.search.steps`, with routes, policies and memory."""
+"""Questions → traces: the links between a question and its passages, in their order.
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+An answer runs all links one after the other. In a sweep each link is a stage, and the plain search is several.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from rag.components.condensers.none import NoCondenser
+from rag.components.policies.single import SingleLook
+from rag.components.reuse.none import NoReuse
+from rag.components.routers.semantic import SemanticRouter
+from rag.components.shapers.none import NoShaper
 from rag.core.corpus import Corpus
-from rag.core.looks import Look
 from rag.core.memo import Recent
-from rag.core.rankings import Rankings
 from rag.core.record_database import RecordDatabase
 from rag.core.record_sets import NO_RECORDS, RecordSet
 from rag.core.records import Allowed, Found, Query, Sought, Vectors
 from rag.core.roles import (
+    READABLE,
     Condenser,
     Embedder,
     Fusion,
     Policy,
+    QuestionSelector,
     Reranker,
     RetrievalMemory,
     Rewriter,
@@ -26,21 +33,36 @@ from rag.core.roles import (
     Selector,
     Shaper,
     changes_nothing,
+    reads,
 )
+from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.prompt.prompt_assembly import Reading
-from rag.pipeline.search import record_routes, retrieval_memory
-from rag.pipeline.search.policy_tools import Patience, PipelineTools
-from rag.pipeline.search.steps import embed_queries, fuse, gathered, rerank, select
-from rag.pipeline.search.timing import Step
-from rag.pipeline.search.traces import Trace, traced, with_reuse
+from rag.pipeline.search import retrieval_memory
+from rag.pipeline.search.condensing import CondenseLink, ShownPassages
+from rag.pipeline.search.index_search import IndexSearch, SearchLink, SelectLink, untimed
+from rag.pipeline.search.policy_tools import PipelineTools, PolicyLink
+from rag.pipeline.search.record_routes import RouteLink, seen
+from rag.pipeline.search.retrieval_memory import MergeLink, ReuseLink
+from rag.pipeline.search.shaping import AuditLink, ShapeLink
+from rag.pipeline.search.steps import embed_queries, rewrite
+from rag.pipeline.search.timing import Clock, Step
+from rag.pipeline.search.traces import Link, Trace, Work
+
+LINKS = ("rewrite", "shape", "reuse", "route", "policy", "search", "select", "merge", "condense", "audit")
+"""The links in their order; a policy replaces the search, and a link whose component changes nothing is left out."""
+LOCKED = ("rewrite", "shape", "search", "select", "condense", "audit")
+"""The links where files replace the search, or limit it."""
+AGAIN = ("policy", "search", "select", "condense")
+"""The links of one more search."""
+COMPONENTS = {"shape": "shaper", "audit": "shaper", "merge": "reuse", "route": "router", "condense": "condenser"}
+"""Links → the field of their component, where it has another name."""
 
 
 @dataclass(frozen=True)
 class Retrieval:
     """The components that search an opened corpus; with `allowed`, they find only these chunks.
 
-    Nothing is searched for without `searches`: selectors give the passages. `excluded` are the doc_ids of documents that are
-    never read.
+    `links` are the links in use. `excluded` are the doc_ids of documents that are never read.
     """
 
     corpus: Corpus
@@ -50,19 +72,19 @@ class Retrieval:
     embedder: Embedder
     fusion: Fusion
     reranker: Reranker
-    selectors: Mapping[str, Selector]
+    selectors: Mapping[str, Selector | QuestionSelector]
     reading: Reading
-    router: Router | None = None
-    policy: Policy | None = None
-    reuse: RetrievalMemory | None = None
-    shaper: Shaper | None = None
-    condenser: Condenser | None = None
+    router: Router = field(default_factory=SemanticRouter)
+    policy: Policy = field(default_factory=SingleLook)
+    reuse: RetrievalMemory = field(default_factory=NoReuse)
+    shaper: Shaper = field(default_factory=NoShaper)
+    condenser: Condenser = field(default_factory=NoCondenser)
     database: RecordDatabase = field(default_factory=lambda: RecordDatabase(NO_RECORDS))
     depth: int = 100
     rerank_depth: int = 20
     allowed: Allowed | None = None
     excluded: frozenset[str] = frozenset()
-    searches: bool = True
+    links: tuple[str, ...] = LINKS
     memo: Recent[Vectors] = field(default_factory=Recent, repr=False, compare=False)
 
     @property
@@ -75,46 +97,23 @@ class Retrieval:
         """The number of hits in a prompt, each with the chunks that a selector adds."""
         return self.reading.k
 
-    def sought_traces(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
-        """Route, search, fuse, rerank and select for questions with their search texts; they do not affect each other."""
-        if not self.searches:
-            return [self._unsearched(each) for each in sought]
-        embed = partial(self.memo, compute=partial(embed_queries, self.embedder))
-        reused = retrieval_memory.reuses(self.reuse, queries, sought, embed, self.corpus, self.allowed)
-        new = [row for row in range(len(queries)) if row not in reused or not reused[row].full]
-        fresh = dict(zip(new, self._fresh([queries[row] for row in new], [sought[row] for row in new], step), strict=True))
-        rows = range(len(queries))
-        return [with_reuse(sought[row], reused[row], fresh.get(row), self.k) if row in reused else fresh[row] for row in rows]
+    def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
+        """The searches for questions, from rewriting to condensing; they do not affect each other."""
+        works = [Work.of(query, Sought(query.text, (query.text,)), self.allowed) for query in queries]
+        for name in filter(self.has, self.links):
+            self.link(name, clock.step if clock else untimed).look(works)
+        return [work.trace for work in works]
 
-    def _unsearched(self, sought: Sought) -> Trace:
-        """The trace of a question whose passages selectors give without a search."""
-        nothing = Rankings.pack([[]])
-        return Trace(sought, {}, nothing, nothing, self._selected(nothing, [sought]))
+    def has(self, name: str) -> bool:
+        """Whether a link is in use, and its component changes something."""
+        if name not in self.links or (name == "search" and self.has("policy")):
+            return False
+        plain = name in ("rewrite", "search", "select")
+        return plain or not changes_nothing(getattr(self, COMPONENTS.get(name, name)))
 
-    def _fresh(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
-        """Traces that use nothing again."""
-        if not queries or (changes_nothing(self.router) and changes_nothing(self.policy)):
-            return self._searched(sought, step) if queries else []
-        return self._routed(queries, sought, step)
-
-    def _searched(self, sought: Sequence[Sought], step: Step) -> list[Trace]:
-        """One search for each question, all of them in one batch."""
-        rankings, fused = self._fused(sought, step)
-        with step("rerank"):
-            reranked = rerank(self.reranker, [each.question for each in sought], fused, self.corpus, self.rerank_depth)
-        with step("select"):
-            selected = self._selected(reranked, sought)
-        return [traced(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
-
-    def _fused(self, sought: Sequence[Sought], step: Step) -> tuple[dict[str, Rankings], Rankings]:
-        """The rankings of each index, and the one that they are fused to."""
-        texts = [text for each in sought for text in each.texts]
-        with step("embed"):
-            vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
-        with step("search"):
-            rankings = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
-        with step("fuse"):
-            return rankings, fuse(self.fusion, rankings, self.depth)
+    def link(self, name: str, step: Step = untimed) -> Link:
+        """A link of these components."""
+        return _MAKERS[name](self, step)
 
     def earlier(self, query: Query, trace: Trace) -> tuple[Found, ...]:
         """What the conversation has found after a question, as `Query.earlier` of the next one.
@@ -126,56 +125,89 @@ class Retrieval:
             return query.earlier
         return (*query.earlier, retrieval_memory.found(trace.sought.question, trace.selected, self.k, self.corpus))
 
-    def _routed(self, queries: Sequence[Query], sought: Sequence[Sought], step: Step) -> list[Trace]:
-        """The traces by route and policy; questions that passages answer in one look are searched for in one batch."""
-        alone = [replace(query, text=each.question) for query, each in zip(queries, sought, strict=True)]
-        with step("route"):
-            known = replace(self, database=record_routes.seen(self.database, self.corpus, self.allowed))
-            looks = record_routes.looks_of_routes(self.router, known.database, alone)
-        rows = [row for row, look in enumerate(looks) if look.result is None and changes_nothing(self.policy)]
-        found = dict(zip(rows, self._searched([sought[row] for row in rows], step), strict=True)) if rows else {}
-        parts, patience = enumerate(zip(alone, sought, looks, strict=True)), Patience(len(queries))
-        return [
-            replace(found[row], look=look) if row in found else known._alone(query, each, look, step, patience)
-            for row, (query, each, look) in parts
-        ]
-
-    def _alone(self, query: Query, sought: Sought, look: Look, step: Step, patience: Patience) -> Trace:
-        """The trace of a question that records answer, whose search they narrow, or that a policy looks for."""
-        if look.result and look.answers:
-            ranking = record_routes.passages_of(look.result, self.corpus, self.depth)
-            return Trace(sought, {}, ranking, ranking, ranking, look)
-        narrowed = self
-        if look.result and look.routed.query:
-            documents = {record.doc_id for record in self.database.selected(look.routed.query)}
-            narrowed = replace(self, allowed=record_routes.within(documents, self.corpus, self.allowed))
-        if self.policy is None or changes_nothing(self.policy):
-            (trace,) = narrowed._searched([sought], step)
-            return replace(trace, look=look)
-        with step("look"):
-            return narrowed._looked(self.policy, query, sought, look, patience)
-
-    def _looked(self, policy: Policy, query: Query, sought: Sought, look: Look, patience: Patience) -> Trace:
-        """The trace of a question that a policy looks for; `sought` made it a question that can be understood alone."""
-        parts = self.reading, self.reranker, self.depth, self.rerank_depth, self._once, self.database.run
-        looked = policy.look(query, PipelineTools(query, sought, self.corpus, self.records, *parts))
-        patience.check(looked.failed)
-        texts = replace(looked.sought, note=sought.note, tokens=sought.tokens, cost=sought.cost)
-        look = replace(look, results=looked.results, steps=looked.steps)
-        return Trace(texts, {}, looked.ranking, looked.ranking, self._selected(looked.ranking, [sought]), look)
-
-    def _once(self, texts: Sequence[str]) -> Rankings:
-        """One ranking of all texts, fused as in a single look."""
-        return self._fused([Sought(texts[0], tuple(texts))], lambda name: nullcontext())[1]
-
-    def _search(self, name: str, texts: Sequence[str], vectors: Vectors | None) -> Rankings:
-        return self.searchers[name].search(texts, vectors if self.uses_vectors[name] else None, self.depth, self.allowed)
-
-    def _selected(self, rankings: Rankings, sought: Sequence[Sought]) -> Rankings:
-        """The selected hits; only neighbours that are allowed."""
-        selected = select(self.selectors, rankings, self.corpus, [each.question for each in sought])
-        return selected if self.allowed is None or selected is rankings else selected.within(self.allowed)
-
 
 Narrowed = TypeVar("Narrowed", bound=Retrieval)
 """A pipeline, and the same pipeline that may read less."""
+
+
+@dataclass(frozen=True)
+class RewriteLink:
+    """Gives questions their search texts."""
+
+    queries: Rewriter
+    step: Step
+
+    def look(self, works: Sequence[Work]) -> None:
+        """Set the search texts of questions."""
+        with self.step("rewrite"):
+            sought = rewrite(self.queries, [work.query for work in works])
+        for work, each in zip(works, sought, strict=True):
+            work.own = work.sought = each
+            work.trace = Trace.at(each)
+
+
+def _search(pipeline: Retrieval) -> IndexSearch:
+    return IndexSearch(pipeline.searchers, pipeline.uses_vectors, pipeline.embedder, pipeline.fusion, pipeline.depth)
+
+
+def _excerpts(pipeline: Retrieval, component: object) -> Excerpts:
+    """The passages of a prompt; as guards and the prompt lay them out only for a component that reads them so."""
+    reading = pipeline.reading
+    if reads(component, "passages"):
+        return reading.excerpts
+    return Excerpts(reading.k, reading.context_tokens, reading.screens)
+
+
+def _shape(pipeline: Retrieval, step: Step) -> ShapeLink:
+    shaper, reading = pipeline.shaper, pipeline.reading
+    project = str(getattr(reading.prompt, "project", "")) if reads(shaper, "project") else ""
+    memory = reading.memory if reads(shaper, "conversation") else None
+    guards = Excerpts(reading.k, screens=reading.screens)
+    return ShapeLink(shaper, pipeline.corpus, pipeline.allowed, project, memory, guards, step)
+
+
+def _reuse(pipeline: Retrieval, step: Step) -> ReuseLink:
+    embed = partial(pipeline.memo, compute=partial(embed_queries, pipeline.embedder))
+    return ReuseLink(pipeline.reuse, embed, pipeline.corpus)
+
+
+def _route(pipeline: Retrieval, step: Step) -> RouteLink:
+    return RouteLink(pipeline.router, pipeline.database, pipeline.corpus, pipeline.depth, pipeline.allowed, step)
+
+
+def _policy(pipeline: Retrieval, step: Step) -> PolicyLink:
+    policy, corpus, search = pipeline.policy, pipeline.corpus, _search(pipeline)
+    database, excerpts = seen(pipeline.database, corpus, pipeline.allowed), _excerpts(pipeline, policy)
+    given = corpus, search, pipeline.reranker, pipeline.rerank_depth, excerpts, database
+    return PolicyLink(policy, lambda work: PipelineTools(work, *given, getattr(policy, "reads", READABLE)), step)
+
+
+def _shown(pipeline: Retrieval, component: object) -> ShownPassages:
+    return ShownPassages(_excerpts(pipeline, component), pipeline.corpus, {"search", "policy"} & {*pipeline.links} != set())
+
+
+def _condense(pipeline: Retrieval, step: Step) -> CondenseLink:
+    return CondenseLink(pipeline.condenser, _shown(pipeline, pipeline.condenser), pipeline.reading.locked, step)
+
+
+def _audit(pipeline: Retrieval, step: Step) -> AuditLink:
+    again = () if pipeline.reading.locked else tuple(pipeline.link(name, step) for name in AGAIN if pipeline.has(name))
+    return AuditLink(_shape(pipeline, step), _shown(pipeline, pipeline.shaper), again)
+
+
+_MAKERS: Mapping[str, Callable[[Retrieval, Step], Link]] = {
+    "rewrite": lambda pipeline, step: RewriteLink(pipeline.queries, step),
+    "shape": _shape,
+    "reuse": _reuse,
+    "route": _route,
+    "policy": _policy,
+    "search": lambda pipeline, step: SearchLink(
+        _search(pipeline), pipeline.reranker, pipeline.rerank_depth, pipeline.corpus, step
+    ),
+    "select": lambda pipeline, step: SelectLink(
+        pipeline.selectors, pipeline.corpus, step, "look" if pipeline.has("policy") else "select"
+    ),
+    "merge": lambda pipeline, step: MergeLink(pipeline.k),
+    "condense": _condense,
+    "audit": _audit,
+}

@@ -1,15 +1,16 @@
 """What a conversation found, as it is kept between its questions and used again for a later one."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rag.core.corpus import Corpus
 from rag.core.looks import Look, LookStep
 from rag.core.rankings import DIGITS, Rankings
-from rag.core.records import Allowed, Found, Query, Sought, Vectors
-from rag.core.roles import RetrievalMemory, changes_nothing
+from rag.core.records import Allowed, Found, Vectors
+from rag.core.roles import RetrievalMemory
+from rag.pipeline.search.traces import Reuse, Trace, Work
 
 Entry = tuple[int, float, int, bool]
 """The position, score, rank and flag `joined` of a chunk."""
@@ -55,45 +56,49 @@ def merged(fresh: Rankings, earlier: Rankings, k: int) -> Rankings:
 
 
 @dataclass(frozen=True)
-class Reuse:
-    """What is used again for one question: the ranking of an earlier one, `full` or in half, and the step that says so."""
+class ReuseLink:
+    """Decides for each question whether what its conversation found serves it. Only what may be read here can be used again."""
 
-    ranking: Rankings
-    step: LookStep
-    full: bool
+    memory: RetrievalMemory
+    embed: Embed
+    corpus: Corpus
+
+    def look(self, works: Sequence[Work]) -> None:
+        """Set what is used again; a question that uses all of it has its passages."""
+        for work in works:
+            work.reuse = self._reuse(work)
+            if work.reuse and work.reuse.full:
+                look = Look(shape=work.look.shape, steps=tuple(each for each in work.look.steps if each.act == "shape"))
+                work.trace = Trace.at(work.sought, work.reuse.ranking, look)
+                work.note(work.reuse.step)
+
+    def _reuse(self, work: Work) -> Reuse | None:
+        earlier, question = work.query.earlier, work.sought.question
+        known = [(one, ranking) for one in earlier if (ranking := ranked(one, self.corpus, work.allowed))]
+        if not known:
+            return None
+        vectors = np.stack(self.embed([question, *(one.question for one, _ in known)]))
+        decision = self.memory.reuse(question, vectors[:1], [one.question for one, _ in known], vectors[1:])
+        if not decision.share:
+            return None
+        one, ranking = known[decision.earlier]
+        chunks = tuple(self.corpus.chunk(position).chunk_id for position, *_ in _entries(ranking))
+        full = decision.share == 1
+        return Reuse(ranking, LookStep("reuse" if full else "merge", one.question, decision.why, chunks), full)
 
 
-def reuses(
-    memory: RetrievalMemory | None,
-    queries: Sequence[Query],
-    sought: Sequence[Sought],
-    embed: Embed,
-    corpus: Corpus,
-    allowed: Allowed | None,
-) -> dict[int, Reuse]:
-    """What is used again for questions, by their place in `queries`."""
-    if memory is None or changes_nothing(memory):
-        return {}
-    rows = enumerate(zip(queries, sought, strict=True))
-    found = {row: _reuse(memory, each.question, query.earlier, embed, corpus, allowed) for row, (query, each) in rows}
-    return {row: reuse for row, reuse in found.items() if reuse}
+@dataclass(frozen=True)
+class MergeLink:
+    """Joins the first half of k fresh passages with what is used again."""
 
+    k: int
 
-def _reuse(
-    memory: RetrievalMemory, question: str, earlier: Sequence[Found], embed: Embed, corpus: Corpus, allowed: Allowed | None
-) -> Reuse | None:
-    """The decision of a memory for one question. Only what may be read here can be used again."""
-    known = [(one, ranking) for one in earlier if (ranking := ranked(one, corpus, allowed))]
-    if not known:
-        return None
-    vectors = np.stack(embed([question, *(one.question for one, _ in known)]))
-    decision = memory.reuse(question, vectors[:1], [one.question for one, _ in known], vectors[1:])
-    if not decision.share:
-        return None
-    one, ranking = known[decision.earlier]
-    chunks = tuple(corpus.chunk(position).chunk_id for position, *_ in _entries(ranking))
-    full = decision.share == 1
-    return Reuse(ranking, LookStep("reuse" if full else "merge", one.question, decision.why, chunks), full)
+    def look(self, works: Sequence[Work]) -> None:
+        """Merge the passages of questions that use some again; records are not mixed with them."""
+        for work in works:
+            if work.reuse and not work.reuse.full and not work.look.result:
+                work.trace = replace(work.trace, selected=merged(work.trace.selected, work.reuse.ranking, self.k))
+                work.note(work.reuse.step)
 
 
 def adds_nothing(look: Look) -> bool:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.rankings import NOTHING, Rankings, merged
-from rag.core.records import Document, Query, Sought, Span, Vectors
+from rag.core.rankings import NOTHING, Rankings, merged, stacked
+from rag.core.records import Allowed, Document, Query, Sought, Span, Vectors
 from rag.core.roles import (
     Chunker,
     Embedder,
@@ -24,6 +24,7 @@ from rag.core.roles import (
     QuestionSelector,
     Reranker,
     Rewriter,
+    Searcher,
     Selector,
     changes_nothing,
 )
@@ -88,6 +89,29 @@ def rewrite(rewriter: Rewriter, queries: Sequence[Query]) -> list[Sought]:
     if len(rewritten) != len(queries) or not all(sought.texts for sought in rewritten):
         raise ConfigError("queries", "gave no text for a question", "one text or more for each")
     return rewritten
+
+
+def searched(
+    searcher: Searcher, sought: Sequence[Sought], vectors: Vectors | None, depth: int, allowed: Sequence[Allowed | None]
+) -> Rankings:
+    """One ranking of an index for each question, which finds only chunks that its `allowed` flags, None for all.
+
+    `vectors` has one row for each text. Questions with the same chunks are searched for in one batch.
+    """
+    ends = np.cumsum([len(each.texts) for each in sought])
+    groups = dict[int, list[int]]()
+    for row, one in enumerate(allowed):
+        groups.setdefault(id(one), []).append(row)
+    found = []
+    for rows in groups.values():
+        own = [sought[row] for row in rows]
+        texts = [text for each in own for text in each.texts]
+        places = [place for row in rows for place in range(ends[row] - len(sought[row].texts), ends[row])]
+        given = vectors if vectors is None or len(groups) == 1 else vectors[places]
+        found.append(gathered(searcher.search(texts, given, depth, allowed[rows[0]]), own, depth))
+    if len(found) == 1:
+        return found[0]
+    return stacked(found).take(np.argsort([row for rows in groups.values() for row in rows]))
 
 
 def gathered(rankings: Rankings, sought: Sequence[Sought], depth: int) -> Rankings:
@@ -161,12 +185,23 @@ def _finite(values: Sequence[float]) -> bool:
 
 
 def select(
-    selectors: Mapping[str, Selector | QuestionSelector], rankings: Rankings, corpus: Corpus, questions: Sequence[str] = ()
+    selectors: Mapping[str, Selector | QuestionSelector],
+    rankings: Rankings,
+    corpus: Corpus,
+    questions: Sequence[str] = (),
+    allowed: Sequence[Allowed | None] = (),
 ) -> Rankings:
-    """Drop or widen what was ranked, one selector after the other; the same object where there is none."""
+    """Drop or widen what was ranked, one selector after the other; the same object where there is none.
+
+    Of a question with flags in `allowed` only those chunks stay.
+    """
+    chosen = rankings
     for selector in selectors.values():
         if isinstance(selector, QuestionSelector):
-            rankings = selector.select_for(questions, rankings, corpus)
+            chosen = selector.select_for(questions, chosen, corpus)
         else:
-            rankings = selector.select(rankings, corpus)
-    return rankings
+            chosen = selector.select(chosen, corpus)
+    if chosen is rankings or all(one is None for one in allowed):
+        return chosen
+    rows = [chosen.only(row) if one is None else chosen.only(row).within(one) for row, one in enumerate(allowed)]
+    return stacked(rows)

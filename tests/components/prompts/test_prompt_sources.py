@@ -20,7 +20,8 @@ from rag.core.records import Block, Document, Material, Message, Query, Reply, R
 from rag.core.roles import Framing
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt.context_packing import Passage
-from rag.pipeline.prompt.prompt_assembly import Reading, Screened
+from rag.pipeline.prompt.excerpts import Screened
+from rag.pipeline.prompt.prompt_assembly import Reading
 from rag.pipeline.prompt_preview import prompted
 
 LABELLED = "[{number}] {title} ({document}), {section}:\n{text}"

@@ -46,7 +46,7 @@ def stages(made: Plan) -> dict[str, int]:
         (
             ("prompt: prompt=plain,cited", "check: check=none,[citations]", "memory: memory=none,buffer"),
             ("policy=gap_loop_rules", "index=[bm25s]", "fusion=single"),
-            {"policy": 1, "look": 1},
+            {"policy": 1},
         ),
         (
             ("k: k=3,5,10", "prompt: prompt=plain,cited"),

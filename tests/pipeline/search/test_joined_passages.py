@@ -17,7 +17,7 @@ from rag.core.text.citations import citations
 from rag.core.text.tokens import count
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt.context_packing import Passage, hits, pack, passages, shown_chunks
-from rag.pipeline.prompt.prompt_assembly import screen
+from rag.pipeline.prompt.excerpts import screen
 from rag.pipeline.prompt_preview import prompted
 from rag.pipeline.shapes.answer_json import answer_json, found_passages
 from rag.pipeline.shapes.passage_fates import passage_fates

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.choices import build, built, node
+from support.choices import built, node
 from support.scripted_generator import Scripted
 
 from rag.config.experiment import ad_hoc
@@ -20,6 +20,7 @@ from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search.shaping import changed
+from rag.pipeline.search.traces import Work
 from rag.pipeline.shapes.answer_json import answer_json
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "chunker.size=60", "k=3")
@@ -84,17 +85,12 @@ def test_a_changed_scope_searches_exactly_once_more(pipeline: Pipeline) -> None:
     assert [len(rows) for rows in shaper.asked] == [1, 1], "there is no second audit"
     assert trace.look.shape == FERRY.shape
     assert (trace.look.tokens, trace.look.cost) == (2 * 3 + 2 * 4, 2 * 0.5 + 2 * 0.25)
-    alone = replace(pipeline, queries=build("queries", "none")).sought_traces([QUESTION], [trace.sought], _no_step)[0]
-    assert trace.selected.row(0) == alone.selected.row(0), "the second search stands"
+    work = Work.of(QUESTION, trace.sought)
+    pipeline.link("search").look([work])
+    assert trace.selected.row(0) == work.trace.selected.row(0), "the second search stands"
     audited = shaper.asked[1][0]
     assert audited.read.contexts == (condenser.item(condenser.asked[0]).text,)
     assert set(audited.sources) <= {"Ferry", "Bus", "rules.txt", "Winter"}
-
-
-def _no_step(name: str) -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()
 
 
 @pytest.mark.parametrize(
@@ -215,7 +211,7 @@ def test_questions_do_not_affect_each_other_and_a_server_runs_what_was_measured(
     queries = [example.query for example in trial.golden.examples]
     stored = answers_of(entry["check"], corpus_of(entry["chunk"], trial.golden), queries)
     live = open_config(trial.trial.config)
-    rankings = rankings_of(entry["look"])
+    rankings = rankings_of(ready.store.read(ready.plan.stages[trial.ends.ranking].entry))
     for row, answer in enumerate(stored):
         trace = live.trace(answer.query)
         assert trace.selected.row(0) == rankings.row(row)
