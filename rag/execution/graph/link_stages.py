@@ -27,8 +27,9 @@ def opened(job: Job) -> Pipeline:
     """A pipeline of what the key of a stage holds; vectors, scores and replies of models come from the store."""
     corpus = job.corpus if "corpus" in job.inputs else Corpus.of(job.golden.documents, ())
     pipeline = open_pipeline(job.nodes, job.values, corpus, job.inputs, job.components, job.records)
-    stored = {"embedder": job.embedder, "reranker": job.reranker, "generator": job.generator}
-    return replace(pipeline, **{role: make() for role, make in stored.items() if role in job.nodes})
+    makers = {"embedder": job.embedder, "reranker": job.reranker, "generator": job.generator}
+    stored: dict[str, Any] = {role: make() for role, make in makers.items() if role in job.nodes}
+    return replace(pipeline, **stored)
 
 
 def scopes(job: Job, pipeline: Pipeline) -> list[Allowed | None]:
@@ -83,7 +84,9 @@ def _looks(job: Job) -> list[Look | None]:
     if not shaped or not routed:
         return shaped or routed
     rows = zip(shaped, (look or Look() for look in routed), strict=True)
-    return [replace(look, shape=shape and shape.shape, steps=shape.steps if shape else ()) for shape, look in rows]
+    return [
+        replace(look, shape=before.shape if before else None, steps=before.steps if before else ()) for before, look in rows
+    ]
 
 
 def _fresh(

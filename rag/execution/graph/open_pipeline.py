@@ -1,7 +1,7 @@
 """The components of a config, and a pipeline of them around indexes that were built before."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -85,11 +85,12 @@ class TrialParts:
     @cached_property
     def quoting(self) -> Mapping[str, Any] | None:
         """The node of that part of the prompt which lays out passages; None where it shows their texts alone."""
-        part = quoting_of(prompt := self.role("prompt"))
-        if part is None or part is prompt or not is_dataclass(part):
+        part: Any = quoting_of(prompt := self.role("prompt"))
+        if part is None or part is prompt:
             return None if part is None else dict(self.config["prompt"])
         values = {each.name: getattr(part, each.name) for each in fields(part)}
-        return {TARGET: f"{type(part).__module__}.{type(part).__qualname__}"} | _plain(values)
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {TARGET: f"{type(part).__module__}.{type(part).__qualname__}", **plain}
 
     @property
     def files(self) -> dict[str, Any]:
@@ -114,10 +115,6 @@ class TrialParts:
     def values(self) -> dict[str, Any]:
         """The values of the wiring that `open_pipeline` reads."""
         return self.reading_values | {name: self.config[name] for name in ("depth", "rerank_depth")}
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 class Unkeyed:
@@ -147,14 +144,22 @@ def reading_of(
     nodes: Mapping[str, Any], values: Mapping[str, Any], documents: Sequence[Document], components: Components
 ) -> Reading:
     """The parts that lay out a prompt; ConfigError for a pinned document that does not exist."""
-    groups = {kind: several(nodes[kind], components) if kind in nodes else Unkeyed(kind) for kind in ("screens", "framings")}
-    prompt, memory = (components.build(nodes[role], role) if role in nodes else Unkeyed(role) for role in ("prompt", "memory"))
+    prompt, memory, screens, framings = (_part(name, nodes, components) for name in ("prompt", "memory", "screens", "framings"))
     if "prompt" not in nodes and ("framings" in nodes or "project" in values):
         quoting = components.build(nodes["quoting"], "quoting") if "quoting" in nodes else None
         prompt = PromptPart(quoting, values.get("project", ""))
-    limits = (values.get(name, Unkeyed(name)) for name in ("k", "context_tokens"))
+    k, tokens = (values.get(name, Unkeyed(name)) for name in ("k", "context_tokens"))
     pins = pinned(values.get("pinned", ()), documents)
-    return Reading(prompt, memory, *limits, **groups, pinned=pins, locked=bool(values.get("lock")))
+    return Reading(prompt, memory, k, tokens, screens, framings, pins, bool(values.get("lock")))
+
+
+def _part(name: str, nodes: Mapping[str, Any], components: Components) -> Any:
+    """The component of a role, or those of a kind by name."""
+    if name not in nodes:
+        return Unkeyed(name)
+    if name in ("screens", "framings", "inspections", "selectors"):
+        return several(nodes[name], components)
+    return (components.handed if name == "generator" else components.build)(nodes[name], name)
 
 
 def pinned(names: Sequence[str], documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -175,28 +180,17 @@ def open_pipeline(
     A stage has nodes and values for its own work alone; what it lacks is `Unkeyed`.
     """
     built = {name: components.build(node, f"index.{name}") for name, node in nodes.get("indexes", {}).items()}
-    opened = {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()}
-    uses_vectors = {name: index.uses_vectors for name, index in built.items()}
-    groups = {
-        kind: several(nodes[kind], components) if kind in nodes else Unkeyed(kind) for kind in ("inspections", "selectors")
-    }
+    searchers: Any = {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()}
     pipeline = Pipeline(
         corpus=corpus,
-        searchers=opened if "indexes" in nodes else Unkeyed("indexes"),
-        uses_vectors=uses_vectors if "indexes" in nodes else Unkeyed("indexes"),
+        searchers=searchers if "indexes" in nodes else _part("indexes", nodes, components),
+        uses_vectors={name: index.uses_vectors for name, index in built.items()},
         reading=reading_of(nodes, values, corpus.documents, components),
         database=RecordDatabase(records),
-        **groups,
-        **{FIELDS.get(role, role): _component(role, nodes, components) for role in SINGLE},
+        **{FIELDS.get(name, name): _part(name, nodes, components) for name in (*SINGLE, "selectors", "inspections")},
         **{name: values.get(name, Unkeyed(name)) for name in ("depth", "rerank_depth")},
     )
     return limited(pipeline, values.get("lock", ()), values.get("exclude", ()))
-
-
-def _component(role: str, nodes: Mapping[str, Any], components: Components) -> Any:
-    if role not in nodes:
-        return Unkeyed(role)
-    return (components.handed if role == "generator" else components.build)(nodes[role], role)
 
 
 def _opened(name: str, index: Index, built: Entry, corpus: Corpus) -> Searcher:

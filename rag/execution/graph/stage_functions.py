@@ -263,7 +263,8 @@ def _took(answer: Answer) -> Spent:
     return spent + Spent(look.tokens, look.cost)
 
 
-RUNNERS: Mapping[str, Callable[[Job], Entry]] = link_stages.LINK_RUNNERS | {
-    name.removeprefix("run_").replace("_", " "): run for name, run in list(globals().items()) if name.startswith("run_")
+RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
+    **link_stages.LINK_RUNNERS,
+    **{name.removeprefix("run_").replace("_", " "): run for name, run in list(globals().items()) if name.startswith("run_")},
 }
 """The function of every stage, by the name of the stage."""
