@@ -13,8 +13,8 @@ from rag.core.arrays import Floats
 from rag.core.errors import DataError
 from rag.core.numbers import jsonable, mean
 from rag.core.rankings import NOTHING, Rankings
-from rag.core.records import Vectors
 from rag.core.roles import RankingMetric
+from rag.core.types import Vectors
 from rag.evaluation.scoring import Gold, judge, parse_column, score
 from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from rag.core.arrays import Flags
 from rag.core.errors import ConfigError, DataError
 from rag.core.numbers import jsonable, mean
-from rag.core.records import Example
+from rag.core.types import Example
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import ALPHA, family
 from rag.evaluation.statistics.resampling import cluster_numbers

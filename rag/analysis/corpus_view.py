@@ -12,8 +12,8 @@ from rag.config.catalog import defaults
 from rag.config.validation import check_together
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.record_sets import NO_RECORDS, RecordSet
-from rag.core.records import FATES, Anchor, Document, Example, Place, document_of, spans_of
+from rag.core.records.sets import NO_RECORDS, RecordSet
+from rag.core.types import FATES, Anchor, Document, Example, Place, document_of, spans_of
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import TrialParts

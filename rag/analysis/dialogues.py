@@ -23,8 +23,8 @@ from rag.config.validation import history_of
 from rag.core.arrays import Flags, Floats
 from rag.core.errors import DataError
 from rag.core.numbers import finite, mean
-from rag.core.records import Reply, Sought
 from rag.core.text import tokens
+from rag.core.types import Reply, Sought
 from rag.evaluation.data import slices
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import summarise

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from rag.core.record_sets import RecordSet, RecordTable
+from rag.core.records.sets import RecordSet, RecordTable
 
 LISTED = 200
 """The most failures, and joins that are no match, that are listed one by one."""

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from rag.core.record_queries import ROUTES
-from rag.core.records import INPUTS, input_of
+from rag.core.records.queries import ROUTES
+from rag.core.types import INPUTS, input_of
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.serialisation import AnswerParts, answer_parts
 from rag.execution.store.store import Store

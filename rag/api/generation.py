@@ -8,13 +8,13 @@ from typing import Any
 
 from rag.analysis.ingestion.ingest import components_of
 from rag.api.ingestion import config_of_folder
+from rag.authoring.generation.filters import Passages
+from rag.authoring.generation.generate import Generated, Proposer, generate
+from rag.authoring.generation.probe import discrimination, sentence_vectors
+from rag.authoring.generation.proposals import PARAPHRASE, SHARES, Proposal
 from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
-from rag.core.records import Document
-from rag.datasets.generation.filters import Passages
-from rag.datasets.generation.generate import Generated, Proposer, generate
-from rag.datasets.generation.probe import discrimination, sentence_vectors
-from rag.datasets.generation.proposals import PARAPHRASE, SHARES, Proposal
+from rag.core.types import Document
 from rag.evaluation.data.golden import load_documents
 
 QUESTIONS = "questions.jsonl"
@@ -71,8 +71,8 @@ def report(made: Generated, path: Path) -> dict[str, Any]:
 def _model_proposer(
     config: Mapping[str, Any], components: Any, filters: Sequence[str] | None, style_from: Path | None
 ) -> Proposer:
-    from rag.datasets.generation import model_questions
-    from rag.datasets.generation.model_filters import ModelFilters
+    from rag.authoring.generation import model_questions
+    from rag.authoring.generation.model_filters import ModelFilters
 
     generator, language = components.handed(config["generator"], "generator"), config["language"]
     style = model_questions.style_of(style_from) if style_from else ()

@@ -9,7 +9,7 @@ from rag.analysis.ingestion.ingest import Ingestion, components_of, ingest
 from rag.analysis.ingestion.model_advice import propose
 from rag.config.compose import choices, compose, hydra_ready, resolve, written
 from rag.core.errors import DataError, closest
-from rag.documents.watch import changes
+from rag.documents.folder.watch import changes
 
 
 def config_of_folder(what: Sequence[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from rag.api.tables import Table
 from rag.bundle import open_bundle as opened
 from rag.core.checks import check_choice
-from rag.core.records import Answer, Query, Turn
+from rag.core.types import Answer, Query, Turn
 from rag.execution.sweep import open_config
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.search.metadata_filter import Condition

@@ -3,8 +3,8 @@
 from typing import Any
 
 from rag.analysis.gate.spec import EXIT_CODES
-from rag.core.record_queries import ROUTES
-from rag.core.records import INPUTS, SPLITS
+from rag.core.records.queries import ROUTES
+from rag.core.types import INPUTS, SPLITS
 from rag.pipeline.write.report_template import SHAPE
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

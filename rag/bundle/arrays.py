@@ -8,7 +8,7 @@ from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save
 
 from rag.bundle.errors import refused
-from rag.core.records import Arrays
+from rag.core.types import Arrays
 
 TYPES = {
     "BOOL": "|b1",

@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from rag.bundle.errors import refused
-from rag.core.records import BLOCKS, Block, Document, Redaction
+from rag.core.types import BLOCKS, Block, Document, Redaction
 
 PLACES = ("blocks", "redactions")
 """Fields of a document that are left out where they are empty, so that bundles from before these fields stay the same."""

@@ -14,7 +14,7 @@ from rag.bundle.errors import refused
 from rag.bundle.layout import CHUNKS, DOCUMENTS
 from rag.bundle.strict_parse import json_of, lines_of
 from rag.core.corpus import Corpus
-from rag.core.records import Arrays, Document
+from rag.core.types import Arrays, Document
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.stage_inputs import texts_of
 

@@ -15,8 +15,8 @@ from rag.bundle.strict_parse import json_bytes, lines_of
 from rag.config.build import TARGET
 from rag.config.identity import digest
 from rag.core.looks import Look
-from rag.core.record_queries import Routed
-from rag.core.records import Message, Query, Recalled, Sought
+from rag.core.records.queries import Routed
+from rag.core.types import Message, Query, Recalled, Sought
 from rag.execution.graph.stage_inputs import lived_of, rankings_of
 from rag.execution.store.serialisation import answer_parts, looks_of, sought_of
 from rag.pipeline.prompt.context_packing import hits, passages

@@ -11,8 +11,8 @@ from rag.bundle.block_records import places_of, record_of
 from rag.bundle.consistency import NAME_LENGTH, is_name
 from rag.bundle.errors import BundleError
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import Document
 from rag.core.redaction import is_secret_name, secret_rule
+from rag.core.types import Document
 
 SHORTEST, LONGER = 8, 16
 """Fewest characters of a secret that is searched for, with a digit in it and without.

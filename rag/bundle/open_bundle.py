@@ -22,7 +22,7 @@ from rag.config.compose import plugins
 from rag.config.stand_ins import STAND_INS
 from rag.core.corpus import Corpus
 from rag.core.errors import MissingExtraError, UserError
-from rag.core.record_sets import NO_RECORDS, RecordSet
+from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.execution.graph.open_pipeline import TrialParts, open_pipeline
 from rag.execution.store.entry_format import Entry
 from rag.pipeline.pipeline import Pipeline

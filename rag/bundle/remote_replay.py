@@ -13,8 +13,8 @@ from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.golden_cases import Case, cases_of
 from rag.bundle.open_bundle import Bundle
 from rag.core.errors import ServiceError
-from rag.core.records import Message, Turn
 from rag.core.text.citations import without_markers
+from rag.core.types import Message, Turn
 
 TIMEOUT = 60.0
 """Seconds for one answer of the server."""

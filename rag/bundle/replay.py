@@ -9,10 +9,10 @@ from rag.bundle.differences import Replay
 from rag.bundle.golden_cases import Case, cases_of
 from rag.bundle.open_bundle import Bundle
 from rag.core.errors import RefusalError
-from rag.core.record_queries import Routed
-from rag.core.record_sets import RecordSet
-from rag.core.records import Query, Recalled, Sought
+from rag.core.records.queries import Routed
+from rag.core.records.sets import RecordSet
 from rag.core.roles import Memory, Rewriter, Router
+from rag.core.types import Query, Recalled, Sought
 from rag.pipeline.pipeline import Pipeline, Trace
 
 

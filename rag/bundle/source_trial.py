@@ -10,7 +10,7 @@ from rag.config.experiment import locate
 from rag.config.validation import control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
-from rag.core.record_sets import RecordSet
+from rag.core.records.sets import RecordSet
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial

@@ -89,7 +89,7 @@ def _show_warning(
     other: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any, **more: Any
 ) -> None:
     """Report unread files of a corpus in one line, once per state; other warnings go to `other`, Python's own function."""
-    from rag.documents.file_tree import SkippedWarning
+    from rag.documents.folder.file_tree import SkippedWarning
 
     if not isinstance(message, SkippedWarning):
         return other(message, category, *place, **more)

@@ -19,9 +19,9 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
 
     Exit code 2 if there is a problem. A file that cannot be read is one; the set can be used without it.
     """
+    from rag.authoring.review.drift import drift_of_set
     from rag.components.loaders.native_questions import NativeQuestions
     from rag.core.errors import together
-    from rag.datasets.review.drift import drift_of_set
     from rag.evaluation.data.validation import look
     from rag.reporting.terminal import golden_sets
     from rag.reporting.terminal.store_contents import dataset, skipped
@@ -48,7 +48,7 @@ def diff(
     as_json: Json = False,
 ) -> None:
     """Compare two versions of a golden set: questions added, removed, renamed, changed, and what that means for baselines."""
-    from rag.datasets.review.set_diff import compare_versions, read_version
+    from rag.authoring.review.set_diff import compare_versions, read_version
     from rag.reporting.terminal.golden_sets import difference
 
     found = compare_versions(read_version(old), read_version(new))
@@ -70,9 +70,9 @@ def fix(
     Quotes that were reworded are shown first, one by one; a quote with another number, name or negation is never written.
     The diff is written when it is accepted. --json asks no question. Exit code 2 if problems remain that a person must fix.
     """
+    from rag.authoring.review.drift import drifts
     from rag.cli.review import question_file
     from rag.core.errors import DataError
-    from rag.datasets.review.drift import drifts
     from rag.reporting.terminal.golden_sets import takes
     from rag.reporting.terminal.line_input import Typed
     from rag.reporting.terminal.output import amount

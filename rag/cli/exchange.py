@@ -34,7 +34,7 @@ def import_questions(
     """
     from rag.analysis.ingestion.ingest import components_of
     from rag.api.ingestion import config_of_folder
-    from rag.datasets.exchange.imports import import_set
+    from rag.authoring.exchange.imports import import_set
     from rag.evaluation.data.golden import documents_of
     from rag.reporting.terminal.exchange import imported
 
@@ -60,7 +60,7 @@ def export_questions(
 
     Formats: csv, jsonl, parquet, huggingface, ragas, beir, autorag, langsmith, langfuse, promptfoo.
     """
-    from rag.datasets.exchange.exports import export_set, rows_of
+    from rag.authoring.exchange.exports import export_set, rows_of
     from rag.evaluation.data import golden as golden_sets
     from rag.reporting.terminal.exchange import exported
 

@@ -9,8 +9,8 @@ from rag.cli.app import datasets
 from rag.cli.options import Json, Overrides, opened_set, print_json
 
 if TYPE_CHECKING:
-    from rag.datasets.review.question_file import QuestionFile
-    from rag.datasets.review.review_loop import Review
+    from rag.authoring.review.question_file import QuestionFile
+    from rag.authoring.review.review_loop import Review
     from rag.serve.feedback import Opinions
 
 RATINGS = ".rag/serve.db"
@@ -41,8 +41,8 @@ def review(
     """
     from getpass import getuser
 
-    from rag.datasets.review.review_loop import Review
-    from rag.documents.json_rows import read_rows
+    from rag.authoring.review.review_loop import Review
+    from rag.documents.folder.json_rows import read_rows
     from rag.reporting.terminal.review import reviewed
 
     file = question_file(name, overrides)
@@ -74,9 +74,9 @@ def _serve(going: "Review", name: str, port: int) -> None:
 
 def question_file(name: str, overrides: list[str] | None) -> "QuestionFile":
     """The questions of a set in the native format; ConfigError for another format."""
+    from rag.authoring.review.question_file import QuestionFile
     from rag.components.loaders.native_questions import NativeQuestions
     from rag.core.errors import ConfigError
-    from rag.datasets.review.question_file import QuestionFile
 
     loader, questions = opened_set(name, overrides)
     if not isinstance(questions, NativeQuestions):

@@ -19,7 +19,7 @@ from rag.config.limits import check_axis, check_name, check_size
 from rag.config.parameters import yaml_text
 from rag.config.search_space import Choice, Space, Trial
 from rag.core.errors import ConfigError, ProblemsError, closest
-from rag.core.records import SPLITS
+from rag.core.types import SPLITS
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rag.core import headings
 from rag.core.headings import Section
-from rag.core.records import Chunk, Document, Span
+from rag.core.types import Chunk, Document, Span
 
 OPENING = 160
 """The characters of a chunk that may be a name that it begins with."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.core.records import Document, Value
+from rag.core.types import Document, Value
 
 PARTS = re.compile(r"\d+|\D+")
 Order = tuple[bool, tuple[tuple[bool, int, str], ...]]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rag.core.record_queries import Result, Routed
+from rag.core.records.queries import Result, Routed
 
 Act = Literal["search", "query_records", "decompose", "gap", "think", "stop", "reuse", "merge", "shape", "condense", "audit"]
 

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from rag.core.records import Block, Box
+from rag.core.types import Block, Box
 
 
 def page_at(blocks: Sequence[Block], place: int) -> int:

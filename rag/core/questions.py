@@ -118,7 +118,7 @@ class Example:
 
     `cluster` is the unit of resampling when trials are compared; `judged` names the documents with a judgement for this
     question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1). `route` is the
-    right one of `rag.core.record_queries.ROUTES`, empty if unknown: metrics of retrieval do not apply to `records`. `input` is
+    right one of `rag.core.records.queries.ROUTES`, empty if unknown: metrics of retrieval do not apply to `records`. `input` is
     the right one of INPUTS, empty if unknown; all but questions have no evidence.
     """
 

@@ -6,8 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 from rag.core.adapters import records_from
-from rag.core.record_checks import DEPTH
-from rag.core.record_queries import ROUTES, Condition, RecordQuery
+from rag.core.records.checks import DEPTH
+from rag.core.records.queries import ROUTES, Condition, RecordQuery
 
 
 def json_object(reply: str) -> Mapping[str, Any]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from rag.core.records import Document
 from rag.core.source_files import Decision, SourceFile
-from rag.documents.file_tree import METADATA, Skipped
+from rag.core.types import Document
+from rag.documents.folder.file_tree import METADATA, Skipped
 from rag.documents.reading import FileRead, Unreadable
 
 

@@ -17,14 +17,14 @@ import yaml
 
 from rag.core.errors import ConfigError, DataError, closest
 from rag.core.headings import FRONT
-from rag.core.records import Parsed, Value
 from rag.core.roles import Redactor
 from rag.core.text.re2_patterns import compiled
-from rag.documents.file_tree import METADATA, WILD, Names, Skipped, leaves_folder, refuse_escape
-from rag.documents.files import decode, missing_file, read_bytes
-from rag.documents.limits import Limits
-from rag.documents.quote_anchors import closest_names
-from rag.documents.redact import redacted
+from rag.core.types import Parsed, Value
+from rag.documents.anchors.quote_anchors import closest_names
+from rag.documents.clean.redact import redacted
+from rag.documents.folder.file_tree import METADATA, WILD, Names, Skipped, leaves_folder, refuse_escape
+from rag.documents.folder.files import decode, missing_file, read_bytes
+from rag.documents.sandbox.limits import Limits
 
 WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})")
 DECIMAL = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})\.\d{1,17}")

@@ -13,17 +13,17 @@ from typing import Protocol, runtime_checkable
 
 from rag.core.errors import DataError
 from rag.core.progress import WATCH
-from rag.core.records import Parsed
 from rag.core.roles import Parser, Redactor
 from rag.core.source_files import suffix_of
-from rag.documents.child_process import Answer
-from rag.documents.child_process import Unreadable as Unreadable
-from rag.documents.children import Children
-from rag.documents.file_tree import CLOSED, NOT_TEXT
-from rag.documents.files import read_bytes
-from rag.documents.json_rows import shortened
-from rag.documents.limits import Limits
-from rag.documents.redact import redact
+from rag.core.types import Parsed
+from rag.documents.clean.redact import redact
+from rag.documents.folder.file_tree import CLOSED, NOT_TEXT
+from rag.documents.folder.files import read_bytes
+from rag.documents.folder.json_rows import shortened
+from rag.documents.sandbox.child_process import Answer
+from rag.documents.sandbox.child_process import Unreadable as Unreadable
+from rag.documents.sandbox.children import Children
+from rag.documents.sandbox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def read_files(
 ) -> Iterator[FileRead]:
     """The content of every file, redacted, in the order of `files`.
 
-    Parsers that are not `in_process` run in `workers` confined processes (`rag.documents.confinement`); a file that breaks a
+    Parsers that are not `in_process` run in `workers` confined processes (`rag.documents.sandbox.confinement`); a file that breaks a
     limit there is Unreadable. Contents that a `ParseStore` has are not parsed. A few files are held at a time.
     """
     with ExitStack() as held:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from rag.core.assessments import REFERENCE, Assessment, Case, Spent, Verdict
-from rag.core.records import Answer, Example
 from rag.core.roles import Judge
 from rag.core.text.citations import without_markers
+from rag.core.types import Answer, Example
 from rag.evaluation.attribution import attributed_sentences, found_relevant, judged, related
 from rag.evaluation.correctness.claims import compared
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from rag.core.assessments import Case, Cited, Spent, Verdict
-from rag.core.records import Answer
 from rag.core.roles import Judge
 from rag.core.text.citations import cited_sentences, without_markers
 from rag.core.text.refusals import claims
+from rag.core.types import Answer
 
 
 @runtime_checkable

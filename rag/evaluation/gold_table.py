@@ -9,7 +9,7 @@ import numpy as np
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import Anchor, Arrays, Evidence, Example, Place, Span, document_of, spans_of
+from rag.core.types import Anchor, Arrays, Evidence, Example, Place, Span, document_of, spans_of
 from rag.evaluation.overlaps import ranges, shared_chars
 
 WHOLE = -1

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.core.arrays import Flags, Floats
-from rag.core.records import Arrays
+from rag.core.types import Arrays
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, closest
 from rag.core.rankings import Rankings
-from rag.core.records import Answer, Example, Reply
 from rag.core.roles import AnswerMetric, AssessedMetric, Judgements, RankingMetric
+from rag.core.types import Answer, Example, Reply
 from rag.evaluation.gold_matching import Judged, judge
 from rag.evaluation.gold_table import Gold, gold_table
 from rag.evaluation.scores import Scores

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rag.core.corpus import Corpus
-from rag.core.records import Answer, Hit, Query, Ranking, Reply, Sought
 from rag.core.roles import Generator, Inspection, changes_nothing
 from rag.core.text.final_answer import Announced, awaited
+from rag.core.types import Answer, Hit, Query, Ranking, Reply, Sought
 from rag.pipeline.prompt import postprocess
 from rag.pipeline.prompt.context_packing import hits, passages
 from rag.pipeline.prompt.prompt_assembly import Prepared

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from rag.core.records import Message, Query, Turn
 from rag.core.text.tokens import count
+from rag.core.types import Message, Query, Turn
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt.context_packing import Passage, passages
 from rag.pipeline.prompt.prompt_assembly import Prepared

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rag.core.errors import RefusalError, ServiceError
-from rag.core.records import Answer, Found, Query, Turn
+from rag.core.types import Answer, Found, Query, Turn
 from rag.pipeline.search.search_filter import EVERYTHING, Scope
 from rag.pipeline.search.steps import rewrite
 from rag.pipeline.search.timing import Clock

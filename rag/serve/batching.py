@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from rag.core.records import Query, Vectors
 from rag.core.roles import Embedder
+from rag.core.types import Query, Vectors
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.search.search_filter import EVERYTHING, Scope, narrowed
 from rag.pipeline.search.timing import Clock

@@ -5,8 +5,8 @@ from collections.abc import Generator as Pieces
 from collections.abc import Sequence
 from typing import Any
 
-from rag.core.records import Chunk, Message, Reply, Request
 from rag.core.roles import Generator
+from rag.core.types import Chunk, Message, Reply, Request
 
 
 class GoneError(Exception):

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from rag.core.records import Turn
+from rag.authoring.review.drafts import Opinion
 from rag.core.redaction import redacted_json, without_secrets
-from rag.datasets.review.drafts import Opinion
+from rag.core.types import Turn
 from rag.serve.conversations import stored_turns
 from rag.serve.database import Database, MissingError
 from rag.serve.sql_tables import ANSWERS, FEEDBACK, SESSIONS

@@ -16,7 +16,7 @@ from rag.bundle.replay import replay
 from rag.components.queries.none import AsTyped
 from rag.config.search_space import MARK
 from rag.core.errors import UserError, closest
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.pipeline.shapes.document_records import by_document
 from rag.pipeline.shapes.json_shapes import DocumentRecord
 from rag.serve.batching import Batcher

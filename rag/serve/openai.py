@@ -7,8 +7,8 @@ from urllib.parse import quote
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rag.core.errors import UserError
-from rag.core.records import Turn
 from rag.core.text.citations import without_markers
+from rag.core.types import Turn
 from rag.pipeline.conversation.live_history import UNSAID
 from rag.pipeline.shapes.json_shapes import Citation
 from rag.serve.request_models import QUESTION, AskBody, Within

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from rag.core.errors import ServiceError, UserError
-from rag.core.records import Found, Span, Turn
+from rag.core.types import Found, Span, Turn
 from rag.pipeline.search.metadata_filter import Condition
 from rag.pipeline.search.search_filter import EVERYTHING, Scope
 from rag.serve.answer_job import AnswerJob

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 
-from rag.core.records import Value
+from rag.core.types import Value
 
 Text = Annotated[str, StringConstraints(strip_whitespace=False, min_length=1, pattern=r"\S")]
 QUESTION = "How many days of leave do I get?"

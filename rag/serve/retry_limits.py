@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from rag.core.records import Query, Sought
 from rag.core.roles import Rewriter
+from rag.core.types import Query, Sought
 from rag.pipeline.pipeline import Pipeline
 
 RETRIES = 1

@@ -10,7 +10,22 @@ import numpy as np
 from rag.core.assessments import Assessment, Case
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import (
+from rag.core.roles import (
+    AnswerMetric,
+    AssessedMetric,
+    Framing,
+    Generator,
+    Inspection,
+    Judge,
+    Memory,
+    Prompt,
+    RankingMetric,
+    Replying,
+    Rewriter,
+    Screen,
+    changes_nothing,
+)
+from rag.core.types import (
     Answer,
     Chunk,
     Document,
@@ -26,21 +41,6 @@ from rag.core.records import (
     Request,
     Span,
     Turn,
-)
-from rag.core.roles import (
-    AnswerMetric,
-    AssessedMetric,
-    Framing,
-    Generator,
-    Inspection,
-    Judge,
-    Memory,
-    Prompt,
-    RankingMetric,
-    Replying,
-    Rewriter,
-    Screen,
-    changes_nothing,
 )
 from rag.evaluation.scoring import Judged, gold_table, judge
 from rag.testing.laws import READABLE, TRAPS, law

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rag.core.rankings import NOTHING, Rankings
-from rag.core.records import Document
+from rag.core.types import Document
 
 TRAPS = (
     *("", " ", "\n\n\t \r\n", "\u2028\u2029\u00a0\u0085", "word", "one two. Three four!"),

@@ -10,11 +10,11 @@ from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.looks import Shape
 from rag.core.rankings import Rankings, merged
-from rag.core.record_queries import ROUTES, RecordQuery, Result
-from rag.core.record_sets import Cell, Field, Record, RecordSet, RecordTable
-from rag.core.records import Document, Framed, Query, Sought, Span
+from rag.core.records.queries import ROUTES, RecordQuery, Result
+from rag.core.records.sets import Cell, Field, Record, RecordSet, RecordTable
 from rag.core.roles import Condenser, Enricher, Policy, RetrievalMemory, Roster, Router, Shaper
 from rag.core.roles.looking import Asked, Kept
+from rag.core.types import Document, Framed, Query, Sought, Span
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful
 
 TABLE = RecordTable(

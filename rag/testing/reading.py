@@ -7,10 +7,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rag.core.errors import DataError
-from rag.core.records import BLOCKS, Block, Document, Parsed
 from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
 from rag.core.secrets.places import replaced
 from rag.core.source_files import Decision, SourceFile
+from rag.core.types import BLOCKS, Block, Document, Parsed
 from rag.testing.laws import DOCUMENTS, TRAPS, law
 
 GARBAGE = bytes(range(255, 127, -1)) * 4

@@ -10,7 +10,6 @@ import numpy as np
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Span, Vectors
 from rag.core.roles import (
     Analyser,
     Chunker,
@@ -24,6 +23,7 @@ from rag.core.roles import (
     Selector,
     changes_nothing,
 )
+from rag.core.types import Document, Span, Vectors
 from rag.pipeline.search.steps import select
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful, same
 

@@ -4,10 +4,10 @@ import re
 from bisect import bisect_right
 
 from rag.core.corpus import Corpus
-from rag.core.records import Document
 from rag.core.roles import Chunker, PassageText
 from rag.core.text.layout import parts
 from rag.core.text.tables import tables
+from rag.core.types import Document
 from rag.testing.laws import law
 
 WORD = re.compile(r"\w+")

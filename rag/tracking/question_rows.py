@@ -6,8 +6,8 @@ from typing import Any
 
 from rag.core.corpus import Corpus
 from rag.core.pages import pages_of
-from rag.core.records import Anchor, Example, Span, input_of, spans_of
 from rag.core.redaction import redacted_json
+from rag.core.types import Anchor, Example, Span, input_of, spans_of
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of

@@ -18,7 +18,7 @@ from rag.config.experiment import load
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Evidence, Example, Query, Reply, Span
+from rag.core.types import Document, Evidence, Example, Query, Reply, Span
 from rag.evaluation.scoring import Scores, gold_table, judge
 from rag.execution.graph.plan import Plan
 from rag.execution.graph.stage_inputs import replies_of

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rag.analysis.chunk_structure import BARE, HEADING, RAGGED, SeenChunk, Structure, extra
 from rag.core.corpus import Corpus
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 TEXT = "# Leave\n\nDays off.\n\n## Table\n\n| Years | Days |\n|---|---|\n| 0–4 | 25 |\n| 5–9 | |\n\nAfter it.\n\n## End\n"
 

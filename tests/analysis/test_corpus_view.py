@@ -10,7 +10,7 @@ from rag.analysis import corpus_view
 from rag.analysis.text_flags import FLAGS, Flagger
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.records import Anchor, Document, Evidence, Example, Query, Span
+from rag.core.types import Anchor, Document, Evidence, Example, Query, Span
 
 PLAIN = "A line of plain words that nothing is wrong with at all."
 LONG = "word " * 500

@@ -22,7 +22,7 @@ from rag.analysis.dataset_health.questions import _Gold, give_aways, near_duplic
 from rag.analysis.dataset_health.trials import QuestionHistory, Record
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.config.experiment import load
-from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import similar_pairs

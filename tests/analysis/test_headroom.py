@@ -25,7 +25,7 @@ from rag.config.experiment import load
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.evaluation.scoring import gold_table, judge, score
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store

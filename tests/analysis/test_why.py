@@ -16,7 +16,7 @@ from rag.analysis.blame.corridor import STAGES
 from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom
 from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.config.experiment import load
-from rag.documents.file_tree import SkippedWarning
+from rag.documents.folder.file_tree import SkippedWarning
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.reporting.terminal import output

@@ -18,8 +18,8 @@ from rag.components.metrics.recall import Recall
 from rag.config.build import Components
 from rag.core.assessments import Claim, Verdict
 from rag.core.rankings import Rankings
-from rag.core.records import Block, Document, Finding, Message, Parsed, Query, Recalled, Reply, Request, Sought, Span
 from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL
+from rag.core.types import Block, Document, Finding, Message, Parsed, Query, Recalled, Reply, Request, Sought, Span
 
 PLAIN = {
     "chunker": ("fixed", "recursive", "sentence", "token", "whole"),

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from rag.components.prompts.authority import AuthorityOrder
 from rag.config.build import Components
 from rag.config.catalog import choice
-from rag.core.records import Document, Recalled, Turn
+from rag.core.types import Document, Recalled, Turn
 from rag.execution.sweep.open_config import config_of, materials
 from rag.pipeline.prompt.authority import Said, read, settled
 

@@ -14,8 +14,8 @@ from bench.measuring import DATA
 from support.choices import CONF, built, node
 
 from rag.components.generators.openai import OpenAiGenerator
-from rag.core.record_sets import Cell
-from rag.core.records import Document
+from rag.core.records.sets import Cell
+from rag.core.types import Document
 
 KINDS = {"10k": "10-K", "10q": "10-Q", "earnings": "earnings release"}
 SEC = [

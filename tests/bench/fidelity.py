@@ -17,7 +17,7 @@ from bench.test_bench_quality import scores_of
 
 from rag.components.analysers.words import WordAnalyser
 from rag.core.arrays import Flags, Floats, Ints
-from rag.core.records import Document, Example, spans_of
+from rag.core.types import Document, Example, spans_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.statistics.paired import ALPHA
 from rag.evaluation.statistics.resampling import cluster_numbers

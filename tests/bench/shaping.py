@@ -21,9 +21,9 @@ from rag.config.build import Components
 from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
 from rag.core.looks import Condensed
-from rag.core.records import Answer, Example, Framed, Query, Reply
 from rag.core.roles.looking import Kept
 from rag.core.text.tokens import count
+from rag.core.types import Answer, Example, Framed, Query, Reply
 from rag.execution.graph import plan
 from rag.execution.store import maintenance
 from rag.execution.sweep.open_config import config_of, open_config

@@ -8,7 +8,7 @@ from itertools import takewhile
 import numpy as np
 
 from rag.core.corpus import Corpus
-from rag.core.records import Example, Place, spans_of
+from rag.core.types import Example, Place, spans_of
 
 HEADING = re.compile(r"(?:\A|\n) {0,3}#{1,6}[ \t][^\n]*\Z")
 DASHES = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*")

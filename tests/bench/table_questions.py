@@ -18,10 +18,10 @@ from typing import Any
 import yaml
 
 from rag.core.files import shipped
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import RecordQuery
-from rag.core.record_sets import RecordSet
-from rag.core.records import Document, Query
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import RecordQuery
+from rag.core.records.sets import RecordSet
+from rag.core.types import Document, Query
 
 
 @dataclass(frozen=True)

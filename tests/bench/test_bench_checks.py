@@ -6,7 +6,7 @@ import pytest
 from bench.measuring import Report, golden_of
 
 from rag.components.checks.numbers import NumbersCheck
-from rag.core.records import Chunk, Document, Example, Reply, Request, Span
+from rag.core.types import Chunk, Document, Example, Reply, Request, Span
 
 pytestmark = pytest.mark.bench
 

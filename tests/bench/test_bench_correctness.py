@@ -20,8 +20,8 @@ from rag.components.metrics.token_f1 import TokenF1
 from rag.components.metrics.token_recall import TokenRecall
 from rag.config.build import Components
 from rag.core.assessments import Case
-from rag.core.records import Answer, Example, Query, Reply
 from rag.core.text.sentences import blocks, sentences
+from rag.core.types import Answer, Example, Query, Reply
 from rag.evaluation.correctness import claims
 from rag.evaluation.statistics.agreement import Auc, RankCorrelation, Resampled
 from rag.execution.judges import calibration

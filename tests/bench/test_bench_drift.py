@@ -12,13 +12,13 @@ import pytest
 from bench.measuring import DATA, Report
 from support.corpora import text_folder
 
+from rag.authoring.candidates import digests, place_row
+from rag.authoring.review.drift import drifts
 from rag.components.loaders.chroma import ChromaLoader, ChromaQuestions
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.components.loaders.squad import SquadLoader, SquadQuestions
-from rag.core.records import Document, Span
-from rag.datasets.candidates import digests, place_row
-from rag.datasets.review.drift import drifts
-from rag.documents.quote_anchors import places_in, whole_sentences
+from rag.core.types import Document, Span
+from rag.documents.anchors.quote_anchors import places_in, whole_sentences
 from rag.evaluation.data.golden import gold_spans, load
 
 pytestmark = pytest.mark.bench

@@ -9,7 +9,7 @@ import pytest
 from bench.measuring import Report, declared, swept
 from support.printed_handbook import HANDBOOK
 
-from rag.core.records import document_of
+from rag.core.types import document_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scores import Scores
 from rag.evaluation.statistics.paired import family

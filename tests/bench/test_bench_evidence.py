@@ -8,7 +8,7 @@ import pytest
 from bench.measuring import DATA, Report, golden_of, timed
 
 from rag.core.pages import page_at
-from rag.core.records import Anchor
+from rag.core.types import Anchor
 
 REPORTS = DATA / "financebench-dev"
 ANCHORED = 0.99

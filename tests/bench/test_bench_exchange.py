@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from bench.measuring import DATA, Report, rag
 
+from rag.authoring.exchange.places import Places
 from rag.components.loaders.chroma import ChromaLoader
 from rag.components.loaders.squad import SquadLoader
 from rag.core.files import shipped
-from rag.core.records import Document, Span
-from rag.datasets.exchange.places import Places
+from rag.core.types import Document, Span
 
 pytestmark = pytest.mark.bench
 COUNT = 1000

@@ -14,7 +14,7 @@ from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide
 from rag.analysis.gate.measure import Prepared
 from rag.analysis.gate.spec import Margin
 from rag.config import experiment
-from rag.core.records import Document, Example, Query
+from rag.core.types import Document, Example, Query
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph import plan
 from rag.execution.store.store import Store

@@ -9,7 +9,7 @@ from bench.fidelity_grids import REPORTED
 from bench.measuring import Report, needs_data, rag
 from scipy.stats import kendalltau
 
-from rag.core.records import Example, Query
+from rag.core.types import Example, Query
 from rag.evaluation.data.golden import Golden
 
 pytestmark = pytest.mark.bench

@@ -20,7 +20,7 @@ from rank_bm25 import BM25Okapi
 from rag.analysis.attacks import Share
 from rag.components.loaders.attacks import own
 from rag.config.build import Components
-from rag.core.records import Query
+from rag.core.types import Query
 
 pytestmark = [pytest.mark.bench, needs_data]
 

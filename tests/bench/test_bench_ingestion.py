@@ -17,8 +17,8 @@ from support.sample_files import SAMPLES
 from rag.components.redactors.none import NoRedactor
 from rag.core.files import shipped
 from rag.core.roles import Parser
-from rag.documents.limits import Limits
 from rag.documents.reading import read_files
+from rag.documents.sandbox.limits import Limits
 
 pytestmark = pytest.mark.bench
 TAILS = {"pdf": b"\n%% %d", "html": b"<!-- %d -->", "csv": b"%d,x\n", "md": b"\n\nFile %d.\n", "rst": b"\n\nFile %d.\n"}

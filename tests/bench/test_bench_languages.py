@@ -13,7 +13,7 @@ from bench.measuring import Report, swept
 from bm25s import stopwords
 
 from rag.core.arrays import Ints
-from rag.core.records import document_of
+from rag.core.types import document_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import slices_along
 from rag.evaluation.scores import Scores

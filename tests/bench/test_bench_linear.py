@@ -9,10 +9,10 @@ from rag.components.passages.row import RowText
 from rag.components.passages.titled import TitledText
 from rag.core.corpus import Corpus
 from rag.core.headings import sections
-from rag.core.records import Document, Span
 from rag.core.text.footnotes import definitions
 from rag.core.text.layout import parts
 from rag.core.text.tables import tables
+from rag.core.types import Document, Span
 
 pytestmark = pytest.mark.bench
 

@@ -21,7 +21,7 @@ from rag.analysis.attacks import Share
 from rag.analysis.hops import measure_hops
 from rag.components.policies.agent import Agent
 from rag.config.experiment import ad_hoc
-from rag.core.records import Example, Reply, Request, document_of
+from rag.core.types import Example, Reply, Request, document_of
 from rag.evaluation.statistics.paired import family
 from rag.execution.sweep import sweep, trial_scores
 from rag.pipeline.pipeline import Pipeline

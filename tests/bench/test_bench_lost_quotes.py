@@ -12,13 +12,13 @@ from bench.measuring import DATA, Report, needs_data
 from support.choices import build
 from support.generated_secrets import Planted, planted_names, planted_shapes
 
-from rag.core.records import Anchor, Document, Parsed, Place
 from rag.core.roles import Redactor
-from rag.documents.lost_quotes import Quoted
-from rag.documents.noise import cut
-from rag.documents.quote_anchors import Documents, place_of
-from rag.documents.redact import redact
-from rag.documents.reduced_text import reduced
+from rag.core.types import Anchor, Document, Parsed, Place
+from rag.documents.anchors.lost_quotes import Quoted
+from rag.documents.anchors.quote_anchors import Documents, place_of
+from rag.documents.anchors.reduced_text import reduced
+from rag.documents.clean.noise import cut
+from rag.documents.clean.redact import redact
 
 pytestmark = [pytest.mark.bench, needs_data]
 

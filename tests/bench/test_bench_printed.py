@@ -9,7 +9,7 @@ from support.print_layouts import LAYOUTS
 from support.printed_handbook import FORMATS, HANDBOOK, PrintedHandbook, print_handbook
 
 from rag.core.pages import page_at
-from rag.core.records import Anchor, Evidence, Span
+from rag.core.types import Anchor, Evidence, Span
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import family

@@ -12,9 +12,9 @@ from bench.table_questions import Outcome, asked, built, document_records, squad
 from statsmodels.stats.proportion import proportion_confint
 from support.record_questions import corpus
 
-from rag.core.record_database import RecordDatabase
-from rag.core.record_sets import RecordSet
-from rag.core.records import Query
+from rag.core.records.database import RecordDatabase
+from rag.core.records.sets import RecordSet
+from rag.core.types import Query
 
 pytestmark = pytest.mark.bench
 SEEDS, PER_SEED = 12, 40

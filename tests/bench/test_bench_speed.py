@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bench.measuring import ROOT, Report, declared, median_seconds, needs_data, planned, rag, swept, timed
 
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.evaluation.scoring import Judged, score, summarise
 from rag.execution.sweep.open_config import config_of, open_config
 

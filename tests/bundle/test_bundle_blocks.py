@@ -19,7 +19,7 @@ from rag.bundle.leaks import check_documents
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.strict_parse import json_bytes
 from rag.core.errors import DataError
-from rag.core.records import Block, Document
+from rag.core.types import Block, Document
 
 SEEN = document("policy.pdf", POLICY)
 

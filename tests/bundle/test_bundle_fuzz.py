@@ -18,7 +18,7 @@ from support.small_set import write_golden
 from rag.bundle.arrays import array_bytes, arrays_of
 from rag.bundle.errors import BundleError
 from rag.bundle.open_bundle import open_bundle
-from rag.core.records import Query
+from rag.core.types import Query
 
 TIMES = 80
 NUMBERS = (-1, -2, 0, 1, 2, 127, 2**15, 2**31 - 1, -(2**31), 10**6, 1 << 40)

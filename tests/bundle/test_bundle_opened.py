@@ -16,7 +16,7 @@ from rag.bundle.archive import pack
 from rag.bundle.manifest import digest_of
 from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import ConfigError
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.execution.sweep.open_config import config_of, open_config
 
 QUESTIONS = [Query(str(number), text) for number, text in enumerate(("When does the ferry leave?", "bus", "zebra", ""))]

@@ -32,8 +32,8 @@ from rag.bundle.source_trial import measured
 from rag.bundle.trust import ROOMS
 from rag.core.errors import DataError, ServiceError
 from rag.core.files import shipped
-from rag.core.record_queries import RecordQuery, Routed
-from rag.core.records import Message, Query, Recalled, Sought, Turn
+from rag.core.records.queries import RecordQuery, Routed
+from rag.core.types import Message, Query, Recalled, Sought, Turn
 from rag.execution.store.entry_format import Entry
 from rag.pipeline import pipeline as pipelines
 from rag.pipeline.search import retrieval

@@ -12,7 +12,7 @@ from support.swept_trial import sweep, trials
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.replay import replay
 from rag.bundle.seal import export
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.execution.store.store import Store
 from rag.pipeline.shapes.answer_json import found_passages
 

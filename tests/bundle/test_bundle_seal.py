@@ -19,7 +19,7 @@ from rag.bundle.seal import Sealed, export
 from rag.bundle.source_trial import resolve_trial
 from rag.core.errors import ConfigError, DataError, StoreError, UserError
 from rag.core.models.pinned import sha256
-from rag.core.records import Document
+from rag.core.types import Document
 from rag.execution.sweep.open_config import config_of
 
 

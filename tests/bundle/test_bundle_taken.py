@@ -22,7 +22,7 @@ from rag.components.embedders import minilm
 from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError
 from rag.core.models.pinned import PinnedModel
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.execution.sweep.open_config import config_of
 
 COMMIT = "a" * 40

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.core.records import Answer
+from rag.core.types import Answer
 from rag.execution.sweep.open_config import config_of, open_config, required_question
 from rag.pipeline.pipeline import Pipeline
 

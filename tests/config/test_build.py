@@ -28,7 +28,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 from rag.core.errors import MissingExtraError
-from rag.core.records import Span
+from rag.core.types import Span
 
 class Part:
     runtime = ("x",)

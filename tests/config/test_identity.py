@@ -23,7 +23,7 @@ from rag.core.errors import ConfigError
 
 CHUNKER = '''\
 """Chunks."""
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 class Whole:
     """One chunk."""
@@ -305,7 +305,7 @@ def test_the_modules_of_a_closure(package: Write) -> None:
     )
     found = closure("shout.chunker", ("rag", "shout"))
     assert {name for name in found if name.startswith("shout")} == {"shout", "shout.chunker", "shout.words"}
-    assert found - {"shout", "shout.chunker", "shout.words"} == closure("rag.core.records")
+    assert found - {"shout", "shout.chunker", "shout.words"} == closure("rag.core.types")
 
 
 def test_every_component_of_ours_is_known_by_its_own_code_and_only_what_it_imports() -> None:

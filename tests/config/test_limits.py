@@ -18,7 +18,7 @@ from rag.config import compose, experiment
 from rag.config.limits import MOST_VALUES, check_axis, check_size
 from rag.core.errors import ConfigError, ServiceError, StoreError
 from rag.core.models import endpoint
-from rag.core.records import Message, Query, Request
+from rag.core.types import Message, Query, Request
 from rag.execution.store.store import Entry, Store
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(

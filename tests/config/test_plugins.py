@@ -13,7 +13,7 @@ CHUNKER = '''\
 """Chunks for people who shout."""
 
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 from .limits import LEAST
 
@@ -58,7 +58,7 @@ import json, sys
 from rag.config.compose import choices, compose, hydra_ready, plugins, resolve
 from rag.config.build import Components
 from rag.core.errors import UserError
-from rag.core.records import Document
+from rag.core.types import Document
 
 def used(overrides):
     told = {"plugins": plugins(), "choices": choices("chunker")}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag.core.corpus import Corpus
 from rag.core.headings import Section, holds
-from rag.core.records import Chunk, Document, Span
+from rag.core.types import Chunk, Document, Span
 
 LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 

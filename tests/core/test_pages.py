@@ -7,7 +7,7 @@ from support.paged_documents import POLICY, document
 
 from rag.core.corpus import Corpus
 from rag.core.pages import boxes_of, label, pages_of
-from rag.core.records import Block, Span
+from rag.core.types import Block, Span
 
 SEEN = document("policy.pdf", POLICY)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rag.core import record_database
 from rag.core.errors import UserError
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import Condition, RecordQuery
-from rag.core.record_sets import Field, Record, RecordSet, RecordTable
+from rag.core.records import database as record_database
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import Condition, RecordQuery
+from rag.core.records.sets import Field, Record, RecordSet, RecordTable
 
 FIELDS = (
     Field("name"),

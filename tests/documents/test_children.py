@@ -14,10 +14,10 @@ from support.hostile_parsers import HostileParser
 
 from rag.components.redactors.none import NoRedactor
 from rag.core.errors import ConfigError
-from rag.core.records import Block, Parsed
-from rag.documents.children import Children, described
-from rag.documents.limits import Limits
+from rag.core.types import Block, Parsed
 from rag.documents.reading import FileRead, Unreadable, read_files
+from rag.documents.sandbox.children import Children, described
+from rag.documents.sandbox.limits import Limits
 
 LIMITS = Limits(seconds=1, longest=20)
 

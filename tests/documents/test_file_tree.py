@@ -15,7 +15,7 @@ from support.small_set import write_golden
 from rag.components.loaders.chroma import ChromaLoader
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
-from rag.documents.file_tree import Names, Skipped, SkippedWarning, listed, matches, tally
+from rag.documents.folder.file_tree import Names, Skipped, SkippedWarning, listed, matches, tally
 from rag.evaluation.data import golden
 
 PATTERNS = ("**/*.md", "**/*.txt")

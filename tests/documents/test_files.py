@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rag.core.errors import DataError
-from rag.documents.files import read_lines, read_text
+from rag.documents.folder.files import read_lines, read_text
 
 
 def test_text_has_one_kind_of_line_end_and_no_byte_order_mark(tmp_path: Path) -> None:

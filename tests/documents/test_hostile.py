@@ -17,10 +17,10 @@ from support.corpora import text_folder
 from support.hostile_files import COSTLY, add_odd_entries, hostile, mutated
 
 from rag.components.redactors.none import NoRedactor
-from rag.core.records import Parsed
 from rag.core.roles import Parser
-from rag.documents.limits import Limits
+from rag.core.types import Parsed
 from rag.documents.reading import FileRead, Unreadable, read_files
+from rag.documents.sandbox.limits import Limits
 
 REFUSED = {
     *(

@@ -1,7 +1,7 @@
 import pytest
 
 from rag.core.errors import DataError
-from rag.documents.json_rows import Row, parse_row, shortened
+from rag.documents.folder.json_rows import Row, parse_row, shortened
 
 
 def test_fields_are_read_by_type() -> None:

@@ -11,7 +11,7 @@ from support.corpora import text_folder
 
 from rag.core.errors import ConfigError, DataError
 from rag.core.headings import title
-from rag.core.records import Value
+from rag.core.types import Value
 from rag.documents import metadata
 from rag.documents.metadata import PathPatterns, front_matter, read_table, typed
 

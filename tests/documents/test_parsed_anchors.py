@@ -7,11 +7,11 @@ import time
 import pytest
 
 from rag.core.errors import DataError
-from rag.core.records import Anchor, Block, Document, Parsed, Redaction, Span
-from rag.documents.lost_quotes import MISSING, Quoted
-from rag.documents.parsed_anchors import SEVERAL, resolve
-from rag.documents.redact import redact
-from rag.documents.reduced_text import reduced
+from rag.core.types import Anchor, Block, Document, Parsed, Redaction, Span
+from rag.documents.anchors.lost_quotes import MISSING, Quoted
+from rag.documents.anchors.parsed_anchors import SEVERAL, resolve
+from rag.documents.anchors.reduced_text import reduced
+from rag.documents.clean.redact import redact
 
 WORDS = ["river", "budget", "committee", "annual", "efficient", "ledger", "harbour", "coast", "planning", "transport", "winter"]
 

@@ -14,7 +14,7 @@ from rag.components.noise.standard import StandardNoiseFilter
 from rag.components.parsers.pdfium import PdfiumParser
 from rag.components.redactors.none import NoRedactor
 from rag.core.pages import page_at
-from rag.documents.parsed_anchors import Quoted, resolve
+from rag.documents.anchors.parsed_anchors import Quoted, resolve
 
 SOME = ("admin/contacts.md", "safety/boat-work.md", "leave/annual-leave.md", "pay/expenses-field.md", "leave/special-leave.txt")
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.core.errors import DataError
-from rag.core.records import Document, Span
-from rag.documents import quote_anchors
-from rag.documents.quote_anchors import anchor, closest_names, find_document, nearest
-from rag.documents.rendered import occurrences
+from rag.core.types import Document, Span
+from rag.documents.anchors import quote_anchors
+from rag.documents.anchors.quote_anchors import anchor, closest_names, find_document, nearest
+from rag.documents.anchors.rendered import occurrences
 
 LEAVE = Document("leave.md", "Leave\n\nYou have 25 days.\nWardens have 28 days.\n")
 

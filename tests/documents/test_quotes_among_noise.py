@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.core.records import Anchor, Block, Document
-from rag.documents.lost_quotes import Quoted
-from rag.documents.noise import cut, with_noise, without_dropped
-from rag.documents.quote_anchors import Documents, place_of
+from rag.core.types import Anchor, Block, Document
+from rag.documents.anchors.lost_quotes import Quoted
+from rag.documents.anchors.quote_anchors import Documents, place_of
+from rag.documents.clean.noise import cut, with_noise, without_dropped
 
 HEADER, FOOTER = "Annual report of the Holm ferry", "Page 7 of 93"
 BODY = "Total revenue was 5,794 in 2019, and the fleet had eleven ships in service at the end of that year."

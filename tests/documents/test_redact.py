@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.choices import build
 
-from rag.core.records import Block, Example, Parsed, Query, Redaction, Turn, Value
 from rag.core.secrets.places import PLACEHOLDER
+from rag.core.types import Block, Example, Parsed, Query, Redaction, Turn, Value
+from rag.documents.clean.redact import redact, redacted_names, redacted_questions
 from rag.documents.metadata import FolderMetadata
-from rag.documents.redact import redact, redacted_names, redacted_questions
 
 
 class Words:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.core.errors import DataError
-from rag.core.records import Document, Span
-from rag.documents.quote_anchors import anchor
-from rag.documents.rendered import rendered
+from rag.core.types import Document, Span
+from rag.documents.anchors.quote_anchors import anchor
+from rag.documents.anchors.rendered import rendered
 
 SOURCES = [
     ("You may **carry up to** four _unused_ days.", "You may carry up to four unused days.", None),

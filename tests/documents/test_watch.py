@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag.core.errors import DataError
-from rag.documents.watch import changes
+from rag.documents.folder.watch import changes
 
 EDITOR = """
 import os, pathlib, sys

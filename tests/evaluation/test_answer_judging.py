@@ -11,8 +11,8 @@ from rag.components.metrics.citation_support_precision import CitationSupportPre
 from rag.components.metrics.context_relevance import ContextRelevance
 from rag.components.metrics.faithfulness import Faithfulness
 from rag.core.assessments import PARTS, Assessment, Case, Cited, Claim, Spent, Verdict
-from rag.core.records import Answer, Chunk, Example, Hit, Query, Reply, Sought, Span
 from rag.core.text.refusals import claims
+from rag.core.types import Answer, Chunk, Example, Hit, Query, Reply, Sought, Span
 from rag.evaluation.answer_judging import Counted, assess, counted
 from rag.execution.store.serialisation import assessment_of, json_values
 

@@ -19,8 +19,8 @@ from rag.components.metrics.precision import Precision
 from rag.components.metrics.recall import Recall
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Evidence, Example, Query, Span
 from rag.core.roles import RankingMetric
+from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.evaluation.scoring import document_rankings, gold_table, judge, parse_column
 
 CUTS = (1, 2, 3, 5, 10, 30)

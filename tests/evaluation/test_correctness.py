@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from rag.components.metrics.correctness import Correctness
 from rag.core.assessments import Assessment, Case, Claim, Spent, Verdict
-from rag.core.records import Answer, Evidence, Example, Expected, Query, Reply
 from rag.core.text.facts import READ
 from rag.core.text.refusals import claims
 from rag.core.text.value_rules import decide, expected
+from rag.core.types import Answer, Evidence, Example, Expected, Query, Reply
 from rag.evaluation.answer_judging import Counted, assess, counted
 
 VALUES = [  # question, reference, answer, value

@@ -26,8 +26,8 @@ from rag.components.metrics.recall import Recall
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.core.rankings import Rankings
-from rag.core.records import Anchor, Document, Evidence, Example, Query, Span
 from rag.core.roles import RankingMetric
+from rag.core.types import Anchor, Document, Evidence, Example, Query, Span
 from rag.evaluation import gold_matching
 from rag.evaluation.gold_matching import Judged, judge
 from rag.evaluation.gold_table import Gold, gold_table

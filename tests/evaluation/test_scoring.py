@@ -12,8 +12,8 @@ from rag.components.metrics.recall import Recall
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.records import Answer, Document, Evidence, Example, Query, Reply, Span
 from rag.core.roles import Judgements
+from rag.core.types import Answer, Document, Evidence, Example, Query, Reply, Span
 from rag.evaluation.scoring import (
     Column,
     Judged,

@@ -13,7 +13,7 @@ from rag.components.metrics.answered import Answered
 from rag.components.metrics.declined import Declined
 from rag.components.metrics.token_f1 import TokenF1
 from rag.core.errors import DataError
-from rag.core.records import Answer, Document, Evidence, Example, Query, Reply
+from rag.core.types import Answer, Document, Evidence, Example, Query, Reply
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import DIMENSIONS
 

@@ -10,8 +10,8 @@ from bench.measuring import DATA, Report, needs_data
 
 from rag.config.build import Components
 from rag.config.compose import compose, hydra_ready, resolve
-from rag.core.records import Document, Material, Query, Request, Turn
-from rag.documents.quote_anchors import WORD
+from rag.core.types import Document, Material, Query, Request, Turn
+from rag.documents.anchors.quote_anchors import WORD
 
 pytestmark = pytest.mark.llm
 

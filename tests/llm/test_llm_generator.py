@@ -6,7 +6,7 @@ import pytest
 
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.errors import RefusalError, ServiceError
-from rag.core.records import Chunk, Message, Query, Request, Span
+from rag.core.types import Chunk, Message, Query, Request, Span
 from rag.execution.store.cached_replies import StoredGenerator
 from rag.execution.store.store import Store
 

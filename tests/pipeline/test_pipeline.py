@@ -18,7 +18,7 @@ from rag.config.experiment import ad_hoc
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Hit, Query, Reply, Sought, Span
+from rag.core.types import Document, Hit, Query, Reply, Sought, Span
 from rag.execution.graph.stage_inputs import answers_of, corpus_of, rankings_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config

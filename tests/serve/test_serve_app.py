@@ -13,7 +13,7 @@ from support.small_server import QUESTION, small_bundle
 from support.small_set import TEXTS
 
 from rag.bundle.open_bundle import open_bundle
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.serve import responses
 from rag.serve.routes import documents
 

@@ -15,8 +15,8 @@ from rag.components.embedders.hashing import HashingEmbedder
 from rag.components.queries.none import AsTyped
 from rag.core.errors import UserError
 from rag.core.rankings import Rankings
-from rag.core.records import Query, Sought, Vectors
 from rag.core.roles import Fusion
+from rag.core.types import Query, Sought, Vectors
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search.search_filter import Scope

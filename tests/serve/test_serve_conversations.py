@@ -18,7 +18,7 @@ from support.databases import file_url
 from support.small_server import ManualClock
 
 from rag.core.errors import ConfigError, ServiceError
-from rag.core.records import Found, Span, Turn
+from rag.core.types import Found, Span, Turn
 from rag.serve import conversations
 from rag.serve.conversations import PORTION, Conversations
 from rag.serve.database import MissingError

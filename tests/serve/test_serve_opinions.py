@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.small_server import ManualClock
 
-from rag.core.records import Turn
+from rag.core.types import Turn
 from rag.serve import conversations
 from rag.serve.conversations import Conversations
 from rag.serve.database import MissingError

@@ -13,7 +13,7 @@ from support.small_server import QUESTION, small_bundle
 
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.components.generators.openai import OpenAiGenerator
-from rag.core.records import Query, Sought
+from rag.core.types import Query, Sought
 from rag.serve.loaded_bundles import Served
 from rag.serve.retry_limits import RETRIES, KnownQueries, with_few_retries
 

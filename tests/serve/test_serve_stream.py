@@ -16,7 +16,7 @@ from support.small_server import QUESTION, chat_request, small_bundle
 
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.core.errors import ServiceError
-from rag.core.records import Reply, Request
+from rag.core.types import Reply, Request
 from rag.serve.loaded_bundles import Served
 from rag.serve.responses import with_heartbeat
 

@@ -11,7 +11,7 @@ from support.small_server import QUESTION
 
 from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import UserError
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.serve.hot_reload import _state
 from rag.serve.loaded_bundles import ParityError, Served
 

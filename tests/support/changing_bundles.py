@@ -8,7 +8,7 @@ from support.small_server import QUESTION
 
 from rag.bundle.golden_cases import Case, golden_bytes
 from rag.bundle.open_bundle import open_bundle
-from rag.core.records import Query
+from rag.core.types import Query
 
 
 def measured(bundle: Path, *retrieved: str) -> Path:

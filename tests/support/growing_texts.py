@@ -10,8 +10,8 @@ import yaml
 
 from rag.components.guards.output import OutputGuard
 from rag.components.guards.scan import ScanGuard
-from rag.core.records import Chunk, Message, Query, Reply, Request, Span
 from rag.core.text.citations import cited_sentences
+from rag.core.types import Chunk, Message, Query, Reply, Request, Span
 from rag.pipeline.prompt.postprocess import check
 
 Run = Callable[[str], object]

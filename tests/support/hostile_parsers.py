@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import Block, Parsed
+from rag.core.types import Block, Parsed
 
 LEAKED: list[bytearray] = []
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.core.records import Reply, Request
+from rag.core.types import Reply, Request
 
 MARKS = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 WORDS = re.compile(r"\w+|[^\w\s]")

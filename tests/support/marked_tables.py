@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 
 Grid = dict[tuple[int, int], tuple[int, str]]
 """(row, column) → the number of a cell and its text; a cell that spans rows or columns is at all of them."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from rag.components.parsers.text import TextParser
-from rag.core.records import Block, Document, Parsed, Redaction
+from rag.core.types import Block, Document, Parsed, Redaction
 
 POLICY = """\
 # Annual leave

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Span
 from rag.core.roles import Selector
+from rag.core.types import Document, Span
 from rag.pipeline.prompt.context_packing import passages
 
 

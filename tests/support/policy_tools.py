@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import RecordQuery, Result
-from rag.core.record_sets import RecordSet
-from rag.core.records import Document, Framed, Query, Sought, Span
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import RecordQuery, Result
+from rag.core.records.sets import RecordSet
+from rag.core.types import Document, Framed, Query, Sought, Span
 from rag.pipeline.search.steps import by_turns
 
 

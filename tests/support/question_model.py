@@ -8,7 +8,7 @@ from typing import Any
 
 from support.scripted_server import Exchange, say
 
-from rag.core.records import Document, Message, Query, Reply, Request
+from rag.core.types import Document, Message, Query, Reply, Request
 
 TEXTS = {
     "leave.md": """# Rules of absence

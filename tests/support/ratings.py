@@ -5,8 +5,8 @@ from typing import Any
 
 from support.small_set import TEXTS
 
-from rag.core.records import Turn
-from rag.datasets.review.drafts import Opinion
+from rag.authoring.review.drafts import Opinion
+from rag.core.types import Turn
 from rag.serve.feedback import answer_id
 
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.core.records import Document
+from rag.core.types import Document
 
 KINDS = (
     ("van", "Base", "Mass", "kg", ("Northgate", "Southmoor", "Annex", "Wick Lane")),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rag.core.records import Reply, Request
+from rag.core.types import Reply, Request
 
 
 class Scripted:

@@ -15,7 +15,7 @@ PLUGIN = '''\
 
 from typing import ClassVar
 
-from rag.core.records import Block, Parsed
+from rag.core.types import Block, Parsed
 
 
 class Whole:

@@ -7,10 +7,10 @@ from typing import Any
 from support.corpora import text_folder
 from support.small_set import write_golden
 
+from rag.authoring.candidates import digests
+from rag.authoring.review.question_file import QuestionFile
 from rag.components.loaders.native_questions import NativeQuestions
-from rag.core.records import Document
-from rag.datasets.candidates import digests
-from rag.datasets.review.question_file import QuestionFile
+from rag.core.types import Document
 
 
 def documents_of(golden: Path) -> dict[str, Document]:

@@ -12,7 +12,7 @@ from rag.config.compose import compose, hydra_ready, resolve
 from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import SPLITS, Example, Hit
+from rag.core.types import SPLITS, Example, Hit
 from rag.evaluation.scoring import Scores
 from rag.execution.graph import plan
 from rag.execution.graph.executors import Listener, carry_out

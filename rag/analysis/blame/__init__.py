@@ -8,7 +8,7 @@ is innocent:
 
 1. *not in the corpus*: the corpus has a document of an alternative, and there is text in it.
 2. *lost by the parser*: of the group's quotes in parsed documents one is in the text or was lost later, see
-   `rag.documents.parsed_anchors`.
+   `rag.documents.anchors.parsed_anchors`.
 3. *lost by redaction*: one is in the text, or was dropped as noise.
 4. *dropped as noise*: one is in the text.
 5. *cut apart by the chunker*: one chunk alone satisfies the group (it has `coverage` of the characters of an alternative, or
@@ -39,7 +39,7 @@ from rag.analysis.blame.answers import is_wrong, measured, wrong
 from rag.analysis.blame.corridor import ANSWER, NOWHERE, STAGES
 from rag.analysis.blame.reader import Reader
 from rag.core.errors import ConfigError, DataError
-from rag.documents.quote_anchors import closest_names
+from rag.documents.anchors.quote_anchors import closest_names
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rag.core.records import Example, Reply
 from rag.core.text.squad import normalised
+from rag.core.types import Example, Reply
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import replies_of

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
-from rag.core.records import Anchor, Example, Place, document_of, spans_of
+from rag.core.types import Anchor, Example, Place, document_of, spans_of
 from rag.evaluation.overlaps import shared_chars
 from rag.evaluation.scoring import Gold
 from rag.execution.graph.plan import PlannedTrial

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from rag.core.errors import DataError
-from rag.core.records import Example, document_of
+from rag.core.types import Example, document_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.trec import write_qrels, write_run
 from rag.evaluation.scoring import document_rankings

@@ -11,7 +11,7 @@ from rag.analysis.dataset_health.findings import Finding
 from rag.components.analysers.words import WordAnalyser
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.indexes.bm25s import Bm25sIndex
-from rag.core.records import Evidence, Example, spans_of
+from rag.core.types import Evidence, Example, spans_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import similar_pairs
 from rag.evaluation.gold_matching import judge

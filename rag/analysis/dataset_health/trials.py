@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rag.analysis.dataset_health.findings import Finding, counted
 from rag.config.identity import without_runtime
-from rag.core.records import Example
+from rag.core.types import Example
 from rag.evaluation.data.golden import gold_documents
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of

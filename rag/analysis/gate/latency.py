@@ -12,7 +12,7 @@ from rag.analysis.baseline import Baseline
 from rag.config.identity import digest
 from rag.core.arrays import Floats
 from rag.core.errors import UserError
-from rag.core.records import Example
+from rag.core.types import Example
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.open_pipeline import open_pipeline

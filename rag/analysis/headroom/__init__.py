@@ -26,8 +26,8 @@ from rag.config.validation import control_of
 from rag.core.arrays import Floats
 from rag.core.errors import ConfigError, closest
 from rag.core.numbers import jsonable
-from rag.core.records import Answer, Reply
 from rag.core.roles import AnswerMetric, RankingMetric
+from rag.core.types import Answer, Reply
 from rag.evaluation import scoring
 from rag.evaluation.scoring import Metric, Scores, parse_column
 from rag.evaluation.statistics.paired import family

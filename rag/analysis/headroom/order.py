@@ -8,7 +8,7 @@ import numpy as np
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Example, Place, Span, document_of, spans_of
+from rag.core.types import Example, Place, Span, document_of, spans_of
 from rag.evaluation.scoring import Gold
 
 

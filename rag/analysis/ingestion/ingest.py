@@ -14,7 +14,7 @@ from rag.config.build import Components
 from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError
 from rag.core.progress import blocks
-from rag.core.records import Document
+from rag.core.types import Document
 from rag.documents.manifest import ManifestLine
 from rag.documents.reading import bare, unparsed
 from rag.execution.graph.stage_graph import Stage

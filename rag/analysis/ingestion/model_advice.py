@@ -11,9 +11,9 @@ from rag.analysis.ingestion.advice import Proposals, tried
 from rag.config.catalog import texts
 from rag.core.errors import ServiceError
 from rag.core.models.chat import ask
-from rag.core.records import Message, Query, Request
 from rag.core.roles import Generator
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Query, Request
 
 NAMES, GROUPS, MOST = 200, 200, 10
 """Names of files and groups in a prompt, and rules that are read of a reply."""

@@ -8,7 +8,7 @@ from rag.analysis.why.account import Account, account
 from rag.analysis.why.overview import Overview, Overviews, overview
 from rag.analysis.why.reopened_trial import ReopenedTrial, find, prepare
 from rag.core.pages import pages_of
-from rag.core.records import Anchor, Document, Example, Place, spans_of
+from rag.core.types import Anchor, Document, Example, Place, spans_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rag.analysis.blame.reader import Reader
 from rag.analysis.why.reopened_trial import ReopenedTrial, row_of
 from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.core.rankings import Rankings
-from rag.core.records import Anchor, Answer, Evidence, Example, Reply, Sought, Span, document_of, spans_of
+from rag.core.types import Anchor, Answer, Evidence, Example, Reply, Sought, Span, document_of, spans_of
 from rag.execution.graph.stage_inputs import answers_of
 from rag.execution.store.serialisation import sought_of
 from rag.execution.sweep import trial_scores

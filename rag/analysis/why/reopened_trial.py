@@ -11,8 +11,8 @@ from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
 from rag.config.validation import control_of
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import SPLITS, Example
-from rag.documents.quote_anchors import closest_names
+from rag.core.types import SPLITS, Example
+from rag.documents.anchors.quote_anchors import closest_names
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph import plan

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rag.components.checks.failure_action import SentenceCheck, shortened
-from rag.core.records import Finding, Request
+from rag.core.types import Finding, Request
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import ClassVar, cast
 
 from rag.core.checks import check_choice, check_whole
 from rag.core.errors import ConfigError
-from rag.core.records import Action, Chunk, Finding, Reply, Request
 from rag.core.text.citations import CitedSentence, cited_sentences, without_markers
 from rag.core.text.refusals import WORDS, claims, refused
+from rag.core.types import Action, Chunk, Finding, Reply, Request
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ from typing import ClassVar
 from rag.components.checks.failure_action import SentenceCheck, shortened
 from rag.components.checks.nearness import nearest, numbered
 from rag.core.checks import check_number
-from rag.core.records import Finding, Reply, Request
 from rag.core.roles import Embedder
 from rag.core.text.citations import CitedSentence, cited_sentences, without_markers
+from rag.core.types import Finding, Reply, Request
 
 
 @dataclass(frozen=True)

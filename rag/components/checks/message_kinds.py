@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from rag.core.errors import ConfigError
-from rag.core.records import Query, Turn
 from rag.core.text.statements import exchanges, pieces
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Query, Turn
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 GROUP = frozenset({"reply", "words", "phrases"})

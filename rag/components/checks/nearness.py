@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.numbers import unit_rows
-from rag.core.records import Query, Ranking, Vectors
 from rag.core.roles import Embedder
+from rag.core.types import Query, Ranking, Vectors
 
 
 def nearest(ours: Vectors, theirs: Vectors) -> NDArray[np.float64]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rag.components.checks.failure_action import ReplyCheck, texts_of
-from rag.core.records import Finding, Request
 from rag.core.text.citations import unmarked
 from rag.core.text.numerals import numbers, values
+from rag.core.types import Finding, Request
 
 
 @dataclass(frozen=True)

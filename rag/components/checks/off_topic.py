@@ -10,10 +10,10 @@ from rag.components.checks.nearness import nearest, question_vectors, wordings
 from rag.core.checks import check_number
 from rag.core.errors import ConfigError
 from rag.core.memo import Recent
-from rag.core.records import Finding, Query, Ranking, Vectors
 from rag.core.roles import Embedder, Scaled
 from rag.core.text.languages import check_language
 from rag.core.text.stems import Stems
+from rag.core.types import Finding, Query, Ranking, Vectors
 
 SAYS = {"pleasantry": "this is a pleasantry", "conversation": "this is about the conversation"}
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from rag.components.checks.failure_action import ReplyCheck, shortened, texts_of
 from rag.core.checks import check_whole
-from rag.core.records import Finding, Request
 from rag.core.text.citations import unmarked
+from rag.core.types import Finding, Request
 
 QUOTED = re.compile(
     '(?<!\\w)"([^"\n]+)"|“((?:[^“”\n]|“[^“”\n]*”)+)”|„([^„“”\n]+)[“”]|«([^«»\n]+)»|»([^«»\n]+)«'

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from rag.components.checks.failure_action import check_before_model, finding_before_model
 from rag.components.checks.nearness import similarity
 from rag.core.checks import check_number
-from rag.core.records import Finding, Query, Ranking
 from rag.core.roles import Embedder
+from rag.core.types import Finding, Query, Ranking
 
 
 @dataclass(frozen=True)

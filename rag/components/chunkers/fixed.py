@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rag.core.checks import check_whole
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 
 class FixedChunker:

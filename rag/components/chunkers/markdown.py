@@ -8,9 +8,9 @@ from rag.components.chunkers.structure import KEPT, Structure
 from rag.components.chunkers.token import Tokens, counting
 from rag.core.checks import check_choice, check_whole
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Span
 from rag.core.text.languages import check_language
 from rag.core.text.sentences import Piece, trimmed
+from rag.core.types import Document, Span
 
 
 class MarkdownChunker:

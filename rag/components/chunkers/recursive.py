@@ -8,8 +8,8 @@ from itertools import chain, pairwise
 from rag.components.chunkers.fixed import windows
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Span
 from rag.core.text.sentences import Piece, trimmed
+from rag.core.types import Document, Span
 
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.core.checks import check_number, check_whole
 from rag.core.numbers import unit_rows
-from rag.core.records import Document, Span
 from rag.core.roles import Embedder
 from rag.core.text.languages import check_language
 from rag.core.text.sentences import Piece, blocks, is_heading, sentences
+from rag.core.types import Document, Span
 
 BATCH = 1024
 """Windows that are embedded in one call: their vectors are in memory together."""

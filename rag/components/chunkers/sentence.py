@@ -2,9 +2,9 @@
 
 from rag.components.chunkers.fixed import windows
 from rag.core.checks import check_whole
-from rag.core.records import Document, Span
 from rag.core.text.languages import check_language
 from rag.core.text.sentences import blocks, sentences
+from rag.core.types import Document, Span
 
 
 class SentenceChunker:

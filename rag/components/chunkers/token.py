@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Span
 from rag.core.roles import TokenOffsets
 from rag.core.text.languages import check_language
 from rag.core.text.sentences import Piece, blocks, is_heading, sentences, trimmed
+from rag.core.types import Document, Span
 
 SENTENCE, LINE, PARAGRAPH = range(3)
 """What ends at the end of a unit, the weakest first."""

@@ -1,6 +1,6 @@
 """No cutting: whole documents are retrieved."""
 
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 
 class WholeChunker:

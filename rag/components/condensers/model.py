@@ -8,10 +8,10 @@ from rag.core.adapters import records_from
 from rag.core.looks import KINDS, Condensed
 from rag.core.models.chat import Given, ask, spent
 from rag.core.record_json import json_object, known
-from rag.core.records import Message, Request
 from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Condensation, Kept
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Request
 
 
 @dataclass(frozen=True, kw_only=True)

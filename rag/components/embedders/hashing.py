@@ -13,7 +13,7 @@ from hashlib import blake2b
 import numpy as np
 
 from rag.core.checks import check_whole
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 MOST = 2**20
 """The most dimensions: every text takes memory for all of them."""

@@ -18,7 +18,7 @@ from rag.core.memo import once
 from rag.core.models.pinned import readable, sha256
 from rag.core.models.tokenizers import minilm_folder, token_offsets, tokenizer
 from rag.core.numbers import unit_rows
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DIMENSIONS = 384

@@ -14,7 +14,7 @@ from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 from rag.core.memo import once
 from rag.core.models.pinned import readable
 from rag.core.models.server_keys import OFFICIAL, key_for
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -19,7 +19,7 @@ from rag.core.memo import once
 from rag.core.models.pinned import PinnedModel, readable
 from rag.core.models.sentence_models import load_model
 from rag.core.models.tokenizers import token_limit, token_offsets, tokenizer
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 TURN = Lock()
 """One thread at a time runs a model: its tokenizer sets padding in every call, and two at once raise "Already borrowed"."""

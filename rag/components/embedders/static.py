@@ -22,7 +22,7 @@ from rag.core.files import locked
 from rag.core.memo import once
 from rag.core.models.pinned import readable
 from rag.core.models.tokenizers import minilm_folder, token_offsets
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 NEVER_TEXT = r"\[unused\d+\]"
 """Word pieces that get no vector."""

@@ -14,8 +14,8 @@ import numpy as np
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.numbers import unit_rows
-from rag.core.records import Vectors
 from rag.core.roles import Embedder, Windowed
+from rag.core.types import Vectors
 
 
 @runtime_checkable

@@ -9,10 +9,10 @@ from typing import Any, get_args
 from rag.core.checks import check_choice
 from rag.core.documents import Document
 from rag.core.errors import ConfigError
-from rag.core.field_values import ITEMS, UnfitError, fitted
 from rag.core.headings import FRONT, sections
 from rag.core.models.pinned import readable
-from rag.core.record_sets import Cell, Field, FieldFailure, FieldType, Record, RecordSet, RecordTable
+from rag.core.records.sets import Cell, Field, FieldFailure, FieldType, Record, RecordSet, RecordTable
+from rag.core.text.field_values import ITEMS, UnfitError, fitted
 from rag.core.text.re2_patterns import compiled
 
 SHORT = 1000

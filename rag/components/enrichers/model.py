@@ -10,10 +10,10 @@ from rag.components.enrichers.replies import read, schema
 from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.models.chat import Given, ask, spent
-from rag.core.record_sets import Field, RecordSet
-from rag.core.records import Chunk, Document, Hit, Message, Query, Request, Span
+from rag.core.records.sets import Field, RecordSet
 from rag.core.roles import Framing, Generator, Screen, fingerprint
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Chunk, Document, Hit, Message, Query, Request, Span
 
 BATCH = 64
 """Documents whose requests are held in memory at a time."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rag.core.record_sets import NO_RECORDS, RecordSet
-from rag.core.records import Document
+from rag.core.records.sets import NO_RECORDS, RecordSet
+from rag.core.types import Document
 
 
 class NoEnricher:

@@ -7,11 +7,11 @@ from typing import Any
 
 from rag.components.enrichers.fields import Draft
 from rag.core.errors import DataError
-from rag.core.field_values import UnfitError, fitted, shown
-from rag.core.record_sets import Cell, Field
+from rag.core.records.sets import Cell, Field
 from rag.core.text.cells import DATE, date
+from rag.core.text.field_values import UnfitError, fitted, shown
 from rag.core.text.numerals import values
-from rag.documents.json_rows import parse_json
+from rag.documents.folder.json_rows import parse_json
 
 LONGEST = 20_000
 """Characters of a reply that is read."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag.components.enrichers.fields import declared, filled, records_of
-from rag.core.record_sets import RecordSet
-from rag.core.records import Document
+from rag.core.records.sets import RecordSet
+from rag.core.types import Document
 
 
 class RulesEnricher:

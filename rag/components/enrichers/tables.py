@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 from rag.core import headings
 from rag.core.checks import check_whole
 from rag.core.editions import editions_of
-from rag.core.record_sets import Cell, Field, FieldFailure, Record, RecordSet, RecordTable
-from rag.core.records import Document
+from rag.core.records.sets import Cell, Field, FieldFailure, Record, RecordSet, RecordTable
 from rag.core.text.cells import Words, column, number
 from rag.core.text.layout import Row
 from rag.core.text.tables import Table, caption_of, names_of, tables
+from rag.core.types import Document
 
 MOST, YEAR = 2, re.compile(r"(?:FY ?)?(?:19|20)\d\d", re.IGNORECASE)
 """The most rows below a header that name columns."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from rag.components.generators.model_server import LONGEST_REPLY, ModelServer
 from rag.components.generators.service import Completion, Counts, StreamState, count_of, text_of
-from rag.core.records import Request
+from rag.core.types import Request
 
 VERSION = "2023-06-01"
 FINISH: Mapping[str, str] = {"refusal": "content_filter", "max_tokens": "length", "model_context_window_exceeded": "length"}

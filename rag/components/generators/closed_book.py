@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.core.checks import check_whole
-from rag.core.records import Message, Reply, Request
 from rag.core.roles import CostEstimate, Generator, fingerprint
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Reply, Request
 
 QUESTION = 200
 """The tokens that are assumed for a question with its instruction."""

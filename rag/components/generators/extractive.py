@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
-from rag.core.records import Reply, Request
 from rag.core.text.languages import check_language
 from rag.core.text.sentence_worth import Scored, SentenceWorth
+from rag.core.types import Reply, Request
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from rag.core.records import Reply, Request
+from rag.core.types import Reply, Request
 
 
 class GoldGenerator:

@@ -15,8 +15,8 @@ from rag.components.generators.prices import is_price, listed_price
 from rag.components.generators.service import Completion, Counts, StreamState, empty_reply, explain, one_line
 from rag.core.errors import ConfigError, RefusalError, ServiceError
 from rag.core.models.server_keys import is_local, key_for
-from rag.core.records import Reply, Request
 from rag.core.text.citations import cited
+from rag.core.types import Reply, Request
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from rag.components.generators.model_server import ModelServer
 from rag.components.generators.service import Completion, StreamState, completion
 from rag.core.models.server_keys import OFFICIAL
-from rag.core.records import Request
+from rag.core.types import Request
 
 if TYPE_CHECKING:
     from openai import Stream

@@ -8,8 +8,8 @@ import itertools
 from collections.abc import Sequence
 
 from rag.core.errors import ConfigError
-from rag.core.records import Finding, Framed, Query, Reply, Request
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Finding, Framed, Query, Reply, Request
 
 WORDS = ("mark",)
 PRIVATE = range(0xF0000, 0xFFFFE)

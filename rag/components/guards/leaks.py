@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterable
 
-from rag.core.records import Request
+from rag.core.types import Request
 
 WORD = re.compile(r"\w+")
 QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»|`[^`\n]{1,400}`")

@@ -9,9 +9,9 @@ from rag.components.guards.patterns import alternatives
 from rag.components.guards.views import View
 from rag.core.checks import check_number, check_whole
 from rag.core.numbers import unit_rows
-from rag.core.records import Query
 from rag.core.roles import Embedder
 from rag.core.text.sentences import blocks, sentences
+from rag.core.types import Query
 
 LONGEST = 20_000
 """The most characters of a text that are read; contexts have about a tenth of them."""

@@ -8,7 +8,7 @@ from rag.components.guards.leaks import leaks
 from rag.components.guards.links import Held, held_by, is_held, whole, without_escapes
 from rag.components.guards.patterns import compiled
 from rag.core.checks import check_choice, check_whole
-from rag.core.records import Action, Finding, Reply, Request
+from rag.core.types import Action, Finding, Reply, Request
 
 KINDS = ("image", "html", "reference", "link", "url", "citation", "mark")
 LOADED = ("image", "html", "reference", "link", "url")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rag.core.errors import ConfigError
-from rag.core.records import Framed, Query
+from rag.core.types import Framed, Query
 
 
 class RulesGuard:

@@ -11,7 +11,7 @@ from rag.components.guards.patterns import NO_GAP, alternatives, bounded_matches
 from rag.components.guards.views import APART, View, as_it_is, disguises, in_plain_letters, normal
 from rag.core.checks import check_choice, check_number, check_whole
 from rag.core.errors import ConfigError
-from rag.core.records import Action, Finding, Query, Ranking
+from rag.core.types import Action, Finding, Query, Ranking
 
 NO_QUESTION = Query("", "")
 KEYS = ("what", "severity", "patterns", "raw")

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 
 from rag.core.checks import check_whole
-from rag.core.records import Framed, Query
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Framed, Query
 
 MARKS = ("sentinel",)
 WORDS = ("opening", "closing")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.errors import DataError
-from rag.core.records import Arrays, Vectors
+from rag.core.types import Arrays, Vectors
 
 
 def ensure(holds: bool | np.bool_, where: str, what: str) -> None:

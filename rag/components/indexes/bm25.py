@@ -8,8 +8,8 @@ import numpy as np
 
 from rag.components.indexes.terms import Postings, WordSearcher
 from rag.core.checks import check_number
-from rag.core.records import Arrays, Vectors
 from rag.core.roles import Analyser
+from rag.core.types import Arrays, Vectors
 
 
 class Bm25Index:

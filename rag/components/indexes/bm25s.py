@@ -7,8 +7,8 @@ import numpy as np
 
 from rag.components.indexes.terms import Postings, WordSearcher
 from rag.core.checks import check_choice, check_number
-from rag.core.records import Arrays, Vectors
 from rag.core.roles import Analyser
+from rag.core.types import Arrays, Vectors
 
 METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
 

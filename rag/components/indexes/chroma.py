@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from rag.components.indexes.stores import Places, StoredIndex, write_missing
 from rag.core.errors import MissingExtraError
 from rag.core.files import locked
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 KEY = "CHROMA_API_KEY"
 FOLDER = ".rag/chroma"

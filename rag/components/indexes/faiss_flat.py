@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from rag.components.indexes.array_checks import vectors_of
 from rag.components.indexes.vectors import FlatSearcher, required_vectors
-from rag.core.records import Arrays, Vectors
+from rag.core.types import Arrays, Vectors
 
 
 class FaissFlatIndex:

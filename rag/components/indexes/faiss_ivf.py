@@ -9,7 +9,7 @@ import numpy as np
 from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
 from rag.components.indexes.vectors import ApproximateSearcher, one_thread, required_vectors
 from rag.core.checks import check_whole
-from rag.core.records import Arrays, Vectors
+from rag.core.types import Arrays, Vectors
 
 WHERE = "index.faiss_ivf"
 

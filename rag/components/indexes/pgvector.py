@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from rag.components.indexes.stores import Places, StoredIndex
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 NEEDED = (0, 8)  # the oldest extension that continues a search in the graph beyond `hnsw.ef_search`
 WIDEST = 2_000  # dimensions of an hnsw index

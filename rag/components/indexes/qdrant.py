@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from rag.components.indexes.stores import Places, StoredIndex, write_missing
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 KEY = "QDRANT_API_KEY"
 NEEDED = (1, 10)  # the oldest server with the request `query`

@@ -15,7 +15,7 @@ from rag.components.indexes.vectors import MARGIN, SPARE, FlatSearcher, required
 from rag.core.checks import check_choice, check_whole
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError, UserError
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Arrays, Vectors
+from rag.core.types import Allowed, Arrays, Vectors
 
 PREFIX = "assay_"  # of the name of every collection and table that Assay makes in a store
 BLOCK = 1 << 18  # the most numbers in one request that adds vectors: about 5 MB of JSON

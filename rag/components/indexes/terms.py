@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rag.components.indexes.array_checks import array, ensure, numbers_of
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Arrays, Vectors
 from rag.core.roles import Analyser
+from rag.core.types import Allowed, Arrays, Vectors
 
 BLOCK = 1 << 23
 """The most scores that one search holds in memory at once."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rag.core.errors import ConfigError
 from rag.core.rankings import NOTHING, Rankings
-from rag.core.records import Allowed, Vectors
+from rag.core.types import Allowed, Vectors
 
 SPARE = 16
 """Candidates that are fetched beyond the depth, so that ties at the edge can be ordered by position."""

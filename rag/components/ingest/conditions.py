@@ -11,7 +11,7 @@ from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
 from rag.core.source_files import SourceFile
 from rag.core.text.re2_patterns import compiled
-from rag.documents.file_tree import leaves_folder, matches
+from rag.documents.folder.file_tree import leaves_folder, matches
 from rag.documents.languages import language_of, languages
 
 FileTest = Callable[[SourceFile], bool]

@@ -12,11 +12,11 @@ from rag.components.judges.replies import ClaimReply, majority, place, relevance
 from rag.components.judges.votes import VoteRequest, ask
 from rag.core.assessments import Case, Claim, QuotedPassage, Spent, Verdict
 from rag.core.checks import check_whole
-from rag.core.records import Message
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
 from rag.core.text.sentences import Piece
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message
 
 PLACES: Mapping[str, tuple[str, ...]] = {"prompt": ("contexts", "claims"), "relevance": ("question", "text")}
 """The placeholders that each prompt needs."""

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rag.components.judges.words import Word, words
 from rag.core.assessments import QuotedPassage
 from rag.core.memo import Recent
-from rag.core.records import Vectors
 from rag.core.text.sentences import blocks, sentences
+from rag.core.types import Vectors
 
 WINDOW = 3
 """The number of sentences in a passage."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from rag.core.assessments import Spent
-from rag.core.records import Message, Query, Reply, Request
 from rag.core.roles import Generator
 from rag.core.text.templates import fill
+from rag.core.types import Message, Query, Reply, Request
 
 Read = TypeVar("Read")
 

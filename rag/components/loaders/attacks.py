@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from rag.components.loaders.disguises import WAYS, disguised
 from rag.core.errors import DataError, closest
-from rag.core.records import SPLITS
-from rag.documents.json_rows import Row, as_row, parse_json, read_rows
+from rag.core.types import SPLITS
+from rag.documents.folder.json_rows import Row, as_row, parse_json, read_rows
 
 PLACES = ("start", "middle", "end")
 T = TypeVar("T")

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 from rag.core.errors import DataError, closest
-from rag.core.records import Document, Evidence, Example, Query, Turn
-from rag.documents.files import read_lines
-from rag.documents.json_rows import Row, read_rows
-from rag.documents.quote_anchors import closest_names, find_document
+from rag.core.types import Document, Evidence, Example, Query, Turn
+from rag.documents.anchors.quote_anchors import closest_names, find_document
+from rag.documents.folder.files import read_lines
+from rag.documents.folder.json_rows import Row, read_rows
 
 CONVERSATIONS = "conversations.jsonl"
 """The file of earlier turns that is read by default."""

@@ -7,11 +7,11 @@ from io import StringIO
 from pathlib import Path
 
 from rag.core.errors import DataError
-from rag.core.records import Document, Evidence, Example, Query, Span
-from rag.documents.file_tree import refuse_escape
-from rag.documents.files import missing_file, read_text
-from rag.documents.json_rows import Row, as_row, parse_json
-from rag.documents.quote_anchors import anchor, find_document
+from rag.core.types import Document, Evidence, Example, Query, Span
+from rag.documents.anchors.quote_anchors import anchor, find_document
+from rag.documents.folder.file_tree import refuse_escape
+from rag.documents.folder.files import missing_file, read_text
+from rag.documents.folder.json_rows import Row, as_row, parse_json
 
 COLUMNS = ("question", "references", "corpus_id")
 

@@ -6,8 +6,8 @@ from functools import cached_property
 
 from rag.core.checks import check_whole
 from rag.core.errors import DataError
-from rag.core.records import Document, Example, document_of
 from rag.core.roles import Loader, Questions
+from rag.core.types import Document, Example, document_of
 
 
 class DataSlice:

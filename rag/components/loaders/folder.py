@@ -8,16 +8,16 @@ from unicodedata import normalize
 
 from rag.components.loaders.data_slice import DataSlice
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import Document
 from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
 from rag.core.source_files import Decision, SourceFile, suffix_of
-from rag.documents.children import default_workers
-from rag.documents.file_tree import Skipped, leaves_folder, listed, refuse_escape, tally
+from rag.core.types import Document
+from rag.documents.clean.noise import Dropped, without_noise
+from rag.documents.clean.redact import redacted, redacted_names
+from rag.documents.folder.file_tree import Skipped, leaves_folder, listed, refuse_escape, tally
 from rag.documents.manifest import ManifestLine, skipped_files
 from rag.documents.metadata import TABLE, MetadataSources
-from rag.documents.noise import Dropped, without_noise
 from rag.documents.reading import Unreadable, bare, read_files, unparsed
-from rag.documents.redact import redacted, redacted_names
+from rag.documents.sandbox.children import default_workers
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from typing import TypeVar
 from rag.components.loaders.data_slice import DataSlice
 from rag.core.errors import ConfigError, DataError, UserError, closest, together
 from rag.core.progress import blocks
-from rag.core.record_queries import ROUTES
-from rag.core.records import INPUTS, SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
-from rag.documents.files import gathered
-from rag.documents.json_rows import Row, as_row, read_rows
-from rag.documents.lost_quotes import Quoted
-from rag.documents.quote_anchors import find_document, place_of
+from rag.core.records.queries import ROUTES
+from rag.core.types import INPUTS, SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
+from rag.documents.anchors.lost_quotes import Quoted
+from rag.documents.anchors.quote_anchors import find_document, place_of
+from rag.documents.folder.files import gathered
+from rag.documents.folder.json_rows import Row, as_row, read_rows
 
 QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})
 QUESTION |= {"answers", "evidence", "unanswerable", "expects", "route", "input", "provenance"}
@@ -41,7 +41,7 @@ class NativeQuestions:
     `expects` is the value of the answer: `{"value": "4 days"}`, or `{"values": ["Tern 2", "Tern 2L"]}` for a set, or
     `{"table": [["Acme", "3"]]}` for rows. `route` is the right way to the
     answer: semantic, records or both. `input` is what the message is: question, pleasantry, conversation (a question about the
-    conversation itself) or off_topic. `provenance` says how a question was made (`rag.datasets.candidates`): it is in
+    conversation itself) or off_topic. `provenance` says how a question was made (`rag.authoring.candidates`): it is in
     no digest.
 
     Questions of one conversation name it in `dialogue` and their number in it in `turn`, from 1; `rewrite` is the question as

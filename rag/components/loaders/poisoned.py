@@ -14,9 +14,9 @@ from pathlib import Path
 from rag.components.loaders.attacks import PLACES, Attack, bipia, own
 from rag.core.checks import check_whole
 from rag.core.errors import DataError
-from rag.core.records import SPLITS, Document, Evidence, Example, Query
-from rag.documents.json_rows import Row, read_rows
-from rag.documents.quote_anchors import anchor
+from rag.core.types import SPLITS, Document, Evidence, Example, Query
+from rag.documents.anchors.quote_anchors import anchor
+from rag.documents.folder.json_rows import Row, read_rows
 
 BENIGN = "benign"
 """The kind of questions that retrieve only clean notes."""

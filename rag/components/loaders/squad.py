@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rag.core.errors import DataError
-from rag.core.records import Document, Evidence, Example, Query, Span
-from rag.documents.files import read_text
-from rag.documents.json_rows import Row, parse_row
-from rag.documents.quote_anchors import anchor, find_document
+from rag.core.types import Document, Evidence, Example, Query, Span
+from rag.documents.anchors.quote_anchors import anchor, find_document
+from rag.documents.folder.files import read_text
+from rag.documents.folder.json_rows import Row, parse_row
 
 BETWEEN = "\n\n"
 """The text between two paragraphs of a document."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.core.checks import check_whole
-from rag.core.records import Query, Recalled
+from rag.core.types import Query, Recalled
 
 
 @dataclass(frozen=True)

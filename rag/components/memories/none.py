@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rag.core.records import Query, Recalled
+from rag.core.types import Query, Recalled
 
 
 class NoMemory:

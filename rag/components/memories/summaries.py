@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.models.chat import Given, ask, spent
-from rag.core.records import Message, Query, Request, Turn
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.languages import check_language
 from rag.core.text.statements import fitting, pieces, read_statement
 from rag.core.text.templates import check_template, fill
 from rag.core.text.tokens import borders
+from rag.core.types import Message, Query, Request, Turn
 
 SHORTEST = 3
 """Characters of the shortest reply that can be a summary."""

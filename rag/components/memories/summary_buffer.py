@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from rag.components.memories.summaries import Older, Summarizer, Summary
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
-from rag.core.records import Query, Recalled
 from rag.core.roles import fingerprint
 from rag.core.text.statements import Exchange, exchanges
 from rag.core.text.tokens import count
+from rag.core.types import Query, Recalled
 
 
 @dataclass

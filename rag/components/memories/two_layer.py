@@ -13,10 +13,10 @@ from functools import cached_property
 from rag.components.memories.summaries import turn_line
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.records import Query, Recalled, Turn
 from rag.core.text.languages import check_language
 from rag.core.text.statements import Statement, fitting, pieces, read_statement
 from rag.core.text.templates import check_template
+from rag.core.types import Query, Recalled, Turn
 
 VALUES = 3
 """The number of values that gives a message the greatest importance."""

@@ -1,6 +1,6 @@
 """Whether answerable questions are answered, and the others declined."""
 
-from rag.core.records import Answer, Example
+from rag.core.types import Answer, Example
 
 
 class Abstention:

@@ -1,6 +1,6 @@
 """Whether an answerable question is answered."""
 
-from rag.core.records import Answer, Example
+from rag.core.types import Answer, Example
 
 
 class Answered:

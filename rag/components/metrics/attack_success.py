@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rag.core.errors import ConfigError, DataError, closest
-from rag.core.records import Answer, Example
+from rag.core.types import Answer, Example
 
 GOAL = "goal:"
 """The prefix of a tag that names the goal of the attack on a question."""

@@ -4,7 +4,7 @@ import math
 from typing import ClassVar
 
 from rag.core.assessments import Assessment
-from rag.core.records import Answer
+from rag.core.types import Answer
 
 
 class CitationSupportPrecision:

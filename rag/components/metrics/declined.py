@@ -1,6 +1,6 @@
 """Whether an unanswerable question is declined."""
 
-from rag.core.records import Answer, Example
+from rag.core.types import Answer, Example
 
 
 class Declined:

@@ -1,7 +1,7 @@
 """Share of the evidence groups that an answer cites."""
 
 from rag.components.metrics.gold import CitationMetric, Grounds
-from rag.core.records import Answer, Example
+from rag.core.types import Answer, Example
 
 
 class EvidenceCited(CitationMetric):

@@ -1,8 +1,8 @@
 """Exact match with a reference answer."""
 
-from rag.core.records import Answer, Example
 from rag.core.text.languages import check_language
 from rag.core.text.squad import normalised
+from rag.core.types import Answer, Example
 
 
 class ExactMatch:

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from rag.core.assessments import Assessment
-from rag.core.records import Answer
+from rag.core.types import Answer
 
 
 class Faithfulness:

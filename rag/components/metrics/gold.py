@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rag.core.errors import ConfigError
-from rag.core.records import Answer, Evidence, Example, Place, Span, spans_of
 from rag.core.text.citations import CitedSentence, cited_sentences
 from rag.core.text.refusals import claims
+from rag.core.types import Answer, Evidence, Example, Place, Span, spans_of
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from rag.core.checks import check_whole
 from rag.core.models import ragas
 from rag.core.models.pinned import readable
 from rag.core.models.ragas import Model
-from rag.core.records import Answer, Example
 from rag.core.roles import Generator, fingerprint
+from rag.core.types import Answer, Example
 
 
 @dataclass(frozen=True)

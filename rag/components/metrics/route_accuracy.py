@@ -2,7 +2,7 @@
 
 import math
 
-from rag.core.records import Answer, Example
+from rag.core.types import Answer, Example
 
 
 class RouteAccuracy:

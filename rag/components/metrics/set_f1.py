@@ -3,9 +3,9 @@
 import math
 
 from rag.core.questions import Expected
-from rag.core.records import Answer, Example
 from rag.core.text.languages import check_language
 from rag.core.text.value_rules import expected, set_f1
+from rag.core.types import Answer, Example
 
 
 class SetF1:

@@ -1,8 +1,8 @@
 """F1 of the words of a reply and a reference answer."""
 
-from rag.core.records import Answer, Example
 from rag.core.text.languages import check_language
 from rag.core.text.squad import f1, normalised
+from rag.core.types import Answer, Example
 
 
 class TokenF1:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from rag.core.records import Answer, Example
 from rag.core.text.languages import check_language
 from rag.core.text.squad import normalised
+from rag.core.types import Answer, Example
 
 
 class TokenRecall:

@@ -2,9 +2,9 @@
 
 import math
 
-from rag.core.records import Answer, Example
 from rag.core.text.languages import check_language
 from rag.core.text.value_rules import states
+from rag.core.types import Answer, Example
 
 
 class ValueMatch:

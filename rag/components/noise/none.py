@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rag.core.records import Document
+from rag.core.types import Document
 
 
 class NoNoiseFilter:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from rag.core.checks import check_choice, check_number, check_whole
 from rag.core.errors import ConfigError
-from rag.core.records import BLOCKS, Block, Document
+from rag.core.types import BLOCKS, Block, Document
 
 PROSE = ("text", "list", "footnote", "figure")
 """Kinds of blocks that are dropped where their text is repeated in a document or a folder."""

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from rag.components.parsers.encodings import decoded
 from rag.components.parsers.refusals import refusal, too_large
-from rag.core.records import Parsed
-from rag.documents.markdown_text import MarkdownText
+from rag.core.types import Parsed
+from rag.documents.pages.markdown_text import MarkdownText
 
 SAMPLE = 8192
 """Characters from which the separator is found."""

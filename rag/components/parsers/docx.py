@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from rag.components.parsers.docx_styles import VAL, Numbering, Style, Styles, W, number_of, outline_level, value
 from rag.components.parsers.docx_text import PAGE, Inline
 from rag.components.parsers.office_files import office_file, properties
-from rag.core.records import Parsed
-from rag.documents.markdown_text import MarkdownText, one_line
+from rag.core.types import Parsed
+from rag.documents.pages.markdown_text import MarkdownText, one_line
 
 WRAPPERS = tuple(W + name for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"))
 STYLE = f"{W}pPr/{W}pStyle"

@@ -10,9 +10,9 @@ from typing import ClassVar
 from rag.components.parsers.html_blocks import HtmlBlocks, tree_of
 from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.errors import DataError
-from rag.core.records import Parsed
-from rag.documents.json_rows import shortened
-from rag.documents.markdown_text import MarkdownText, cleaned, one_line
+from rag.core.types import Parsed
+from rag.documents.folder.json_rows import shortened
+from rag.documents.pages.markdown_text import MarkdownText, cleaned, one_line
 
 SHOWN = ("From", "To", "Cc", "Date")
 

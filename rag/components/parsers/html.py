@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from rag.components.parsers.encodings import decoded
 from rag.components.parsers.html_blocks import HtmlBlocks, shown_text, tree_of
 from rag.components.parsers.refusals import refusal
-from rag.core.records import Parsed, Value
-from rag.documents.markdown_text import one_line
+from rag.core.types import Parsed, Value
+from rag.documents.pages.markdown_text import one_line
 
 CHARSET = re.compile(rb"""<(?:meta[^>]{1,200}?charset|\?xml[^>]{1,100}?encoding)\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 SITE = "//nav | //aside | //form | //iframe | //script[@src] | //*[@role='navigation'] | //link[@rel='canonical']"

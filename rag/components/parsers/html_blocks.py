@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rag.documents.markdown_text import Cell, MarkdownText, Row, one_line
+from rag.documents.pages.markdown_text import Cell, MarkdownText, Row, one_line
 
 HEADING = re.compile(r"h([1-6])")
 LISTS, ITEMS = ("ul", "ol", "dl", "menu", "list"), ("li", "item", "dt", "dd")

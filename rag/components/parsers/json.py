@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from rag.components.parsers.parsed_json import content_of, parsed_document
 from rag.components.parsers.records_text import written
 from rag.components.parsers.refusals import refusal, utf8
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 
 
 class JsonParser:

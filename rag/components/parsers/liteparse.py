@@ -2,12 +2,12 @@
 
 from typing import Any, ClassVar
 
-from rag.core.records import Box, Parsed
-from rag.documents.markdown_text import Cell, MarkdownText
+from rag.core.types import Box, Parsed
 from rag.documents.pages import lost_text, pdfium_pages
 from rag.documents.pages.layout import Layout
 from rag.documents.pages.lines import Line, Page, clean
 from rag.documents.pages.marginalia import marginalia
+from rag.documents.pages.markdown_text import Cell, MarkdownText
 from rag.documents.pages.pdf_files import HEADER, password, properties, scanned
 
 BATCH = 250

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from rag.components.parsers.refusals import refusal, utf8
 from rag.core.errors import DataError
-from rag.core.records import Parsed
-from rag.documents.markdown_text import MarkdownText
+from rag.core.types import Parsed
+from rag.documents.pages.markdown_text import MarkdownText
 
 
 class NotebookParser:

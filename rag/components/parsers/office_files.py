@@ -12,8 +12,8 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from rag.components.parsers.refusals import kind_of, refusal, too_large
 from rag.core.errors import DataError
-from rag.core.records import Value
-from rag.documents.json_rows import shortened
+from rag.core.types import Value
+from rag.documents.folder.json_rows import shortened
 
 ENTRIES = 10_000
 """The most files in an archive."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from rag.components.parsers.html_blocks import shown_text, table_grid
 from rag.components.parsers.refusals import refusal
-from rag.core.records import BLOCKS, Box, Parsed
-from rag.documents.markdown_text import Cell, MarkdownText
+from rag.core.types import BLOCKS, Box, Parsed
+from rag.documents.pages.markdown_text import Cell, MarkdownText
 
 KINDS = {"card": "figure", "scan_code": "figure", "cell": "text"}
 """Types of the service → kinds of blocks, where the names differ; other types are text."""

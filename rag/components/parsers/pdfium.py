@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 from rag.documents.pages.layout import laid_out
 from rag.documents.pages.lines import Page
 from rag.documents.pages.pdf_files import properties, scanned

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 from rag.components.parsers.docx_math import M, latex
 from rag.components.parsers.office_files import office_file, properties
-from rag.core.records import Parsed
-from rag.documents.markdown_text import MarkdownText, one_line
+from rag.core.types import Parsed
+from rag.documents.pages.markdown_text import MarkdownText, one_line
 
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

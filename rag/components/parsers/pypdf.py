@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 from rag.documents.pages.layout import RunningText, laid_out
 from rag.documents.pages.lines import Line, Page, clean
 from rag.documents.pages.pdf_files import check_pages, password, properties, reading, scanned

@@ -5,8 +5,8 @@ from datetime import date
 from typing import Any
 
 from rag.core.errors import DataError
-from rag.core.records import Parsed
-from rag.documents.markdown_text import MarkdownText, one_line
+from rag.core.types import Parsed
+from rag.documents.pages.markdown_text import MarkdownText, one_line
 
 TITLES = ("title", "name", "heading", "subject", "headline")
 """Keys of a title, the best first."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rag.core.errors import DataError
-from rag.documents.files import decode
+from rag.documents.folder.files import decode
 
 MAGIC = {b"%PDF-": "a PDF file", b"PK\x03\x04": "a ZIP archive, as Office files are", b"{\\rtf": "an RTF file"}
 MAGIC |= {b"\xd0\xcf\x11\xe0": "an encrypted Office file, or one of before 2007"}

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from rag.components.parsers.html_blocks import HtmlBlocks, tree_of
 from rag.components.parsers.refusals import refusal, utf8
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 
 OFF = ("file_insertion_enabled", "raw_enabled", "embed_stylesheet", "section_self_link", "toc_backlinks", "footnote_backlinks")
 SETTINGS: dict[str, Any] = dict.fromkeys(OFF, False) | dict.fromkeys(("halt_level", "report_level"), 5)

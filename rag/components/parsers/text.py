@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from rag.core import headings
-from rag.core.records import Parsed
-from rag.documents.files import decode
+from rag.core.types import Parsed
+from rag.documents.folder.files import decode
 
 
 class TextParser:

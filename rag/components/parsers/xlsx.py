@@ -8,8 +8,8 @@ from zipfile import ZipFile
 
 from rag.components.parsers.office_files import checked_zip
 from rag.components.parsers.refusals import refusal, too_large
-from rag.core.records import Parsed
-from rag.documents.markdown_text import MarkdownText
+from rag.core.types import Parsed
+from rag.documents.pages.markdown_text import MarkdownText
 
 CELL = re.compile(rb"""\sr\s*=\s*["']([A-Z]{1,3})(\d{1,7})["']""")
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from rag.components.parsers.records_text import DEPTH, written
 from rag.components.parsers.refusals import refusal, utf8
 from rag.core.errors import DataError
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 
 
 class YamlParser:

@@ -9,10 +9,10 @@ from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.corpus import Corpus
 from rag.core.models.chat import Given, ask, spent
-from rag.core.records import Message, Query, Request
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.refusals import refused
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Query, Request
 
 BATCH = 64
 """Requests that are held in memory at a time."""

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 from rag.components.policies.replies import search_text
 from rag.core.errors import closest
 from rag.core.record_json import json_object, known, query_of
-from rag.core.record_queries import RecordQuery, Result, described
-from rag.core.record_sets import RecordSet, RecordTable
+from rag.core.records.queries import RecordQuery, Result, described
+from rag.core.records.sets import RecordSet, RecordTable
 from rag.core.text.stems import Stems
 
 LISTED = 20

@@ -9,12 +9,12 @@ from rag.components.policies.trail import Asked, Trail, within
 from rag.core.checks import check_whole
 from rag.core.errors import UserError
 from rag.core.rankings import Rankings
-from rag.core.record_display import described_table
-from rag.core.record_queries import RecordQuery
-from rag.core.records import Message, Query, Request
+from rag.core.records.display import described_table
+from rag.core.records.queries import RecordQuery
 from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Looked, Tools
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Query, Request
 
 SOME = 4
 """The values of a field that a model is shown."""

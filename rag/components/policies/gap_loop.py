@@ -8,8 +8,8 @@ from rag.components.policies.names import WORD
 from rag.components.policies.trail import Trail
 from rag.core.checks import check_whole
 from rag.core.rankings import Rankings
-from rag.core.records import Query
 from rag.core.roles.looking import Looked, Tools
+from rag.core.types import Query
 
 PARTS, GAPS = 3, 2
 """The most questions that one is taken apart into, and the most further searches of a round."""

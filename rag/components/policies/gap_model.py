@@ -10,10 +10,10 @@ from rag.components.policies.trail import Trail, within
 from rag.core.checks import check_whole
 from rag.core.looks import Act
 from rag.core.rankings import Rankings
-from rag.core.records import Message, Query, Request
 from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Tools
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Query, Request
 
 
 @dataclass(frozen=True, kw_only=True)

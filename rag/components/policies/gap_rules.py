@@ -13,9 +13,9 @@ from rag.components.policies.trail import Trail
 from rag.core.checks import check_whole
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Query
 from rag.core.text.languages import check_language
 from rag.core.text.stems import Stems
+from rag.core.types import Query
 
 LINKED = 2.0
 """Factor of the weight of a name that other chunks begin with: a document about it, or a section."""

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from rag.core.records import Query
 from rag.core.roles.looking import Looked, Tools
+from rag.core.types import Query
 
 
 class SingleLook:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from rag.core.looks import Act, LookStep
 from rag.core.models.chat import CHARACTERS, Given, ask, spent
 from rag.core.rankings import Rankings
-from rag.core.records import Framed, Request, Sought
 from rag.core.roles import Generator
 from rag.core.roles.looking import Looked, Tools
+from rag.core.types import Framed, Request, Sought
 
 SHOWN = 300
 """The most characters of a text in a step."""

@@ -9,8 +9,8 @@ from rag.components.prompts.condensed import CondensedLayout
 from rag.components.prompts.source_layout import SOURCE, SourceLayout
 from rag.core.checks import check_choice
 from rag.core.errors import ConfigError
-from rag.core.records import INPUTS, Material, Message, Source
 from rag.core.text.templates import check_template, fill, placeholders, split_around
+from rag.core.types import INPUTS, Material, Message, Source
 
 SECTIONS = (
     "role",

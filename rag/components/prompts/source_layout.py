@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.core.records import Source
 from rag.core.text.templates import fill
+from rag.core.types import Source
 
 SOURCE = ("text", "document", "title", "section", "page", "date", "status")
 """The placeholders for the parts of a source in `context_format`; `text` is needed, `date` and `status` are metadata."""

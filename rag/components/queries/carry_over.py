@@ -6,8 +6,8 @@ from functools import cached_property
 
 from rag.components.queries.words import Language, Term, language
 from rag.core.checks import check_number, check_whole
-from rag.core.records import Query, Sought, Turn
 from rag.core.text.languages import check_language
+from rag.core.types import Query, Sought, Turn
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rag.core.records import Query, Sought
+from rag.core.types import Query, Sought
 
 
 class HumanRewrite:

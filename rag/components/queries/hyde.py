@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from rag.components.queries.model_rewriter import FENCES, SHORTEST, ModelRewriter
-from rag.core.records import Query
+from rag.core.types import Query
 
 
 @dataclass(frozen=True)

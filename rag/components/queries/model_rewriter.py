@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from rag.core.checks import check_whole
 from rag.core.models.chat import Given, ask, spent
-from rag.core.records import Message, Query, Request, Sought, Turn
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Query, Request, Sought, Turn
 
 SHORTEST = 3
 """Characters of the shortest reply that can be a question."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.components.queries.model_rewriter import ModelRewriter
-from rag.core.records import Query
+from rag.core.types import Query
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rag.components.queries.model_rewriter import ModelRewriter
 from rag.core.checks import check_whole
-from rag.core.records import Query
+from rag.core.types import Query
 
 
 @dataclass(frozen=True)

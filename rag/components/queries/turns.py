@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.core.checks import check_whole
-from rag.core.records import Query, Sought
+from rag.core.types import Query, Sought
 
 
 @dataclass(frozen=True)

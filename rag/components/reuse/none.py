@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rag.core.records import Vectors
 from rag.core.roles.looking import Reused
+from rag.core.types import Vectors
 
 
 class NoReuse:

@@ -10,10 +10,10 @@ import numpy as np
 from rag.core.checks import check_number
 from rag.core.errors import ConfigError
 from rag.core.rankings import DIGITS
-from rag.core.records import Vectors
 from rag.core.roles.looking import Reused
 from rag.core.text.languages import check_language
 from rag.core.text.stems import Stems
+from rag.core.types import Vectors
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rag.core.checks import check_choice
 from rag.core.errors import ConfigError, DataError, closest
-from rag.core.field_values import UnfitError, fitted, folded, shown
 from rag.core.models.pinned import sha256
-from rag.core.record_sets import Cell, Field, Reconciled, Record, RecordSet, RecordTable
+from rag.core.records.sets import Cell, Field, Reconciled, Record, RecordSet, RecordTable
+from rag.core.text.field_values import UnfitError, fitted, folded, shown
 from rag.documents.metadata import table_rows
 
 APART = re.compile(r"[\s\-‐-―−_]+")

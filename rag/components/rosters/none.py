@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from rag.core.record_sets import RecordSet
+from rag.core.records.sets import RecordSet
 
 
 class NoRoster:

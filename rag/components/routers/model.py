@@ -9,15 +9,15 @@ from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.errors import UserError
 from rag.core.models.chat import Given, ask, spent
-from rag.core.record_checks import check_query
-from rag.core.record_display import described_table
 from rag.core.record_json import routed
-from rag.core.record_queries import Routed
-from rag.core.record_sets import RecordSet
-from rag.core.records import Message, Query, Request
+from rag.core.records.checks import check_query
+from rag.core.records.display import described_table
+from rag.core.records.queries import Routed
+from rag.core.records.sets import RecordSet
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Query, Request
 
 REPEATED = 2000
 """The most characters of a reply in the second request."""

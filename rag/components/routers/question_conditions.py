@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rag.components.routers.question_parts import ASKS, Misfit, Part, PartList
 from rag.core.documents import Value
-from rag.core.record_queries import Condition
+from rag.core.records.queries import Condition
 
 MOST_VALUES = 200
 """The most values of a field that some words of a question may mean."""

@@ -6,11 +6,11 @@ from itertools import accumulate, islice
 
 from rag.components.routers.question_parts import Misfit
 from rag.components.routers.question_reading import Reading
-from rag.core.record_checks import MEASURED
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import Condition, RecordQuery, Result
-from rag.core.record_sets import Record, RecordTable
-from rag.core.record_sql import folded, has_words
+from rag.core.records.checks import MEASURED
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import Condition, RecordQuery, Result
+from rag.core.records.sets import Record, RecordTable
+from rag.core.records.sql import folded, has_words
 
 FEWEST = 2
 """The least number of addends of a sum."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 from rag.components.routers.question_conditions import Conditions, Where
 from rag.components.routers.question_parts import ASKS, Misfit, Part
 from rag.components.routers.record_words import Lexicon
-from rag.core.record_queries import Condition, Intent, RecordQuery
+from rag.core.records.queries import Condition, Intent, RecordQuery
 
 
 class Reading(Conditions):

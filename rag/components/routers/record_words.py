@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from rag.core.record_display import written
-from rag.core.record_sets import Cell, RecordTable
+from rag.core.records.display import written
+from rag.core.records.sets import Cell, RecordTable
 from rag.core.text.languages import stemmer
 from rag.core.text.numerals import NAMES
 

@@ -11,11 +11,11 @@ from rag.components.routers.question_reading import Reading
 from rag.components.routers.record_words import Lexicon, Phrases, Token, Tokenizer
 from rag.core.errors import UserError
 from rag.core.memo import Once
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import RecordQuery, Routed
-from rag.core.record_sets import RecordSet
-from rag.core.records import Query
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import RecordQuery, Routed
+from rag.core.records.sets import RecordSet
 from rag.core.text.languages import check_language
+from rag.core.types import Query
 
 MOST_WORDS = 60
 """The most words of a question."""

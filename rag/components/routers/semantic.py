@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rag.core.record_queries import Routed
-from rag.core.record_sets import RecordSet
-from rag.core.records import Query
+from rag.core.records.queries import Routed
+from rag.core.records.sets import RecordSet
+from rag.core.types import Query
 
 
 class SemanticRouter:

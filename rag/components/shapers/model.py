@@ -11,10 +11,10 @@ from rag.core.look_checks import check_shape, one_line
 from rag.core.looks import Shape
 from rag.core.models.chat import Given, ask, spent
 from rag.core.record_json import json_object, known
-from rag.core.records import Message, Request
 from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Asked, Shaped
 from rag.core.text.templates import check_template, fill
+from rag.core.types import Message, Request
 
 ANCHORS = ("question", "project", "history", "intents")
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from rag.core.errors import ConfigError, MissingExtraError, RefusalError, StoreError
-from rag.core.records import Reply, Request
 from rag.core.roles import Generator
+from rag.core.types import Reply, Request
 
 CHARACTERS = 4
 """Assumed characters of a token where tokens are not counted."""

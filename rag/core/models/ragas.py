@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeVar
 
 from rag.core.assessments import Spent
 from rag.core.errors import MissingExtraError, UserError
-from rag.core.records import Message, Query, Request, Vectors
 from rag.core.roles import Generator
+from rag.core.types import Message, Query, Request, Vectors
 
 Form = TypeVar("Form")
 GREATEST: Mapping[str, int] = {"verdict": 1, "attributed": 1, "noncommittal": 1, "rating": 2}

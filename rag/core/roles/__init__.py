@@ -16,7 +16,7 @@ Class attributes that a component may set, False or empty by default:
 - `languages = ("english",)`: the languages of its rules, lists of words or weights; empty for any. A plan and the conclusion of
   a sweep name the components that do not know the `language` of the wiring.
 
-A Loader may keep in `skipped` the files that `load` did not read (`rag.documents.file_tree.Skipped`).
+A Loader may keep in `skipped` the files that `load` did not read (`rag.documents.folder.file_tree.Skipped`).
 """
 
 import inspect

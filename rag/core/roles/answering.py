@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from rag.core.errors import UserError
-from rag.core.records import Finding, Framed, Material, Message, Query, Ranking, Recalled, Reply, Request, Sought, Source
+from rag.core.types import Finding, Framed, Material, Message, Query, Ranking, Recalled, Reply, Request, Sought, Source
 
 
 @runtime_checkable

@@ -7,9 +7,9 @@ from typing import Protocol, runtime_checkable
 from rag.core.corpus import Corpus
 from rag.core.looks import Condensed, LookStep, Shape
 from rag.core.rankings import Rankings
-from rag.core.record_queries import RecordQuery, Result, Routed
-from rag.core.record_sets import RecordSet
-from rag.core.records import Chunk, Document, Framed, Query, Recalled, Sought, Vectors
+from rag.core.records.queries import RecordQuery, Result, Routed
+from rag.core.records.sets import RecordSet
+from rag.core.types import Chunk, Document, Framed, Query, Recalled, Sought, Vectors
 
 
 @runtime_checkable

@@ -5,8 +5,8 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Arrays, Document, Example, Parsed, Span, Vectors
 from rag.core.source_files import Decision, SourceFile
+from rag.core.types import Allowed, Arrays, Document, Example, Parsed, Span, Vectors
 
 
 @runtime_checkable

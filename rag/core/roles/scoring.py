@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.assessments import Assessment, Case, Verdict
-from rag.core.records import Answer, Example
+from rag.core.types import Answer, Example
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rag.core.record_sets import Cell, Field
+from rag.core.records.sets import Cell, Field
 from rag.core.text.calendar import MONTHS, NAMES
 
 SIGNS = "£$€¥₹"

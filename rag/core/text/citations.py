@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.core.pages import label, pages_of
-from rag.core.records import Answer, Chunk, Ranking, Span
 from rag.core.text.edits import Cut, Edited
 from rag.core.text.quotes import quoted, section_of
 from rag.core.text.sentences import Piece, blocks, is_heading, sentences, trimmed
+from rag.core.types import Answer, Chunk, Ranking, Span
 
 NUMBERS = r"\d{1,3}(?:\s*[-–]\s*\d{1,3})?"
 MARKER = re.compile(rf"\[\s*(?:(?:sources?|contexts?)\s+)?({NUMBERS}(?:\s*[,;]\s*{NUMBERS})*)\s*\](?!\()", re.IGNORECASE)

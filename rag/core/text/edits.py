@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TypeVar
 
-from rag.core.records import Block, Redaction
+from rag.core.types import Block, Redaction
 
 Part = TypeVar("Part", Block, Redaction)
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from rag.core.records import Finding, Reply
 from rag.core.roles import Generator, Prompt, is_costly
+from rag.core.types import Finding, Reply
 
 MARKS = " \t>#*_"
 DECORATION = f"[{MARKS}]*"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rag.core import headings
-from rag.core.records import Chunk
 from rag.core.text.sentences import blocks, sentences
+from rag.core.types import Chunk
 
 ITEM = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)])\s+")
 RULE = re.compile(r"[\s|:=_*+-]*")

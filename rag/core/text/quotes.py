@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 
 from rag.core import headings
-from rag.core.records import Chunk, Span
 from rag.core.text.sentences import Piece, blocks, sentences
+from rag.core.types import Chunk, Span
 
 WORD = re.compile(r"\w+(?:[-.:/'’]\w+)*")
 EDGES = re.compile(r"^\W+|\W+$")

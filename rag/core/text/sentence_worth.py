@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.core.records import Chunk
 from rag.core.text.passage_statements import Statement, statements
 from rag.core.text.stems import PART, Stems
+from rag.core.types import Chunk
 
 EXACT = 2.0
 """The factor for a term with a digit: ids, dates and amounts are rarely shared by accident."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from rag.core.records import Turn
 from rag.core.text.languages import stemmer, stop_words
 from rag.core.text.sentences import blocks, sentences
 from rag.core.text.tokens import count
+from rag.core.types import Turn
 
 WORD = re.compile(r"[^\W_]+(?:[-.’'/:][^\W_]+)*")
 SENTENCE_ENDS = re.compile(r"[.?!:;]\s*$")

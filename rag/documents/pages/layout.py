@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag.documents.markdown_text import MarkdownText
 from rag.documents.pages.hyphens import Hyphens
 from rag.documents.pages.lines import Line, Page
 from rag.documents.pages.marginalia import marginalia
+from rag.documents.pages.markdown_text import MarkdownText
 
 BULLET = re.compile(r"[•◦▪●○■□∙‣⁃►➢✓·\uf0b7\uf0a7]\s*|[–*-]\s+")
 NUMBERED = re.compile(r"\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)]\s+(?=\S)")

@@ -8,9 +8,9 @@ from datetime import date
 from itertools import groupby
 
 from rag.core.errors import DataError, UserError
-from rag.core.records import Value
-from rag.documents.markdown_text import one_line
+from rag.core.types import Value
 from rag.documents.pages.lines import clean
+from rag.documents.pages.markdown_text import one_line
 
 HEADER = b"%PDF-"
 REPAIR = "open it in a reader and save it again, or try another parser"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from rag.core.assessments import Case, Claim, Compared, Spent, Verdict, first_failure
 from rag.core.numbers import mean
-from rag.core.records import Answer, Example, Query, Reply
 from rag.core.roles import Judge
 from rag.core.text.facts import READ
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import f1, normalised
 from rag.core.text.value_rules import decide, expected
+from rag.core.types import Answer, Example, Query, Reply
 from rag.evaluation.attribution import judged
 
 CLAIMS = 0.75

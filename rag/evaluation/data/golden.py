@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from rag.core.errors import DataError, UserError, closest, together
-from rag.core.records import FATES, SPLITS, Anchor, Document, Evidence, Example, Span, document_of, spans_of
 from rag.core.roles import Loader, Questions
 from rag.core.source_files import suffix_of
-from rag.documents.file_tree import Skipped, SkippedWarning, tally
-from rag.documents.files import gathered
-from rag.documents.quote_anchors import Documents, find_document
-from rag.documents.redact import redacted_questions
+from rag.core.types import FATES, SPLITS, Anchor, Document, Evidence, Example, Span, document_of, spans_of
+from rag.documents.anchors.quote_anchors import Documents, find_document
+from rag.documents.clean.redact import redacted_questions
+from rag.documents.folder.file_tree import Skipped, SkippedWarning, tally
+from rag.documents.folder.files import gathered
 
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs for a holdout.

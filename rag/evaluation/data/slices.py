@@ -7,8 +7,8 @@ import numpy as np
 
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.errors import ConfigError, closest
-from rag.core.records import SET, Example
-from rag.documents.quote_anchors import WORD
+from rag.core.types import SET, Example
+from rag.documents.anchors.quote_anchors import WORD
 from rag.evaluation.data.golden import Golden, gold_documents
 
 Labels = Iterable[str]

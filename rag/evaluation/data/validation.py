@@ -11,11 +11,11 @@ from typing import Any
 
 from rag.core.errors import DataError, UserError, problems_of
 from rag.core.numbers import jsonable
-from rag.core.records import Anchor, Example, Fate
 from rag.core.roles import Loader, Questions
-from rag.documents.file_tree import NOT_TEXT, Skipped, SkippedWarning
-from rag.documents.files import gathered
-from rag.documents.quote_anchors import WORD
+from rag.core.types import Anchor, Example, Fate
+from rag.documents.anchors.quote_anchors import WORD
+from rag.documents.folder.file_tree import NOT_TEXT, Skipped, SkippedWarning
+from rag.documents.folder.files import gathered
 from rag.evaluation.data.golden import Golden, gold_documents, gold_spans, load, skipped_by
 
 ALIKE = 0.9

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from rag.core.arrays import Floats, Ints
-from rag.core.records import Example
+from rag.core.types import Example
 
 DRAWS = 10_000
 EXACT = 13

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from rag.core.arrays import Floats, Ints
 from rag.core.numbers import jsonable
-from rag.core.records import Example
+from rag.core.types import Example
 from rag.evaluation.scores import Scores
 from rag.evaluation.statistics.resampling import by_cluster, cluster_numbers, effective, standard_error
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Evidence, Example, Span, spans_of
+from rag.core.types import Document, Evidence, Example, Span, spans_of
 
 
 def no_contexts(documents: Sequence[Document], questions: int) -> tuple[Corpus, Rankings]:

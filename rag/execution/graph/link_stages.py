@@ -8,7 +8,7 @@ from typing import Any
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.rankings import Rankings, stacked
-from rag.core.records import Allowed, Sought
+from rag.core.types import Allowed, Sought
 from rag.execution.graph.open_pipeline import open_pipeline
 from rag.execution.graph.stage_inputs import Job, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, sought_of

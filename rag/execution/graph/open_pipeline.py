@@ -8,10 +8,10 @@ from typing import Any
 from rag.config.build import TARGET, Components
 from rag.core.corpus import Corpus
 from rag.core.errors import DataError
-from rag.core.record_database import RecordDatabase
-from rag.core.record_sets import NO_RECORDS, RecordSet
-from rag.core.records import Document
+from rag.core.records.database import RecordDatabase
+from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing
+from rag.core.types import Document
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
 from rag.pipeline.pipeline import Pipeline

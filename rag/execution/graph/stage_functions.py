@@ -15,9 +15,9 @@ from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
 from rag.core.looks import Look
 from rag.core.rankings import NOTHING, Rankings
-from rag.core.records import Allowed, Answer, Reply, Sought
 from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
+from rag.core.types import Allowed, Answer, Reply, Sought
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
 from rag.execution.graph import ablation_inputs, link_stages

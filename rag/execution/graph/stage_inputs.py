@@ -11,9 +11,9 @@ from rag.config.build import Components
 from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.record_sets import NO_RECORDS, RecordSet
-from rag.core.records import Answer, Arrays, Query, Reply, Sought, Turn, Vectors
+from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.core.roles import Embedder, Generator, Judge, Reranker
+from rag.core.types import Answer, Arrays, Query, Reply, Sought, Turn, Vectors
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import reading_of, several
 from rag.execution.store.cached_judgements import StoredJudge

@@ -14,8 +14,8 @@ from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
 from rag.core.models.chat import CHARACTERS
 from rag.core.progress import blocks
-from rag.core.records import Reply, Request
 from rag.core.roles import BoundedCost, Embedder, Generator, Parser, PartialBatches, Redactor, StoredReplies, fingerprint
+from rag.core.types import Reply, Request
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_vectors import StoredEmbedder, item_id
 from rag.execution.store.store import Entry, Store

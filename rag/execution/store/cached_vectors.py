@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError
 from rag.core.progress import blocks
-from rag.core.records import Vectors
 from rag.core.roles import Embedder, Reranker
+from rag.core.types import Vectors
 from rag.execution.store.store import Entry, Store
 
 BLOCK = 256

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.core.records import Arrays
+from rag.core.types import Arrays
 
 HEADER = re.compile(rb"assay 1 (?P<arrays>[0-9a-f]{64}) (?P<meta>[0-9a-f]{64}) (?P<length>\d{1,12})\n")
 

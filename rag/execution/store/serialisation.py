@@ -7,7 +7,7 @@ from typing import Any
 from rag.core.adapters import records_from
 from rag.core.assessments import Assessment, Verdict
 from rag.core.looks import Look
-from rag.core.records import Finding, Found, Reply, Sought
+from rag.core.types import Finding, Found, Reply, Sought
 from rag.pipeline.prompt.excerpts import Screened
 
 Hits = tuple[tuple[int, float], ...]

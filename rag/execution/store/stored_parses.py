@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag.config.identity import code_identity, digest
-from rag.core.records import Parsed
 from rag.core.roles import Parser, Redactor
-from rag.documents import parsed_format
+from rag.core.types import Parsed
+from rag.documents.pages import parsed_format
 from rag.documents.reading import Unreadable
 from rag.execution.store.store import Entry, Store
 

@@ -14,7 +14,7 @@ from rag.config.search_space import Trial
 from rag.config.validation import OF_READING, control_of
 from rag.core.errors import ConfigError, DataError, StoreError
 from rag.core.numbers import jsonable
-from rag.core.records import Example
+from rag.core.types import Example
 from rag.evaluation.scoring import Scores, check_column, parse_column, summarise
 from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers

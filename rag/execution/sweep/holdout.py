@@ -10,7 +10,7 @@ import numpy as np
 from rag.config.experiment import Trial
 from rag.config.search_space import stand_in_remarks
 from rag.core.errors import DataError, ProblemsError, StoreError
-from rag.core.records import SPLITS
+from rag.core.types import SPLITS
 from rag.evaluation.statistics import effects
 from rag.evaluation.statistics.effects import Effects
 from rag.evaluation.statistics.paired import rough

@@ -15,9 +15,9 @@ from rag.config.stand_ins import STAND_INS, remark, replaced
 from rag.config.validation import check, check_together, check_typed, control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, UserError, closest
-from rag.core.record_sets import NO_RECORDS, RecordSet
-from rag.core.records import Query
+from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.core.roles import changes_nothing
+from rag.core.types import Query
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner

@@ -6,7 +6,7 @@ from typing import Any
 
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError
-from rag.core.records import Example
+from rag.core.types import Example
 from rag.evaluation.data.golden import asked_record
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial

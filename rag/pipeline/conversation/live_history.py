@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rag.core.errors import RefusalError
-from rag.core.records import Answer, Example, Found, Query, Turn
 from rag.core.text.citations import without_markers
+from rag.core.types import Answer, Example, Found, Query, Turn
 from rag.pipeline.pipeline import Pipeline, Trace
 
 UNSAID = "…"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rag.core.records import Answer, Found, Query, Ranking, Turn
+from rag.core.types import Answer, Found, Query, Ranking, Turn
 from rag.pipeline.conversation.live_history import remembered_turn
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.search.locked_files import limited

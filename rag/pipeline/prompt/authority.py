@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Literal, Protocol
 
 from rag.core.editions import editions_of
-from rag.core.records import Document, Finding, Recalled
 from rag.core.text.numerals import Number, numbers, values
 from rag.core.text.statements import pieces, read_statement
+from rag.core.types import Document, Finding, Recalled
 
 LEAST = 3
 """The fewest words of a statement that can be compared."""

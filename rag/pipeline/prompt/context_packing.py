@@ -9,8 +9,8 @@ import numpy as np
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Chunk, Hit, Ranking
 from rag.core.text.tokens import borders, count
+from rag.core.types import Chunk, Hit, Ranking
 
 Hits = tuple[tuple[int, float], ...]
 """Positions of chunks with their scores, best first."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from rag.core.corpus import Corpus
-from rag.core.records import Chunk
 from rag.core.text.tokens import count
+from rag.core.types import Chunk
 
 OUTLINE = 4
 """The headings of what is left out take up to a quarter of the tokens of contexts."""

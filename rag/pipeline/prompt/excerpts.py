@@ -7,8 +7,8 @@ from rag.core import pages
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.records import Chunk, Document, Finding, Framed, Hit, Query, Ranking, Source, Span
 from rag.core.roles import Framing, Quoting, Screen
+from rag.core.types import Chunk, Document, Finding, Framed, Hit, Query, Ranking, Source, Span
 from rag.pipeline.prompt.context_packing import Packed, Passage, pack, passages
 from rag.pipeline.prompt.record_answers import texts_of
 

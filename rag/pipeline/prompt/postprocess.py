@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.core.errors import RefusalError
-from rag.core.records import Finding, Message, Reply, Request
 from rag.core.roles import Generator, Inspection
 from rag.core.text.citations import Marker, cited, to_nothing
 from rag.core.text.edits import Cut, Edited
 from rag.core.text.final_answer import concluded
 from rag.core.text.refusals import ASSERTS, refused
+from rag.core.types import Finding, Message, Reply, Request
 from rag.pipeline.prompt.excerpts import GUARD
 
 MARKERS = "markers"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.records import Chunk, Document, Finding, Material, Query, Recalled, Reply, Request
 from rag.core.roles import Framing, Memory, Prompt, Replying, Screen
+from rag.core.types import Chunk, Document, Finding, Material, Query, Recalled, Reply, Request
 from rag.pipeline.prompt.authority import settled
 from rag.pipeline.prompt.context_packing import pack
 from rag.pipeline.prompt.cut_marks import OUTLINE, marked

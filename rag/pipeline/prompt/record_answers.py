@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from rag.core.looks import Look
-from rag.core.record_queries import Result
-from rag.core.records import Chunk, Reply
+from rag.core.records.queries import Result
 from rag.core.text.citations import without_markers
 from rag.core.text.templates import fill
+from rag.core.types import Chunk, Reply
 
 SHOWN = 50
 """The most values of a result in an answer."""

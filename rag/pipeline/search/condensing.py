@@ -8,9 +8,9 @@ from rag.core.corpus import Corpus
 from rag.core.look_checks import check_condensed
 from rag.core.looks import KINDS, Condensed, LookStep
 from rag.core.rankings import stacked
-from rag.core.records import Chunk, Framed
 from rag.core.roles import Condenser, reads
 from rag.core.roles.looking import Condensation, Kept
+from rag.core.types import Chunk, Framed
 from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.search.timing import Step
 from rag.pipeline.search.traces import SHOWN, Work

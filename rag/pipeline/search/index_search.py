@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings, stacked
-from rag.core.records import Allowed, Sought
 from rag.core.roles import Embedder, Fusion, QuestionSelector, Reranker, Searcher, Selector
+from rag.core.types import Allowed, Sought
 from rag.pipeline.search.steps import embed_queries, fuse, rerank, searched, select
 from rag.pipeline.search.timing import Step
 from rag.pipeline.search.traces import Work, traced

@@ -10,8 +10,8 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.records import Document
 from rag.core.text.tokens import count
+from rag.core.types import Document
 from rag.pipeline.prompt.cut_marks import OUTLINE
 from rag.pipeline.search.retrieval import LOCKED, Narrowed
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rag.core.errors import UserError
-from rag.core.records import Value
+from rag.core.types import Value
 
 Condition = Value | Sequence[Value] | Mapping[str, Value]
 """A value, a list of accepted values, or a range with `from`, `to` or both, ends included."""

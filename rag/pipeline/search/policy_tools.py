@@ -7,11 +7,11 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import RecordQuery, Result
-from rag.core.record_sets import RecordSet
-from rag.core.records import Framed, Sought
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import RecordQuery, Result
+from rag.core.records.sets import RecordSet
 from rag.core.roles import READABLE, Policy, Reranker
+from rag.core.types import Framed, Sought
 from rag.pipeline.prompt.context_packing import pack
 from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.search.index_search import IndexSearch

@@ -9,11 +9,11 @@ from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import Result, Routed
-from rag.core.record_sets import RecordSet
-from rag.core.records import Allowed, Query
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import Result, Routed
+from rag.core.records.sets import RecordSet
 from rag.core.roles import Router, is_costly
+from rag.core.types import Allowed, Query
 from rag.pipeline.search.timing import Step
 from rag.pipeline.search.traces import Trace, Work
 

@@ -15,9 +15,8 @@ from rag.components.routers.semantic import SemanticRouter
 from rag.components.shapers.none import NoShaper
 from rag.core.corpus import Corpus
 from rag.core.memo import Recent
-from rag.core.record_database import RecordDatabase
-from rag.core.record_sets import NO_RECORDS, RecordSet
-from rag.core.records import Allowed, Found, Query, Sought, Vectors
+from rag.core.records.database import RecordDatabase
+from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.core.roles import (
     READABLE,
     Condenser,
@@ -35,6 +34,7 @@ from rag.core.roles import (
     changes_nothing,
     reads,
 )
+from rag.core.types import Allowed, Found, Query, Sought, Vectors
 from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.prompt.prompt_assembly import Reading
 from rag.pipeline.search import retrieval_memory

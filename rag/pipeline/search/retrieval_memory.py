@@ -8,8 +8,8 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.looks import Look, LookStep
 from rag.core.rankings import DIGITS, Rankings
-from rag.core.records import Allowed, Found, Vectors
 from rag.core.roles import RetrievalMemory
+from rag.core.types import Allowed, Found, Vectors
 from rag.pipeline.search.traces import Reuse, Trace, Work
 
 Entry = tuple[int, float, int, bool]

@@ -14,8 +14,8 @@ from rag.components.rerankers.none import NoReranker
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.rankings import Rankings
-from rag.core.record_sets import Cell, RecordSet
-from rag.core.records import Allowed, Document, Span, Value, Vectors
+from rag.core.records.sets import Cell, RecordSet
+from rag.core.types import Allowed, Document, Span, Value, Vectors
 from rag.pipeline.search.metadata_filter import Condition, fitting, written_conditions
 from rag.pipeline.search.retrieval import Narrowed
 

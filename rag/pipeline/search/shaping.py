@@ -10,9 +10,9 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.look_checks import check_shape
 from rag.core.looks import Act, LookStep, Shape
-from rag.core.records import Allowed, Framed
 from rag.core.roles import Memory, Shaper, reads
 from rag.core.roles.looking import Asked, Shaped
+from rag.core.types import Allowed, Framed
 from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.search.condensing import ShownPassages
 from rag.pipeline.search.timing import Step

@@ -15,7 +15,6 @@ from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import NOTHING, Rankings, merged, stacked
-from rag.core.records import Allowed, Document, Query, Sought, Span, Vectors
 from rag.core.roles import (
     Chunker,
     Embedder,
@@ -28,6 +27,7 @@ from rag.core.roles import (
     Selector,
     changes_nothing,
 )
+from rag.core.types import Allowed, Document, Query, Sought, Span, Vectors
 
 SUBQUERY_K = 60
 """The constant of reciprocal rank fusion (Cormack et al. 2009) between the texts that one question is searched for by."""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from rag.core.looks import Look, LookStep
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Query, Sought
+from rag.core.types import Allowed, Query, Sought
 from rag.pipeline.prompt.context_packing import Packed
 
 NOTHING = Rankings.pack([[]])

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
-from rag.core.records import Document
 from rag.core.roles import Chunker, PassageText, Windowed
+from rag.core.types import Document
 
 COLUMNS: Mapping[str, str] = {"embed": "unread", "rerank": "reranker_unread"}
 """Stages whose model may leave text unread → the column of the share in a leaderboard."""

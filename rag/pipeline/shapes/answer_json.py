@@ -9,9 +9,9 @@ from rag.core.corpus import Corpus
 from rag.core.looks import KINDS, Look, LookStep
 from rag.core.numbers import finite, jsonable
 from rag.core.rankings import Rankings
-from rag.core.record_queries import described
-from rag.core.records import Answer, Block, Chunk, Document, Sought
+from rag.core.records.queries import described
 from rag.core.text.citations import citations
+from rag.core.types import Answer, Block, Chunk, Document, Sought
 from rag.pipeline.pipeline import Trace
 from rag.pipeline.prompt.context_packing import passages
 from rag.pipeline.shapes.json_shapes import (

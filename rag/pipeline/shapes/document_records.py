@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from rag.core.record_sets import RecordSet
+from rag.core.records.sets import RecordSet
 from rag.pipeline.shapes.json_shapes import DocumentRecord
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from rag.core.corpus import Corpus
-from rag.core.records import Answer, Finding
 from rag.core.roles import QuestionSelector
+from rag.core.types import Answer, Finding
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.prompt.context_packing import Passage, passages
 from rag.pipeline.search.steps import select

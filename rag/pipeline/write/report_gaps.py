@@ -9,11 +9,11 @@ from typing import Any
 from rag.components.policies.replies import search_text
 from rag.core.models.chat import Given
 from rag.core.record_json import json_object, known
-from rag.core.records import Chunk, Message
 from rag.core.text.numerals import numbers
 from rag.core.text.passage_statements import statements
 from rag.core.text.stems import Stems
 from rag.core.text.templates import fill
+from rag.core.types import Chunk, Message
 
 LONGEST = 300
 """Characters of a gap that a model names."""

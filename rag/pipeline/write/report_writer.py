@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from rag.core import pages
 from rag.core.errors import RefusalError, UserError
 from rag.core.models.chat import ask, spent
-from rag.core.records import Answer, Chunk, Finding, Query, Reply, Request, Span
 from rag.core.text.citations import citations, cited_sentences, markers, without_markers
 from rag.core.text.quotes import section_of
+from rag.core.types import Answer, Chunk, Finding, Query, Reply, Request, Span
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search.search_filter import narrowed
 from rag.pipeline.search.steps import by_turns, select

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rag.analysis.chunk_structure import Structure
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Evidence, Example, document_of, spans_of
+from rag.core.types import Document, Evidence, Example, document_of, spans_of
 from rag.evaluation.scoring import Judged, Scores
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of

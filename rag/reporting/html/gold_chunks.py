@@ -7,7 +7,7 @@ import numpy as np
 
 from rag.analysis.chunk_structure import BARE, HEADING, WORD, SeenChunk, Structure
 from rag.core.corpus import Corpus
-from rag.core.records import Evidence, Span, spans_of
+from rag.core.types import Evidence, Span, spans_of
 from rag.reporting.html.view_model import GoldChunks
 
 MOST = 9

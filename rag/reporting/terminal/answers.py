@@ -1,8 +1,8 @@
 """An answer with its remarks: that it declines, the findings of checks and guards, the cited passages."""
 
-from rag.core.records import REPLIED, Answer, Chunk, Finding
 from rag.core.roles import Generator, changes_nothing
 from rag.core.text.citations import CitedPlace, places_of
+from rag.core.types import REPLIED, Answer, Chunk, Finding
 from rag.pipeline.shapes.json_shapes import AnswerLook
 from rag.reporting.terminal.output import amount, escape, out, stream, visible
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from rag.config.build import TARGET
 from rag.core.errors import ConfigError, UserError, closest
-from rag.core.records import REPLIED, Query
 from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import places_of
+from rag.core.types import REPLIED, Query
 from rag.pipeline.conversation.session import Exchange, Session
 from rag.pipeline.shapes.answer_json import answer_json, found_passages, look_json
 from rag.reporting.terminal.answers import answered, looked, remarks, sources

@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from rag.authoring.exchange.imports import Report
 from rag.config.compose import written
-from rag.datasets.exchange.imports import Report
 from rag.reporting.terminal.output import amount, next_commands, print_line
 
 SHOWN = 5

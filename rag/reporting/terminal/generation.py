@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag.datasets.generation.generate import Generated
+from rag.authoring.generation.generate import Generated
 from rag.reporting.terminal.output import amount, escape, next_commands, number, out, print_line, print_pairs, table
 
 EXAMPLES = 2

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
-from rag.datasets.review.drift import Drift
-from rag.datasets.review.set_diff import SetDiff
+from rag.authoring.review.drift import Drift
+from rag.authoring.review.set_diff import SetDiff
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import amount, escape, out, print_line
 

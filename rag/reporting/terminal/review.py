@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rag.authoring.candidates import Row
+from rag.authoring.review.drafts import Draft, Opinion
+from rag.authoring.review.review_loop import Review
 from rag.core.errors import ConfigError, UserError
-from rag.datasets.candidates import Row
-from rag.datasets.review.drafts import Draft, Opinion
-from rag.datasets.review.review_loop import Review
-from rag.documents.json_rows import parse_row
+from rag.documents.folder.json_rows import parse_row
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import err, escape, out
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag.documents.file_tree import Skipped, tally
+from rag.documents.folder.file_tree import Skipped, tally
 from rag.evaluation.data.fates import WORDS, fates_in_words
 from rag.evaluation.data.validation import DatasetCheck
 from rag.reporting.terminal.line_input import Typed

@@ -6,8 +6,8 @@ from types import TracebackType
 from rich.cells import cell_len
 from rich.text import Text
 
-from rag.core.records import Ranking
 from rag.core.text.citations import place_of
+from rag.core.types import Ranking
 from rag.reporting.terminal.answers import cited
 from rag.reporting.terminal.output import amount, err, out, stream, visible
 

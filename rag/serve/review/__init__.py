@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from pydantic import BaseModel
 
+from rag.authoring.review.review_loop import Review
 from rag.core.errors import UserError
-from rag.datasets.review.review_loop import Review
 from rag.reporting.terminal.output import print_line
 from rag.serve.keys import Keys, hashed, new_key
 from rag.serve.middleware import LoopbackOnly, add_middleware

@@ -12,8 +12,8 @@ from mlflow.types.responses import ResponsesAgentRequest, ResponsesAgentResponse
 
 from rag.bundle.open_bundle import Bundle
 from rag.core.errors import UserError
-from rag.core.records import Answer, Query, Reply, Turn
 from rag.core.text.citations import Citation, citations, without_markers
+from rag.core.types import Answer, Query, Reply, Turn
 from rag.execution.sweep.open_config import required_question
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.shapes.passage_fates import traced_answer

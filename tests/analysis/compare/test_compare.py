@@ -12,7 +12,7 @@ from scipy import stats
 from rag.analysis.compare import Comparison, Table, comparable, compare
 from rag.analysis.compare.comparability import common_columns
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import Document, Evidence, Example, Query
+from rag.core.types import Document, Evidence, Example, Query
 from rag.evaluation.data import slices
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import Scores

@@ -15,7 +15,7 @@ from rag.analysis import baseline
 from rag.analysis.gate import spec
 from rag.components.chunkers.fixed import FixedChunker
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 KEPT = Path("reports/baselines/study.json")
 

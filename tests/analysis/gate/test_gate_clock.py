@@ -12,7 +12,7 @@ from rag.analysis.gate import latency
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.latency import Ratio
 from rag.analysis.gate.limits import clocked
-from rag.core.records import Example, Query
+from rag.core.types import Example, Query
 from rag.execution.sweep.objective import Bound
 
 EXAMPLES = tuple(Example(Query(f"q{row}", f"Number {row}?")) for row in range(20))

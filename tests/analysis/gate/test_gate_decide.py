@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide, needed_for, paired, verdict_of
 from rag.analysis.gate.spec import Margin
 from rag.core.errors import DataError
-from rag.core.records import Document, Example, Query
+from rag.core.types import Document, Example, Query
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import family

@@ -8,8 +8,8 @@ from support.choices import CONF, choices, node
 
 from rag.config.build import Components
 from rag.core.errors import ConfigError
-from rag.core.records import Chunk, Finding, Message, Query, Reply, Request, Span
 from rag.core.roles import Inspection
+from rag.core.types import Chunk, Finding, Message, Query, Reply, Request, Span
 from rag.testing import check_check
 
 NAMES = choices("check", but=("none",))

@@ -8,9 +8,9 @@ from rag.components.checks.numbers import NumbersCheck
 from rag.components.checks.quotes import QuotesCheck
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.core.headings import Section
-from rag.core.records import Chunk, Message, Query, Reply, Request, Span, Turn
 from rag.core.roles import Inspection
 from rag.core.text.numerals import numbers, values
+from rag.core.types import Chunk, Message, Query, Reply, Request, Span, Turn
 
 
 def flagged(check: Inspection, reply: str, *contexts: str, question: str = "?", history: tuple[Turn, ...] = ()) -> list[str]:

@@ -12,8 +12,8 @@ from rag.components.checks.off_topic import OffTopicCheck
 from rag.components.checks.retrieval_floor import RetrievalFloorCheck
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.core.headings import Section
-from rag.core.records import Chunk, Hit, Query, Ranking, Span, Turn, Vectors
 from rag.core.roles import Scaled
+from rag.core.types import Chunk, Hit, Query, Ranking, Span, Turn, Vectors
 from rag.execution.store.cached_vectors import StoredEmbedder
 from rag.execution.store.store import Store
 

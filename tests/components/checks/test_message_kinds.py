@@ -11,7 +11,7 @@ from support.choices import node
 from rag.components.checks.message_kinds import MessageKinds
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
-from rag.core.records import Query, Turn
+from rag.core.types import Query, Turn
 
 HANDBOOK = shipped("datasets") / "handbook"
 SAID = (

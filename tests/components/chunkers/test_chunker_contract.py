@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from support.choices import choices, node
 
 from rag.config.build import Components
-from rag.core.records import Document
 from rag.core.roles import Chunker
+from rag.core.types import Document
 from rag.testing.retrieval import check_chunks
 
 CHOICES = choices("chunker")

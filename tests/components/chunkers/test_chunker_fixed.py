@@ -3,7 +3,7 @@
 import pytest
 
 from rag.components.chunkers.fixed import FixedChunker, windows
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 
 def cuts(chunker: FixedChunker, text: str) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from support.growing_texts import BLOCKS, calls, growth
 from rag.components.chunkers.markdown import MarkdownChunker
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
-from rag.core.records import Document
+from rag.core.types import Document
 
 TABLE = "Table 1. Peaks\n\n| Station | Peak |\n| --- | --- |\n| Lark | 3.6 |\n| Weir | 2.9 |\n| Pell | 3.1 |"
 HEADER = "| Station | Peak |\n| --- | --- |\n"

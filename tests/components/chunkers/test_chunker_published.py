@@ -16,8 +16,8 @@ import Stemmer
 from rag.components.chunkers.fixed import FixedChunker
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.core.corpus import Corpus
-from rag.core.records import Document
 from rag.core.roles import Chunker
+from rag.core.types import Document
 
 DATA = Path(os.environ.get("RAG_DATA", Path(__file__).parents[4] / "shared" / "data")) / "chroma-a"
 NAMES = ("chatlogs", "state_of_the_union", "wikitexts")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.chunkers.recursive import RecursiveChunker
-from rag.core.records import Document
+from rag.core.types import Document
 
 
 def chunks(text: str, *parameters: Any) -> list[str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rag.components.chunkers import semantic
 from rag.components.chunkers.semantic import SemanticChunker
-from rag.core.records import Document, Vectors
+from rag.core.types import Document, Vectors
 
 
 class Topics:

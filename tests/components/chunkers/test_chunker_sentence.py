@@ -1,7 +1,7 @@
 """A few sentences at a time."""
 
 from rag.components.chunkers.sentence import SentenceChunker
-from rag.core.records import Document
+from rag.core.types import Document
 
 FIVE = "# Title\n\nOne is here. Two is here.\nThree is here. Four is here."
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from support.choices import build
 
 from rag.components.chunkers.markdown import MarkdownChunker
-from rag.core.records import Document
 from rag.core.text.tables import tables
+from rag.core.types import Document
 from rag.testing.retrieval import check_chunks
 from rag.testing.structure import check_structure
 

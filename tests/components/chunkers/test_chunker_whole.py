@@ -1,7 +1,7 @@
 """Documents as they are."""
 
 from rag.components.chunkers.whole import WholeChunker
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 
 def test_a_document_is_a_chunk() -> None:

@@ -12,8 +12,8 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.look_checks import check_condensed
 from rag.core.looks import Condensed, Item
-from rag.core.records import Document, Framed, Query, Reply, Span
 from rag.core.roles.looking import Condensation, Kept
+from rag.core.types import Document, Framed, Query, Reply, Span
 
 TEXTS = (
     "# Leave\n\nYou have 26 days of leave. Leave must be booked on form F-12. The canteen is open.",

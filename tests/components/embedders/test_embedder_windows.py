@@ -12,7 +12,7 @@ from rag.components.embedders.minilm import MiniLmEmbedder
 from rag.components.embedders.windows import WindowsEmbedder
 from rag.config.build import Components
 from rag.core.errors import ConfigError
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 TARGET = "rag.components.embedders.windows.WindowsEmbedder"
 

@@ -12,8 +12,8 @@ from support.scripted_generator import Scripted, raising
 from rag.components.enrichers.model import ModelEnricher
 from rag.components.enrichers.replies import schema
 from rag.core.errors import BudgetError, RefusalError, ServiceError
-from rag.core.record_sets import Cell, FieldFailure
-from rag.core.records import Document, Reply, Request
+from rag.core.records.sets import Cell, FieldFailure
+from rag.core.types import Document, Reply, Request
 from rag.testing import check_enrich
 
 FIELDS = [

@@ -10,8 +10,8 @@ from support.choices import CONF, build, choices
 
 from rag.components.enrichers.rules import RulesEnricher
 from rag.core.errors import ConfigError
-from rag.core.record_sets import Cell, FieldFailure, Record
-from rag.core.records import Document, Value
+from rag.core.records.sets import Cell, FieldFailure, Record
+from rag.core.types import Document, Value
 from rag.testing import check_enrich
 
 HERE = Path(__file__).parent

@@ -8,9 +8,9 @@ import yaml
 from rag.components.enrichers.tables import TableRows
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
-from rag.core.record_sets import RecordSet
-from rag.core.records import Document
+from rag.core.records.sets import RecordSet
 from rag.core.text.cells import number
+from rag.core.types import Document
 
 
 def tables(*texts: str, metadata: dict[str, Any] | None = None, **changes: Any) -> RecordSet:

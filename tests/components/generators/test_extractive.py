@@ -10,8 +10,8 @@ from support.choices import node
 
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.core.corpus import Corpus
-from rag.core.records import Document, Query, Reply, Request, Span
 from rag.core.text.citations import cited_sentences
+from rag.core.types import Document, Query, Reply, Request, Span
 
 
 def ask(question: str, *texts: str, section: str = "") -> Request:

@@ -10,7 +10,7 @@ from support.scripted_server import Script, claude, cut, send, serving
 
 from rag.components.generators.anthropic import AnthropicGenerator
 from rag.core.errors import ConfigError, RefusalError, ServiceError
-from rag.core.records import Chunk, Message, Query, Reply, Request, Span
+from rag.core.types import Chunk, Message, Query, Reply, Request, Span
 
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 

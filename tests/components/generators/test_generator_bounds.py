@@ -7,7 +7,7 @@ from support.scripted_server import say, serving
 from rag.components.generators.closed_book import ClosedBookGenerator
 from rag.components.generators.gold import GoldGenerator
 from rag.components.generators.openai import OpenAiGenerator
-from rag.core.records import Chunk, Message, Query, Request, Span, Turn
+from rag.core.types import Chunk, Message, Query, Request, Span, Turn
 
 CONTEXT = Chunk(Span("d", 0, 3), "Sea")
 HISTORY = (Turn("user", "Hi"), Turn("assistant", "Hello"), Turn("user", "Who?"), Turn("assistant", "Ada"))

@@ -8,8 +8,8 @@ from support.choices import choices
 from support.scripted_server import answer, serving
 
 from rag.config.build import Components
-from rag.core.records import Chunk, Message, Query, Request, Span
 from rag.core.roles import Generator, changes_nothing, fingerprint
+from rag.core.types import Chunk, Message, Query, Request, Span
 from rag.execution.sweep.open_config import config_of
 from rag.testing import check_generator
 

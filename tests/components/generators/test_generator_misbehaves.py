@@ -12,7 +12,7 @@ from support.scripted_server import Exchange, Step, cut, error, say, send, servi
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.errors import RefusalError, ServiceError
 from rag.core.models import endpoint
-from rag.core.records import Message, Query, Request
+from rag.core.types import Message, Query, Request
 
 KEY = "sk-very-secret-0123456789"
 ASKED = Request(Query("q", "Who?"), (), (Message("user", "Who wrote the notes?"),))

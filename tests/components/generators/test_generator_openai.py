@@ -13,7 +13,7 @@ from support.scripted_server import SOON, Exchange, Script, Step, cut, error, ha
 
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.errors import ConfigError, ServiceError
-from rag.core.records import Chunk, Message, Query, Reply, Request, Span
+from rag.core.types import Chunk, Message, Query, Reply, Request, Span
 
 
 @pytest.fixture

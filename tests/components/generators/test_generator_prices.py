@@ -11,7 +11,7 @@ from rag.components.generators.openai import OpenAiGenerator
 from rag.components.generators.prices import listed_price
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
-from rag.core.records import Message, Query, Request
+from rag.core.types import Message, Query, Request
 
 ASKED = Request(Query("q", "Who?"), (), (Message("user", "Who?"),))
 

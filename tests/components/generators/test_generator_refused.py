@@ -6,7 +6,7 @@ from support.scripted_server import Exchange, Script, Step, empty, error, say, s
 from rag.components.generators.openai import OpenAiGenerator
 from rag.components.generators.service import permanent_refusal
 from rag.core.errors import RefusalError, ServiceError
-from rag.core.records import Message, Query, Reply, Request
+from rag.core.types import Message, Query, Reply, Request
 
 LLAMA = {"error": {"code": 400, "message": "request (4390 tokens) exceeds the available context size (4096 tokens)"}}
 LLAMA["error"]["type"] = "exceed_context_size_error"

@@ -7,7 +7,7 @@ import pytest
 from rag.components.guards.datamark import DatamarkGuard
 from rag.components.guards.rules import RulesGuard
 from rag.components.guards.spotlight import SpotlightGuard
-from rag.core.records import Chunk, Query, Reply, Request, Span, Turn
+from rag.core.types import Chunk, Query, Reply, Request, Span, Turn
 
 QUERY = Query("q", "How many days?")
 SPOTLIGHT: dict[str, Any] = {

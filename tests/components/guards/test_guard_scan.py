@@ -12,7 +12,7 @@ import yaml
 
 from rag.components.guards.off_topic_requests import StrangerRule
 from rag.components.guards.scan import ScanGuard
-from rag.core.records import Chunk, Hit, Query, Span
+from rag.core.types import Chunk, Hit, Query, Span
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("RAG_DATA", ROOT.parent / "shared" / "data"))

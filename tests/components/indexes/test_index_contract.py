@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.choices import build, choices
 
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Vectors
 from rag.core.roles import Searcher
+from rag.core.types import Allowed, Vectors
 from rag.testing import check_index
 from rag.testing.laws import lawful, same
 

@@ -15,8 +15,8 @@ from rag.components.indexes.faiss_hnsw import FaissHnswIndex
 from rag.components.indexes.faiss_ivf import FaissIvfIndex
 from rag.components.indexes.vectors import one_thread
 from rag.core.rankings import Rankings
-from rag.core.records import Vectors
 from rag.core.roles import Index
+from rag.core.types import Vectors
 
 LAW = settings(max_examples=25, deadline=None)  # a busy machine is no failure
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.choices import build, choices
 
 from rag.core.errors import DataError
-from rag.core.records import Arrays
 from rag.core.roles import Index
+from rag.core.types import Arrays
 
 CHOICES = choices("index")
 TEXTS = [f"leave of rota {number % 7} by the river" for number in range(50)]

@@ -14,7 +14,7 @@ from support.qdrant_rest import qdrant
 from rag.components.indexes.stores import PREFIX, StoredSearcher
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 from rag.core.rankings import Rankings
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 pytestmark = pytest.mark.usefixtures("vector_stores")
 SECRET = "hunter2"

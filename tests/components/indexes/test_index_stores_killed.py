@@ -22,7 +22,7 @@ from support.small_set import write_golden
 
 from rag.components.indexes.faiss_flat import FlatSearcher
 from rag.core.errors import ServiceError
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 pytestmark = pytest.mark.system
 TABLES = "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname LIKE 'assay%'"

@@ -10,7 +10,7 @@ import pytest
 from rag.components.judges.llm import LlmJudge
 from rag.components.judges.replies import ClaimReply, majority, place, verdicts
 from rag.core.assessments import Case, QuotedPassage
-from rag.core.records import Reply, Request
+from rag.core.types import Reply, Request
 
 CASE = Case("The door is red. It has {claims}.", ("A cat.", "See: the  Door\nis red."), "What colour?")
 YES = {"claim": 1, "supported": True, "context": 2, "quote": "the door is red"}

@@ -12,7 +12,7 @@ from support.judge_texts import SayingAsRagasWants, WordEncoder
 from rag.components.judges.ragas import RagasJudge
 from rag.core.assessments import Case, Spent
 from rag.core.errors import MissingExtraError, ServiceError
-from rag.core.records import Reply, Request
+from rag.core.types import Reply, Request
 
 CONTEXTS = ("The door is red. The cat sleeps.", "Trains are late.")
 

@@ -15,7 +15,7 @@ from rag.components.loaders.disguises import WAYS, disguised
 from rag.components.loaders.poisoned import BENIGN, AttackCorpus, AttackQuestions
 from rag.components.metrics.attack_success import GOAL, AttackSuccess
 from rag.core.errors import DataError
-from rag.core.records import Answer, Query, Reply, Span
+from rag.core.types import Answer, Query, Reply, Span
 from rag.evaluation.data import golden
 from rag.evaluation.data.golden import Golden
 

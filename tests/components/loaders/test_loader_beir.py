@@ -7,7 +7,7 @@ import pytest
 
 from rag.components.loaders.beir import BeirLoader, BeirQuestions
 from rag.core.errors import DataError
-from rag.core.records import Document, Evidence, Example, Query, Turn
+from rag.core.types import Document, Evidence, Example, Query, Turn
 from rag.evaluation.data import golden
 
 Collection = Callable[[str], Path]

@@ -6,7 +6,7 @@ import pytest
 
 from rag.components.loaders.chroma import ChromaLoader, ChromaQuestions
 from rag.core.errors import DataError
-from rag.core.records import Evidence, Example, Query, Span
+from rag.core.types import Evidence, Example, Query, Span
 from rag.evaluation.data import golden
 
 Collection = Callable[[str], Path]

@@ -10,8 +10,8 @@ from omegaconf import OmegaConf
 
 from rag.config.build import Components
 from rag.config.nested_choices import with_choices
-from rag.core.records import Span
 from rag.core.roles import Loader, Questions
+from rag.core.types import Span
 from rag.evaluation.data import golden
 from rag.testing import check_loader
 

@@ -9,7 +9,7 @@ from support.corpora import text_folder
 
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
-from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data import golden
 from rag.evaluation.data.validation import check_dataset
 

@@ -6,7 +6,7 @@ import pytest
 
 from rag.components.loaders.squad import SquadLoader, SquadQuestions
 from rag.core.errors import DataError
-from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.evaluation.data import golden
 
 Collection = Callable[[str], Path]

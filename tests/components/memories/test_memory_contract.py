@@ -10,8 +10,8 @@ from support.scripted_generator import Scripted, raising
 
 from rag.components.memories.buffer import BufferMemory
 from rag.core.errors import BudgetError, ServiceError
-from rag.core.records import Query, Recalled, Reply, Request, Turn
 from rag.core.roles import Memory, changes_nothing
+from rag.core.types import Query, Recalled, Reply, Request, Turn
 from rag.testing import check_memory
 
 CHOICES = choices("memory")

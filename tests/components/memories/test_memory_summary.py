@@ -9,8 +9,8 @@ import pytest
 from rag.components.memories.summaries import ModelSummary, Older, PickedSentences, Summary
 from rag.components.memories.summary_buffer import SummaryBufferMemory
 from rag.core.errors import ServiceError
-from rag.core.records import Message, Query, Recalled, Reply, Request, Turn
 from rag.core.text import tokens
+from rag.core.types import Message, Query, Recalled, Reply, Request, Turn
 
 
 class Joining:

@@ -7,9 +7,9 @@ import pytest
 from support.choices import node
 
 from rag.components.memories.two_layer import TwoLayerMemory
-from rag.core.records import Query, Recalled, Turn
 from rag.core.text import tokens
 from rag.core.text.statements import read_statement
+from rag.core.types import Query, Recalled, Turn
 
 NODE = node("memory", "two_layer")
 RULE = "The later holds."

@@ -21,9 +21,9 @@ from rag.components.metrics.value_match import ValueMatch
 from rag.core.errors import DataError
 from rag.core.looks import Look
 from rag.core.questions import Expected
-from rag.core.record_queries import Result, Routed
-from rag.core.records import Answer, Chunk, Evidence, Example, Finding, Hit, Query, Reply, Span
+from rag.core.records.queries import Result, Routed
 from rag.core.text.squad import normalised
+from rag.core.types import Answer, Chunk, Evidence, Example, Finding, Hit, Query, Reply, Span
 
 
 def replying(text: str) -> Answer:

@@ -8,8 +8,8 @@ from support.choices import CONF, choices, node
 from rag.config.build import Components
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Evidence, Example, Query, Span
 from rag.core.roles import AnswerMetric, AssessedMetric, RankingMetric
+from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.evaluation.scoring import Judged, gold_table, judge
 from rag.testing import check_metric
 

@@ -13,7 +13,7 @@ from support.judge_texts import SayingAsRagasWants
 
 from rag.components.metrics.ragas_context import RagasContext
 from rag.core.errors import MissingExtraError
-from rag.core.records import Answer, Chunk, Example, Hit, Query, Reply, Request, Span
+from rag.core.types import Answer, Chunk, Example, Hit, Query, Reply, Request, Span
 
 BOTH = ["precision", "recall"]
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from rag.components.noise.none import NoNoiseFilter
 from rag.components.noise.standard import StandardNoiseFilter
 from rag.core.errors import ConfigError
-from rag.core.records import BLOCKS, Block, Document, Redaction
-from rag.documents.noise import Dropped, cut
+from rag.core.types import BLOCKS, Block, Document, Redaction
+from rag.documents.clean.noise import Dropped, cut
 
 TOP, MIDDLE = (0.1, 0.02, 0.9, 0.05), (0.1, 0.4, 0.9, 0.5)
 

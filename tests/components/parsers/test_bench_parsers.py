@@ -23,7 +23,7 @@ from support.sample_files import PARAGRAPH, SAMPLES, archive, parts_of
 from trafilatura import extract
 
 from rag.components.parsers.rst import SETTINGS
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 
 DOCX, HTML = DATA / "docx-docling", DATA / "html-articles-181"
 FORMULA = re.compile(r"\$.*?\$", re.DOTALL)

@@ -13,7 +13,7 @@ from support.choices import build
 from support.marked_tables import found, marked, reduced, relations, texts
 
 from rag.core.errors import DataError
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 
 PARSERS = ("pdfium", "liteparse", "pypdf")
 TABLES, REPORTS, SAMPLES = DATA / "icdar2013-eu", DATA / "financebench-dev", DATA / "pdf-samples"

@@ -8,7 +8,7 @@ from docx.enum.text import WD_BREAK
 from support.sample_files import archive, docx, parts_of
 
 from rag.components.parsers.docx import DocxParser
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 
 SCHEMA = "http://schemas.openxmlformats.org"
 NAMES = " ".join(

@@ -19,7 +19,7 @@ from support.sample_files import SAMPLES, archive, docx, parts_of, xlsx
 from rag.components.parsers.xlsx import shown
 from rag.components.redactors.none import NoRedactor
 from rag.core.errors import DataError
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 from rag.documents.reading import Unreadable, read_files
 
 

@@ -5,7 +5,7 @@ from support.sample_files import PARAGRAPH
 
 from rag.components.parsers.html import HtmlParser
 from rag.core.errors import DataError
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 
 TEXTS = "".join(f"<h2>Part {number}</h2><p>{number}: {PARAGRAPH}</p><ul><li>point {number}</li></ul>" for number in range(6))
 SITE = "<nav><ul><li><a href='/'>Home</a></li></ul></nav>{}<footer><p>Imprint</p></footer><script src='a.js'></script>"

@@ -7,7 +7,7 @@ import pytest
 
 from rag.components.parsers.json import JsonParser
 from rag.core.errors import DataError
-from rag.core.records import Parsed
+from rag.core.types import Parsed
 
 BOX = (0.1, 0.2, 0.5, 0.25)
 CELLS = {"0-2": (0.1, 0.5, 0.9, 0.6), "0-3": (0.1, 0.6, 0.5, 0.7), "0-4": (0.5, 0.6, 0.9, 0.7)}

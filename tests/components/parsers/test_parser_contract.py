@@ -8,8 +8,8 @@ from support.choices import build, choices
 from support.sample_files import PARAGRAPH, SAMPLES
 
 from rag.core.errors import DataError
-from rag.core.records import Parsed
 from rag.core.roles import Parser
+from rag.core.types import Parsed
 from rag.testing import check_parsed, check_parser
 
 GARBAGE = bytes(range(255, 127, -1)) * 4

@@ -11,7 +11,7 @@ from support.drawn_pdfs import Drawn, drawn, prose, scan
 from support.sample_files import pdf
 
 from rag.core.errors import DataError
-from rag.core.records import Block, Parsed
+from rag.core.types import Block, Parsed
 from rag.documents.pages.pdf_files import UNLOCKS
 
 PARSERS = ("pdfium", "liteparse", "pypdf")

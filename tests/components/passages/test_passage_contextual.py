@@ -11,7 +11,7 @@ from rag.components.passages.titled import TitledText
 from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
 from rag.core.errors import BudgetError, ConfigError, RefusalError, ServiceError
-from rag.core.records import Document, Reply, Request, Span
+from rag.core.types import Document, Reply, Request, Span
 from rag.testing import check_passage
 
 WHERE = "This is the leave policy of the survey, on the days of band B."

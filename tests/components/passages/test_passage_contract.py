@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from support.choices import asks_model, build, choices
 
 from rag.core.corpus import Corpus
-from rag.core.records import Document, Span
 from rag.core.roles import PassageText
+from rag.core.types import Document, Span
 from rag.testing import check_passage
 
 CHOICES = [choice for choice in choices("passage") if not asks_model("passage", choice)]

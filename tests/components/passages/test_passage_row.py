@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rag.components.passages.row import RowText
 from rag.components.passages.titled import TitledText
 from rag.core.corpus import Corpus
-from rag.core.records import Document, Span
 from rag.core.text.tables import tables
+from rag.core.types import Document, Span
 
 TEXT = """# Pay
 

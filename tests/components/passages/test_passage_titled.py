@@ -2,7 +2,7 @@
 
 from rag.components.passages.titled import TitledText
 from rag.core.corpus import Corpus
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 TEXT = "# Leave\n\nAll staff.\n\n## Days\n\n26 days.\n"
 

@@ -10,9 +10,9 @@ from support.scripted_generator import Scripted, raising
 
 from rag.components.policies.names import names
 from rag.core.errors import ServiceError
-from rag.core.records import Reply
 from rag.core.roles.looking import Looked
 from rag.core.text.stems import Stems
+from rag.core.types import Reply
 
 TEXTS = (
     "Counterparts is an album by Rush.",

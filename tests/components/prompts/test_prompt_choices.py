@@ -14,7 +14,7 @@ from rag.components.prompts.sections import SectionPrompt
 from rag.config.build import Components
 from rag.config.compose import choices, compose, hydra_ready, resolve, shipped
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Material, Message, Query, Recalled, Turn
+from rag.core.types import Document, Material, Message, Query, Recalled, Turn
 
 STRATEGIES = list(yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))["strategies"])
 REFUSING = ("plain", "cited", "grounded_study", "strict_book", "layered", "section")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from rag.components.prompts.sections import SECTIONS, SectionPrompt
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Material, Message, Query, Recalled, Turn
 from rag.core.text.templates import fill, placeholders
+from rag.core.types import Document, Material, Message, Query, Recalled, Turn
 
 SMALL: dict[str, Any] = {"instruction": "Be brief.", "context": "Read:\n{contexts}", "closing": "Asked: {question}"}
 TURNS = (Turn("user", "Who?"), Turn("assistant", "Ada. [1]"))

@@ -16,8 +16,8 @@ from rag.components.memories.none import NoMemory
 from rag.components.prompts.sections import SectionPrompt
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.records import Block, Document, Material, Message, Query, Reply, Request, Span
 from rag.core.roles import Framing
+from rag.core.types import Block, Document, Material, Message, Query, Reply, Request, Span
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt.context_packing import Passage
 from rag.pipeline.prompt.excerpts import Screened

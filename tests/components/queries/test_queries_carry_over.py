@@ -8,7 +8,7 @@ from support.choices import node
 
 from rag.components.queries.carry_over import CarryOver
 from rag.components.queries.words import language
-from rag.core.records import Query, Turn
+from rag.core.types import Query, Turn
 
 NODE = node("queries", "carry_over")
 

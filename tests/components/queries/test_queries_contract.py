@@ -9,8 +9,8 @@ from support.choices import asks_model, built, choices, node
 from support.scripted_generator import Scripted, raising
 
 from rag.core.errors import BudgetError, ConfigError, RefusalError, ServiceError
-from rag.core.records import Query, Reply, Request, Turn
 from rag.core.roles import Rewriter, changes_nothing
+from rag.core.types import Query, Reply, Request, Turn
 from rag.testing import check_queries
 
 CHOICES = choices("queries")

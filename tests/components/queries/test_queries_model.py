@@ -10,8 +10,8 @@ from rag.components.queries.hyde import HypotheticalPassage
 from rag.components.queries.rewrite import ModelRewrite
 from rag.components.queries.several import ModelQuestions
 from rag.components.queries.turns import TypedTurns
-from rag.core.records import Message, Query, Reply, Request, Sought, Turn
 from rag.core.roles import changes_nothing
+from rag.core.types import Message, Query, Reply, Request, Sought, Turn
 
 PROMPT = "{history}\nLast: {question}\nNew:"
 HISTORY = (Turn("user", "Who built the {question} bridge?"), Turn("assistant", "A  firm\nof builders."))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.rerankers.mmr import MmrReranker, picked_at
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 
 
 @dataclass

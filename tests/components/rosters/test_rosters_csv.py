@@ -13,8 +13,8 @@ from support.choices import node
 from rag.components.rosters.csv import NEAR, CsvRoster, near_ids, normalised
 from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError
-from rag.core.field_values import folded
-from rag.core.record_sets import Cell, Field, FieldFailure, Reconciled, Record, RecordSet, RecordTable
+from rag.core.records.sets import Cell, Field, FieldFailure, Reconciled, Record, RecordSet, RecordTable
+from rag.core.text.field_values import folded
 from rag.testing import check_roster
 
 FIELDS = (Field("code"), Field("owner"), Field("price", "number"), Field("due", "date"))

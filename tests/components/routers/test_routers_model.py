@@ -12,8 +12,8 @@ from support.scripted_generator import Scripted, raising
 from rag.components.routers.model import ModelRouter
 from rag.components.routers.rules import RulesRouter
 from rag.core.files import shipped
-from rag.core.record_queries import Condition, RecordQuery, Routed
-from rag.core.records import Query, Reply, Request
+from rag.core.records.queries import Condition, RecordQuery, Routed
+from rag.core.types import Query, Reply, Request
 
 COUNT = {"intent": "count", "table": "d0 The fleet", "where": [{"field": "Base", "operator": "=", "value": "Southmoor"}]}
 GOOD = json.dumps({"route": "records", "query": COUNT})

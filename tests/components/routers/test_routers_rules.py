@@ -15,10 +15,10 @@ from rag.components.enrichers.tables import TableRows
 from rag.components.routers.question_reading import Reading
 from rag.components.routers.rules import RulesRouter
 from rag.core.files import shipped
-from rag.core.record_database import RecordDatabase
-from rag.core.record_queries import Routed
-from rag.core.record_sets import Field, Record, RecordSet, RecordTable
-from rag.core.records import Document, Query
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import Routed
+from rag.core.records.sets import Field, Record, RecordSet, RecordTable
+from rag.core.types import Document, Query
 
 
 def built(group: str, name: str, kind: Any, **changes: Any) -> Any:

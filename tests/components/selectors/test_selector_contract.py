@@ -8,8 +8,8 @@ from support.choices import build, choices, node
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Span
 from rag.core.roles import Selector
+from rag.core.types import Document, Span
 from rag.testing import check_selector
 from rag.testing.laws import lawful, same
 

@@ -6,7 +6,7 @@ from rag.components.selectors.editions import EditionsSelector
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Span, Value
+from rag.core.types import Document, Span, Value
 
 EDITIONS: dict[str, dict[str, Value]] = {
     "leave-2023": {"series": "leave", "date": "2023-04-01", "version": "2.9"},

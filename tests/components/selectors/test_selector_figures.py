@@ -13,7 +13,7 @@ from rag.components.selectors.figures import FiguresSelector
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Query, Span
+from rag.core.types import Document, Query, Span
 from rag.pipeline.prompt.context_packing import Passage
 from rag.pipeline.prompt.excerpts import Screened
 from rag.pipeline.prompt.prompt_assembly import Reading

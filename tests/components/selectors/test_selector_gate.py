@@ -13,7 +13,7 @@ from rag.components.selectors.gate import GateSelector
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Query, Span
+from rag.core.types import Document, Query, Span
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.shapes.passage_fates import traced_answer

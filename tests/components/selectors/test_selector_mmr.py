@@ -12,7 +12,7 @@ from rag.config.experiment import ad_hoc
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, ProblemsError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Span, Vectors
+from rag.core.types import Document, Span, Vectors
 from rag.execution.sweep import sweep
 
 TEXT = "1 0;1 0;0 1;3 4;"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rag.components.selectors.neighbours import NeighboursSelector
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 Row = list[tuple[int, float]]
 

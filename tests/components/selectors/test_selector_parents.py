@@ -13,8 +13,8 @@ from rag.components.selectors.parents import ParentsSelector
 from rag.components.selectors.window import WindowSelector
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Span
 from rag.core.roles import Selector
+from rag.core.types import Document, Span
 
 TEXT = "# A\na one.\na two.\na six.\n# B\nb one.\nb two.\n"
 LINES = [0, 4, 11, 18, 25, 29, 36, 43]

@@ -10,8 +10,8 @@ from support.scripted_generator import Scripted, raising
 from rag import testing
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.looks import Shape
-from rag.core.records import Framed, Query, Recalled, Reply, Turn
 from rag.core.roles.looking import Asked, Shaped
+from rag.core.types import Framed, Query, Recalled, Reply, Turn
 
 TITLES = ("Annual leave", "Parking", "Hire rates 2024", "Hire rates 2025")
 

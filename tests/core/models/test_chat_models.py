@@ -6,7 +6,7 @@ import pytest
 
 from rag.core.errors import ReplayError, ServiceError
 from rag.core.models.chat import ask, spent
-from rag.core.records import Query, Reply, Request
+from rag.core.types import Query, Reply, Request
 
 
 class Fails:

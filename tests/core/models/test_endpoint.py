@@ -15,7 +15,7 @@ from rag.components.embedders.openai import OpenAiEmbedder
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.errors import ServiceError
 from rag.core.models import endpoint
-from rag.core.records import Message, Query, Request
+from rag.core.types import Message, Query, Request
 
 ASKED = Request(Query("q", "When?"), (), (Message("user", "When?"),))
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

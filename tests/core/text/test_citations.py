@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rag.core.text.citations
-from rag.core.records import Chunk, Hit, Span
 from rag.core.text.citations import Marker, citations, cited, cited_sentences, markers, to_nothing, unmarked, without_markers
+from rag.core.types import Chunk, Hit, Span
 
 MARKED = st.text(alphabet="[]12, ;x.A\n`(")
 

@@ -12,9 +12,9 @@ from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.files import shipped
 from rag.core.headings import sections
-from rag.core.records import Hit, Span
 from rag.core.roles import Chunker
 from rag.core.text.citations import citations
+from rag.core.types import Hit, Span
 from rag.evaluation.data.golden import Golden, load
 from rag.pipeline.search.steps import chunk
 

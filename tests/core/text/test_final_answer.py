@@ -14,8 +14,8 @@ from rag.components.memories.none import NoMemory
 from rag.components.prompts.sections import SectionPrompt
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
 from rag.core.text.final_answer import Announced, awaited, concluded
+from rag.core.types import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.prompt.postprocess import check
 from rag.pipeline.prompt.prompt_assembly import Reading

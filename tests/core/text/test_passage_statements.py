@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.core.corpus import Corpus
-from rag.core.records import Document, Span
 from rag.core.text.passage_statements import Statement, statements
+from rag.core.types import Document, Span
 
 
 def read(text: str, before: str = "") -> list[Statement]:

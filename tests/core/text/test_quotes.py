@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.core.corpus import Corpus
-from rag.core.records import Chunk, Document, Span
 from rag.core.text.quotes import quoted, section_of
+from rag.core.types import Chunk, Document, Span
 
 TEXT = (
     "## Carrying over\n\nUp to five days may be\ncarried over. They are taken by 31 March 2026. Unused days\nbeyond that lapse."

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from support.corpora import text_folder
 
+from rag.authoring.exchange.exports import PARTIAL, WHOLE, export_set, rows_of
+from rag.authoring.exchange.imports import Report, import_set
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import UserError
-from rag.core.records import Document, Example, document_of, spans_of
-from rag.datasets.exchange.exports import PARTIAL, WHOLE, export_set, rows_of
-from rag.datasets.exchange.imports import Report, import_set
+from rag.core.types import Document, Example, document_of, spans_of
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden, question_record
 

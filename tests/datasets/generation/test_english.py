@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.datasets.generation.english import English
-from rag.datasets.generation.wording import Wording
+from rag.authoring.generation.english import English
+from rag.authoring.generation.wording import Wording
 
 COMMON = frozenset(["park", "staff", "salaried", "ticket", "siren", "annex", "line", "managers", "visit", "parcels"])
 ENGLISH = English(Wording("english"), COMMON)

@@ -8,10 +8,10 @@ import pytest
 from support.command_line import Verb, verb
 
 from rag.api import generation
-from rag.core.records import Document, Span
-from rag.datasets.candidates import Candidate
-from rag.datasets.generation import pages, probe
-from rag.datasets.generation.generate import generate
+from rag.authoring.candidates import Candidate
+from rag.authoring.generation import pages, probe
+from rag.authoring.generation.generate import generate
+from rag.core.types import Document, Span
 
 rag = pytest.fixture(verb)
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from rag.core.records import Document
-from rag.datasets.candidates import Candidate
-from rag.datasets.generation import corpus_rules, rules, table_rules
-from rag.datasets.generation.filters import Filters, Passages
-from rag.datasets.generation.generate import generate
-from rag.datasets.generation.pages import Page
-from rag.datasets.generation.wording import Wording
+from rag.authoring.candidates import Candidate
+from rag.authoring.generation import corpus_rules, rules, table_rules
+from rag.authoring.generation.filters import Filters, Passages
+from rag.authoring.generation.generate import generate
+from rag.authoring.generation.pages import Page
+from rag.authoring.generation.wording import Wording
+from rag.core.types import Document
 
 RATES = """# Boat hire: price list {year}
 

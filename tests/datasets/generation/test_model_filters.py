@@ -6,10 +6,10 @@ import pytest
 from support.question_model import DOCUMENTS
 from support.scripted_generator import Scripted
 
+from rag.authoring.candidates import Candidate
+from rag.authoring.generation.model_filters import CLOSED, FILTERS, OTHERS, OWN, PASSAGES, ModelFilters
 from rag.core.errors import ConfigError
-from rag.core.records import Reply, Request, Span, Turn
-from rag.datasets.candidates import Candidate
-from rag.datasets.generation.model_filters import CLOSED, FILTERS, OTHERS, OWN, PASSAGES, ModelFilters
+from rag.core.types import Reply, Request, Span, Turn
 
 MOORINGS = DOCUMENTS["moorings.md"].text
 OPEN, VISITORS = "The boathouse at Tolley is open from noon, and its crane lifts 900 kg.", "Visitors pay 12 pounds for a night."

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from support.question_model import DOCUMENTS, QUESTION, oblige, value
 from support.scripted_generator import Scripted
 
+from rag.authoring.candidates import Candidate, row_of
+from rag.authoring.generation.model_passages import Passage
+from rag.authoring.generation.model_prompts import Kind, kinds
+from rag.authoring.generation.model_questions import ATTEMPTS, BOUND, ModelQuestions, style_of
+from rag.authoring.generation.model_replies import InvalidReplyError, ReplyReader
+from rag.authoring.generation.proposals import Refusal
 from rag.core.errors import BudgetError, DataError, ReplayError, ServiceError
-from rag.core.records import Document, Query, Reply, Request, Span
-from rag.datasets.candidates import Candidate, row_of
-from rag.datasets.generation.model_passages import Passage
-from rag.datasets.generation.model_prompts import Kind, kinds
-from rag.datasets.generation.model_questions import ATTEMPTS, BOUND, ModelQuestions, style_of
-from rag.datasets.generation.model_replies import InvalidReplyError, ReplyReader
-from rag.datasets.generation.proposals import Refusal
+from rag.core.types import Document, Query, Reply, Request, Span
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_replies import StoredGenerator
 from rag.execution.store.store import Store

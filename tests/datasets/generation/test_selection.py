@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from rag.authoring.candidates import Candidate
+from rag.authoring.generation import probe
+from rag.authoring.generation.pages import AROUND, Page
+from rag.authoring.generation.probe import TextVectors, gains
+from rag.authoring.generation.selection import ENOUGH, FEWEST, Rated, selected
 from rag.components.embedders.hashing import HashingEmbedder
-from rag.core.records import Document, Span
-from rag.datasets.candidates import Candidate
-from rag.datasets.generation import probe
-from rag.datasets.generation.pages import AROUND, Page
-from rag.datasets.generation.probe import TextVectors, gains
-from rag.datasets.generation.selection import ENOUGH, FEWEST, Rated, selected
+from rag.core.types import Document, Span
 
 GAIN = st.sampled_from([0.0, 0.3, 0.5, 0.63, 1.0])
 PAIRS = st.lists(st.tuples(st.sampled_from(["table", "factoid", "topic"]), GAIN, GAIN), max_size=200)

@@ -8,9 +8,9 @@ import pytest
 from support.command_line import Verb, verb
 from support.waiting_questions import documents_of, file_of, rows_of, write_waiting
 
-from rag.core.records import Document
-from rag.datasets.candidates import digests
-from rag.datasets.review.drift import Drift, drifts
+from rag.authoring.candidates import digests
+from rag.authoring.review.drift import Drift, drifts
+from rag.core.types import Document
 
 QUOTE = "You may carry four unused days into the next leave year."
 TEXT = f"# Leave\n\nIntroduction.\n\n{QUOTE} Ask your manager first.\n"

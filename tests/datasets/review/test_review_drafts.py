@@ -8,10 +8,10 @@ import pytest
 from support.corpora import text_folder
 from support.ratings import BAD, FERRY, context, opinion, told
 
+from rag.authoring.review import drafts as review
+from rag.authoring.review.drafts import draft
 from rag.components.loaders.native_questions import NativeQuestions
-from rag.core.records import SPLITS, Document, Turn
-from rag.datasets.review import drafts as review
-from rag.datasets.review.drafts import draft
+from rag.core.types import SPLITS, Document, Turn
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 

@@ -8,11 +8,11 @@ import pytest
 from support.command_line import Verb, verb
 from support.corpora import text_folder
 
+from rag.authoring.review.question_file import QuestionFile
+from rag.authoring.review.quote_fixes import find_fixes
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
-from rag.core.records import Document, Span
-from rag.datasets.review.question_file import QuestionFile
-from rag.datasets.review.quote_fixes import find_fixes
+from rag.core.types import Document, Span
 from rag.evaluation.data import golden as golden_sets
 
 TEXTS = {"a.md": "Now: you may **carry** four days.\n\nTwice. Twice.", "b.md": "It\u2019s [free](x.md) for dogs."}

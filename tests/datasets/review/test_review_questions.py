@@ -14,8 +14,8 @@ import pytest
 from support.command_line import Verb, verb
 from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
 
+from rag.authoring.review.review_loop import Review
 from rag.core.errors import DataError, UserError
-from rag.datasets.review.review_loop import Review
 
 TODAY = datetime.now(UTC).date().isoformat()
 
@@ -164,7 +164,7 @@ ACCEPTING = """
 import sys
 from pathlib import Path
 from support.waiting_questions import file_of
-from rag.datasets.review.review_loop import Review
+from rag.authoring.review.review_loop import Review
 review = Review(file_of(Path(sys.argv[1])), by="Ann")
 print("ready", flush=True)
 for name in list(review.waiting):

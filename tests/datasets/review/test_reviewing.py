@@ -16,11 +16,11 @@ from support.corpora import text_folder
 from support.ratings import BAD, FERRY, context, opinion, told
 from support.small_set import write_golden
 
+from rag.authoring.review.drafts import Opinion
+from rag.authoring.review.question_file import QuestionFile
+from rag.authoring.review.review_loop import Review
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError, UserError
-from rag.datasets.review.drafts import Opinion
-from rag.datasets.review.question_file import QuestionFile
-from rag.datasets.review.review_loop import Review
 from rag.evaluation.data import golden as golden_sets
 from rag.serve.conversations import Conversations
 from rag.serve.feedback import Opinions

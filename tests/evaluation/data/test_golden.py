@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.core.errors import DataError
-from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data.golden import Golden, dealt_split, load
 
 A, B = Document("a.md", "Leave is 25 days.", {"title": "Leave"}), Document("b.md", "Pay day is the 25th.")

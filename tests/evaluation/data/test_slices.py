@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data import slices
 from rag.evaluation.data.golden import Golden
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.core.records import Document, Evidence, Example, Query, Span, Turn
-from rag.documents.quote_anchors import WORD
+from rag.core.types import Document, Evidence, Example, Query, Span, Turn
+from rag.documents.anchors.quote_anchors import WORD
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
 from rag.reporting.terminal import store_contents

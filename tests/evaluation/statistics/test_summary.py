@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from rag.core.records import Example, Query
+from rag.core.types import Example, Query
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import summarise
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import NOTHING, Rankings
-from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.execution.graph.ablation_inputs import gold_contexts, no_contexts, of_another, strangers, uncut
 
 LONG = 60

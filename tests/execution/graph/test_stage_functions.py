@@ -8,7 +8,7 @@ from support.small_set import write_experiment, write_golden
 
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.config.experiment import load
-from rag.core.records import Vectors
+from rag.core.types import Vectors
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
 from rag.execution.store.store import Store

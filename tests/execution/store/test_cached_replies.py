@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag.core.errors import BudgetError, ConfigError, ReplayError, ServiceError
-from rag.core.records import Message, Query, Reply, Request
 from rag.core.roles import Generator
+from rag.core.types import Message, Query, Reply, Request
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_replies import REPLIES, StoredGenerator
 from rag.execution.store.store import Store

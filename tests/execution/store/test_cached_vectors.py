@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.core.errors import ConfigError
-from rag.core.records import Vectors
 from rag.core.roles import Embedder, Reranker, fingerprint
+from rag.core.types import Vectors
 from rag.execution.store.cached_vectors import BLOCK, ItemStore, StoredEmbedder, StoredReranker, item_id
 from rag.execution.store.store import Store
 

@@ -16,12 +16,12 @@ from support.command_line import Verb, verb
 from support.corpora import text_folder
 from support.small_set import write_experiment, write_golden
 
+from rag.authoring.review.question_file import QuestionFile
 from rag.components.embedders.static import StaticEmbedder
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core import files
 from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, DataError, ServiceError, StoreError
-from rag.datasets.review.question_file import QuestionFile
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Store
 from rag.tracking import mlflow_client

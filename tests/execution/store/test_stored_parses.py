@@ -12,10 +12,10 @@ from rag.components.ingest.rules import FirstMatchRules
 from rag.components.loaders.folder import FolderLoader
 from rag.components.noise.none import NoNoiseFilter
 from rag.components.redactors.none import NoRedactor
-from rag.core.records import Document, Parsed, Vectors
 from rag.core.roles import Parser, Redactor
-from rag.documents.limits import Limits
+from rag.core.types import Document, Parsed, Vectors
 from rag.documents.reading import FileRead, ParseStore, Unreadable, read_files
+from rag.documents.sandbox.limits import Limits
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_replies import stored

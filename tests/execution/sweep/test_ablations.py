@@ -18,7 +18,7 @@ from support.small_set import write_experiment, write_golden
 from rag.config.experiment import ad_hoc, load
 from rag.config.validation import OF_READING
 from rag.core.errors import ConfigError, DataError, StoreError
-from rag.core.records import Example, Query
+from rag.core.types import Example, Query
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import interval
 from rag.execution.graph.engine import Outcome

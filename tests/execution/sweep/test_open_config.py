@@ -4,7 +4,7 @@ from pathlib import Path
 
 from support.small_set import write_golden
 
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.execution.store.store import Store
 from rag.execution.sweep.open_config import config_of, open_config
 

@@ -20,7 +20,7 @@ from rag.analysis.compare import comparable, compare
 from rag.analysis.headroom import measure_headroom
 from rag.config.experiment import load
 from rag.core.errors import ConfigError
-from rag.core.records import spans_of
+from rag.core.types import spans_of
 from rag.execution.graph.ablation_inputs import gold_contexts
 from rag.execution.graph.plan import assemble
 from rag.execution.sweep import holdout, sweep

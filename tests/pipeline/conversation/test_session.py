@@ -8,7 +8,7 @@ import pytest
 from support.small_set import write_golden
 
 from rag.core.errors import DataError, ServiceError
-from rag.core.records import Answer, Example, Finding, Found, Query, Reply, Request, Turn
+from rag.core.types import Answer, Example, Finding, Found, Query, Reply, Request, Turn
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.live_history import UNSAID, Ask, Past, lived, remembered_turn
 from rag.pipeline.conversation.session import Session

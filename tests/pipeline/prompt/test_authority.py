@@ -8,7 +8,7 @@ from support.small_set import write_golden
 
 from rag.components.prompts.authority import AuthorityOrder
 from rag.core.errors import ConfigError
-from rag.core.records import Document, Query, Recalled, Turn
+from rag.core.types import Document, Query, Recalled, Turn
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt.authority import GONE, settled

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Span
 from rag.core.text.tokens import borders, count
+from rag.core.types import Document, Span
 from rag.pipeline.prompt import context_packing
 from rag.pipeline.prompt.context_packing import Packed, hits, passages
 

@@ -11,8 +11,8 @@ from support.small_set import write_golden
 
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import UserError
-from rag.core.records import Message, Query, Reply, Request, Turn
 from rag.core.text.final_answer import concluded
+from rag.core.types import Message, Query, Reply, Request, Turn
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.session import Session
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.core.records import Chunk, Finding, Message, Query, Reply, Request, Span
 from rag.core.text.edits import Cut, Edited
+from rag.core.types import Chunk, Finding, Message, Query, Reply, Request, Span
 from rag.pipeline.prompt.postprocess import MARKERS, Checked, check
 
 REFUSAL = "I cannot say."

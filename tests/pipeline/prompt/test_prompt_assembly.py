@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Finding, Material, Message, Query, Ranking, Recalled, Span
+from rag.core.types import Document, Finding, Material, Message, Query, Ranking, Recalled, Span
 from rag.pipeline.prompt.prompt_assembly import Reading
 
 

@@ -17,7 +17,7 @@ from rag.config.validation import check
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.evaluation.gold_matching import judge
 from rag.evaluation.gold_table import gold_table
 from rag.execution.graph.plan import PlannedTrial

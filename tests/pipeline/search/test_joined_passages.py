@@ -12,9 +12,9 @@ from rag.components.selectors.neighbours import NeighboursSelector
 from rag.components.selectors.parents import ParentsSelector
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Finding, Query, Ranking, Span
 from rag.core.text.citations import citations
 from rag.core.text.tokens import count
+from rag.core.types import Document, Finding, Query, Ranking, Span
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt.context_packing import Passage, hits, pack, passages, shown_chunks
 from rag.pipeline.prompt.excerpts import screen

@@ -7,8 +7,8 @@ import pytest
 from support.small_set import TEXTS, write_golden
 
 from rag.core.errors import ConfigError, UserError
-from rag.core.records import Query
 from rag.core.text.tokens import count
+from rag.core.types import Query
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.core.errors import UserError
-from rag.core.records import Value
+from rag.core.types import Value
 from rag.pipeline.search.metadata_filter import fitting, written_conditions
 from rag.pipeline.search.search_filter import EVERYTHING, Scope, where_scope
 

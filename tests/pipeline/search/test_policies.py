@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.config.experiment import ad_hoc
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.execution.graph.stage_inputs import answers_of, corpus_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
@@ -17,7 +17,7 @@ GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latenc
 PLUGIN = '''
 from rag.core.looks import LookStep
 from rag.core.roles.looking import Looked
-from rag.core.records import Sought
+from rag.core.types import Sought
 
 
 class TwiceLook:

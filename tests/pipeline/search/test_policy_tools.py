@@ -11,7 +11,7 @@ from support.small_set import write_golden
 
 import rag
 from rag.core.rankings import Rankings
-from rag.core.records import Query, Reply
+from rag.core.types import Query, Reply
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search.policy_tools import PipelineTools
 from rag.pipeline.search.steps import by_turns

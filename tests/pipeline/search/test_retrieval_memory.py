@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.small_set import write_golden
 
 from rag.core.rankings import Rankings
-from rag.core.records import Example, Query, Turn, Vectors
 from rag.core.roles.looking import Reused
+from rag.core.types import Example, Query, Turn, Vectors
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.live_history import answers, lived, retold
 from rag.pipeline.conversation.session import Session

@@ -14,9 +14,9 @@ from rag.config.experiment import ad_hoc
 from rag.core.corpus import Corpus
 from rag.core.documents import Document, Span
 from rag.core.looks import Look
-from rag.core.record_queries import Result, Routed
-from rag.core.records import Answer, Query
+from rag.core.records.queries import Result, Routed
 from rag.core.text.citations import cited
+from rag.core.types import Answer, Query
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.stage_inputs import answers_of, corpus_of, lived_of
 from rag.execution.sweep import sweep
@@ -33,7 +33,7 @@ GIVEN = ("dataset=native", "dataset.path=golden", "embedder=hashing", "latency=0
 GIVEN += ("chunker=table_rows", "k=2", "check=[retrieval_floor]", "check.retrieval_floor.floor=.99")
 GIVEN += ("generator=extractive", "guard=[scan,output]")
 ROUTER = '''
-from rag.core.record_queries import Condition, RecordQuery, Routed
+from rag.core.records.queries import Condition, RecordQuery, Routed
 
 
 def query(table, intent, *fields, where=(), mechanism="records"):

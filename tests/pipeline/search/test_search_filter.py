@@ -14,9 +14,9 @@ from rag.components.queries.none import AsTyped
 from rag.components.queries.turns import TypedTurns
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
-from rag.core.record_database import RecordDatabase
-from rag.core.record_sets import Field, Record, RecordSet, RecordTable
-from rag.core.records import Document, Query, Sought, Span, Turn
+from rag.core.records.database import RecordDatabase
+from rag.core.records.sets import Field, Record, RecordSet, RecordTable
+from rag.core.types import Document, Query, Sought, Span, Turn
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.search.search_filter import EVERYTHING, Scope, narrowed

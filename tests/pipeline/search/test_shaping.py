@@ -13,8 +13,8 @@ from support.scripted_generator import Scripted
 
 from rag.config.experiment import ad_hoc
 from rag.core.looks import Condensed, Item, LookStep, Shape
-from rag.core.records import Message, Query, Reply
 from rag.core.roles.looking import Asked, Condensation, Kept, Shaped
+from rag.core.types import Message, Query, Reply
 from rag.execution.graph.stage_inputs import answers_of, corpus_of, rankings_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config

@@ -8,7 +8,7 @@ import pytest
 from rag.components.chunkers.fixed import FixedChunker
 from rag.components.passages.plain import PlainText
 from rag.core.errors import ConfigError
-from rag.core.records import Document
+from rag.core.types import Document
 from rag.pipeline.search import unread_text
 
 

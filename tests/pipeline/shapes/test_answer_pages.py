@@ -12,8 +12,8 @@ from support.small_server import small_app
 
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import seal
-from rag.core.records import BLOCKS, Answer, Query
 from rag.core.text.tokens import count
+from rag.core.types import BLOCKS, Answer, Query
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline, Trace

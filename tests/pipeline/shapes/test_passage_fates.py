@@ -9,7 +9,7 @@ from support.small_server import QUESTION, small_bundle
 
 from rag.bundle.open_bundle import open_bundle
 from rag.core.rankings import NOTHING, Rankings
-from rag.core.records import Finding, Query, Ranking
+from rag.core.types import Finding, Query, Ranking
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.shapes.passage_fates import passage_fates
 

@@ -11,7 +11,7 @@ from support.scripted_generator import Scripted
 
 from rag.config.catalog import texts
 from rag.core.errors import DataError, RefusalError, UserError
-from rag.core.records import Reply, Request
+from rag.core.types import Reply, Request
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.write.report_gaps import GapCheck, gaps_in

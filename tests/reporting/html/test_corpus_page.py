@@ -17,8 +17,8 @@ from support.small_set import TEXTS
 
 from rag.analysis.corpus_view import CorpusView, view
 from rag.core.corpus import Corpus
-from rag.core.record_sets import Field, FieldFailure, Reconciled, Record, RecordSet, RecordTable
-from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.core.records.sets import Field, FieldFailure, Reconciled, Record, RecordSet, RecordTable
+from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.reporting.html import corpus_page, embedded_data
 
 rag = pytest.fixture(verb)

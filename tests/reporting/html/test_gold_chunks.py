@@ -7,7 +7,7 @@ import pytest
 
 from rag.analysis.chunk_structure import Structure
 from rag.core.corpus import Corpus
-from rag.core.records import Anchor, Document, Evidence, Place, Span
+from rag.core.types import Anchor, Document, Evidence, Place, Span
 from rag.reporting.html.gold_chunks import MOST, chunks_at
 
 A = Document("a.md", "# One\n\nFirst words.\n\n# Two\n\nSecond words.\n\n| Key | Value |\n|---|---|\n| k | v |\n")

@@ -11,7 +11,7 @@ from support.small_set import AXES, write_experiment, write_golden
 
 from rag.config.experiment import load
 from rag.core.errors import DataError, StoreError
-from rag.core.records import Span
+from rag.core.types import Span
 from rag.evaluation.scoring import Judged
 from rag.execution.graph.plan import Plan
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of

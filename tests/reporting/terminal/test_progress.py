@@ -17,7 +17,7 @@ from support.gate_experiment import write_many
 
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.core.progress import WATCH
-from rag.core.records import Message, Query, Reply, Request
+from rag.core.types import Message, Query, Reply, Request
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.stage_graph import Stage
 from rag.execution.store.cached_replies import StoredGenerator

@@ -22,8 +22,8 @@ from rag.analysis.dataset_health import Finding as Look
 from rag.analysis.why import Account, Why
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.core.errors import DataError
-from rag.core.records import Answer, Chunk, Finding, Hit, Query, Reply, Span
-from rag.documents.file_tree import Skipped
+from rag.core.types import Answer, Chunk, Finding, Hit, Query, Reply, Span
+from rag.documents.folder.file_tree import Skipped
 from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.objective import Objective

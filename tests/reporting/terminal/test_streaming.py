@@ -12,7 +12,7 @@ from support.small_set import write_golden
 
 import rag
 from rag.components.checks.citations import CitationsCheck
-from rag.core.records import Finding, Ranking, Reply, Request
+from rag.core.types import Finding, Ranking, Reply, Request
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline

@@ -19,7 +19,7 @@ from support.page_server import HOSTILE
 from support.servers import address_of
 from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
 
-from rag.datasets.review.review_loop import Review
+from rag.authoring.review.review_loop import Review
 from rag.serve.keys import Keys, hashed
 from rag.serve.review import create_app
 from rag.serve.settings import Settings

@@ -15,8 +15,8 @@ from support.forged_bundles import resealed
 from support.registered_models import QUESTIONS, Place, bundle_folder, request
 
 from rag.bundle.open_bundle import Bundle, open_bundle
-from rag.core.records import Query, Request, Turn
 from rag.core.text.citations import without_markers
+from rag.core.types import Query, Request, Turn
 from rag.pipeline.shapes.answer_json import found_passages
 from rag.pipeline.shapes.passage_fates import traced_answer
 from rag.tracking.registry.agent import BundleAgent

@@ -10,7 +10,7 @@ import pytest
 from support.mlflow_process import PATIENCE, mlflow_process
 from support.registered_models import QUESTIONS
 
-from rag.core.records import Query
+from rag.core.types import Query
 from rag.pipeline.shapes.passage_fates import traced_answer
 from rag.tracking.registry.promote import promote
 from rag.tracking.registry.register import register

@@ -1,0 +1,250 @@
+"""Columns of other tools → fields of a golden question. docs/datasets.md lists the formats and their versions."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from rag.authoring.candidates import Row
+from rag.core.errors import DataError
+from rag.core.types import SPLITS
+
+NAMES = {
+    "id": "id _id qid query_id question_id example_id task_id uid",
+    "text": "question query user_input input prompt text utterance raw_utterance",
+    "answers": "answers answer reference ground_truth ground_truths expected_output expected expected_answer reference_answer"
+    " generation_gt target targets output outputs reference_outputs",
+    "contexts": "evidence reference_contexts contexts context references passages",
+    "document": "documents document doc doc_id doc_name document_id reference_context_ids corpus_id source file file_name",
+    "kind": "kind synthesizer_name question_type query_type type category",
+    "dialogue": "dialogue conversation_id dialogue_id",
+    "rewrite": "rewrite manual_rewritten_utterance",
+    "unanswerable": "unanswerable is_impossible answerability",
+    "history": "history chat_history",
+} | {name: name for name in ("split", "tags", "cluster", "expects")}
+"""Fields of a golden question and the usual names of their columns, the most specific first.
+
+Not `retrieved_contexts` and `response`, which are what a system did.
+"""
+KNOWN = {name: [each.replace("_", "") for each in names.split()] for name, names in NAMES.items()}
+NESTED = ("metadata", "inputs", "input", "outputs", "expectedOutput", "expected_output", "vars", "enrichments")
+"""Columns whose objects hold columns; a later one overrules an earlier one."""
+TURNS = ("messages", "turns", "turn", "conversation", "utterances")
+SHAPES = {"promptfoo": ("vars", "__expected", "__expected1"), "langsmith": ("inputs",)}
+SHAPES |= {"langfuse": ("expectedOutput",), "ragas": ("user_input",)}
+"""Columns by which the formats of tools are known."""
+ROLES = {"user": "user", "human": "user"} | dict.fromkeys(("assistant", "ai", "agent", "bot", "model"), "assistant")
+ASSERTED = re.compile(r"i?(?:contains|equals)(?:-any|-all)?|factuality|similar")
+"""Assertions of promptfoo that hold right answers; all others run code or ask a model."""
+CODE = "[a-z]+-[a-z-]+|javascript|python|fn|eval|grade|regex|cost|latency"
+TYPED = re.compile(rf"(?s)({ASSERTED.pattern}|{CODE})(?:\([\d.]+\))?:(.*)")
+"""A cell of promptfoo with the type of its assertion; any other cell is an equality."""
+HOP = re.compile(r"\A<\d+-hop>\s*")
+"""A mark of ragas before the contexts of a question with several."""
+TEXTS = ["raw_utterance", "utterance", "text", "content", "contents", "evidence_text", "page_content", "value", "quote"]
+TEXTS += ["answer", "output"]
+"""Keys of an object under which its text may be, the most specific first."""
+MANY, LONG = 10_000, 1_000
+"""The most values in a field, and messages in a conversation, whose questions hold all messages before them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text as evidence, the name of a document, or both; `grade` and `start` as in the native format, `start` -1 for none."""
+
+    text: str
+    doc_id: str = ""
+    grade: int = 1
+    start: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A question as a file has it: its fields of the native format, groups of passages as evidence, and notes."""
+
+    fields: Row
+    groups: tuple[tuple[Passage, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def shape_of(fields: Mapping[str, Any]) -> str:
+    """The tool whose format a row has; empty for none."""
+    if any(isinstance(fields.get(name), list) for name in TURNS):
+        return "conversations"
+    return next((shape for shape, names in SHAPES.items() if any(name in fields for name in names)), "")
+
+
+def questions(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -> Iterator[Imported]:
+    """The questions of a row: one, or one for each turn of a user. `given` maps fields to columns. DataError if bad."""
+    turns = next((parsed for name in TURNS if isinstance(parsed := _parsed(fields.get(name)), list)), None)
+    if turns is None or "text" in given:
+        yield _question(fields, where, given)
+        return
+    dialogue = next((str(fields[name]) for name in ("conversation_id", "id", "_id", "number") if name in fields), where)
+    said = [message for turn in turns for message in _messages(turn, where)]
+    if len(said) > LONG:
+        raise DataError(where, f"has {len(said)} messages, and a conversation {LONG} at most", "split it")
+    asked = [place for place, (role, text, _) in enumerate(said) if role == "user" and text]
+    for number, place in enumerate(asked, 1):
+        role, reply, source = said[place + 1] if place + 1 < len(said) else ("", "", {})
+        answered = {**source, "answer": reply} if role == "assistant" else {}
+        columns = {**answered, **said[place][2], "question": said[place][1], "id": f"{dialogue}_{number}"}
+        made = _question({name: value for name, value in columns.items() if name not in ("type", "text", "content")}, where, {})
+        history = [{"role": role, "text": text} for role, text, _ in said[:place]]
+        yield Imported(made.fields | {"dialogue": dialogue, "turn": number, "history": history}, made.groups)
+
+
+def _question(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -> Imported:
+    flat = _flat(fields)
+    found = {name: flat[column] for name, column in _columns(tuple(flat), tuple(given.items()))}
+    if "text" not in found:
+        listed = ", ".join(map(repr, flat)) or "none"
+        raise DataError(where, f"has no column for the question; there are: {listed}", "name it: --question COLUMN")
+    row: Row = {"id": _one(found.get("id")), "text": found.get("text"), "history": _turns(found.get("history"), where)}
+    asked = _parsed(row["text"])
+    if isinstance(asked, list | dict):
+        turns = _turns(asked["messages"] if isinstance(asked, dict) and "messages" in asked else asked, where)
+        last = max((place for place, turn in enumerate(turns) if turn["role"] == "user"), default=0)
+        row |= {"history": turns[:last], "text": turns[last]["text"] if turns else ""}
+    row["text"] = _one(row["text"]).strip()
+    row |= {name: _one(found.get(name)) for name in ("kind", "cluster", "dialogue", "rewrite")}
+    row |= {"turn": 1 + sum(turn["role"] == "user" for turn in row["history"])} if row["dialogue"] else {}
+    row |= {"answers": _texts(found.get("answers"), where), "tags": _texts(found.get("tags"), where)}
+    row["unanswerable"] = _one(found.get("unanswerable")).lower() in ("true", "1", "yes", "unanswerable")
+    split, expects = _one(found.get("split")), _parsed(found.get("expects"))
+    row |= {"split": split} if split in SPLITS else {"tags": [*row["tags"], split]} if split else {}
+    row |= {"expects": expects} if _is_expected(expects) else {}
+    if not row["text"] or "\0" in row["text"]:
+        raise DataError(where, "the question is empty or has a NUL character", "write it as text")
+    groups = _groups(_parsed(found.get("contexts")), _texts(found.get("document"), where), where)
+    return Imported(row, groups, tuple(_asserted(flat, row, where)))
+
+
+def _is_expected(value: Any) -> bool:
+    """Whether a value is the `expects` of the native format."""
+    if not isinstance(value, dict) or list(value) not in (["value"], ["values"]):
+        return False
+    texts = value.get("values", [value.get("value")])
+    return isinstance(texts, list) and bool(texts) and all(isinstance(text, str) and text.strip() for text in texts)
+
+
+def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a row, those of nested objects as `object.column`."""
+    flat = {name: value for name, value in fields.items() if value not in (None, "")}
+    for name in NESTED:
+        inner = _parsed(fields.get(name)) if name in flat else None
+        if isinstance(inner, dict):
+            del flat[name]
+            is_chat = "messages" in inner and name in ("inputs", "input")
+            flat |= {"input": inner} if is_chat else {f"{name}.{key}": value for key, value in inner.items()}
+    return flat
+
+
+@lru_cache(maxsize=1024)
+def _columns(columns: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Pairs of a field and its column: the given one, else the first with a usual name."""
+    named = {re.sub(r"[^a-z0-9]", "", column.rpartition(".")[2].lower()): column for column in columns}
+    usual = {name: [each for each in names if each in named] for name, names in KNOWN.items()}
+    found = {name: named[names[0]] for name, names in usual.items() if names}
+    answers = [column for column in columns if column.startswith(("outputs.", "expectedOutput.", "expected_output."))]
+    found |= {"answers": answers[0]} if len(answers) == 1 else {}
+    found |= {name: column for name, column in given if column in columns}
+    return tuple(found.items())
+
+
+def _parsed(value: Any) -> Any:
+    """Parse a cell with a list or an object in the notation of JSON or Python; return any other value unchanged."""
+    for read in (json.loads, ast.literal_eval) if isinstance(value, str) and value[:1] + value[-1:] in ("[]", "{}") else ():
+        try:
+            parsed = read(value)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(parsed, dict) or all(isinstance(part, str | dict | list) for part in parsed):
+            return parsed
+    return value
+
+
+def _one(value: Any) -> str:
+    value = value[0] if isinstance(value, list) and value else value
+    if isinstance(value, str):
+        return value
+    return "" if value is None or isinstance(value, dict | list) else json.dumps(value, default=str)
+
+
+def _texts(value: Any, where: str) -> list[str]:
+    """The texts in a value, each once, in their order: of an object the first under TEXTS."""
+    found: dict[str, None] = {}
+    waiting, read = [_parsed(value)], 0
+    while waiting:
+        value, read = waiting.pop(), read + 1
+        if isinstance(value, list):
+            waiting += value[::-1]
+        elif isinstance(value, dict):
+            waiting += [value[name] for name in TEXTS if name in value][:1]
+        elif text := _one(value).strip():
+            found[text] = None
+        if read > MANY:  # also of a YAML file, where few lines can make billions
+            raise DataError(where, f"a column holds more than {MANY:,} values", "split the row")
+    return list(found)
+
+
+def _messages(turn: Any, where: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Role, text and object of a message and of the response in it, without instructions (role `system`) and calls of tools."""
+    if not isinstance(turn, dict):
+        raise DataError(where, "a message is not an object", "write {…}, with its speaker and text")
+    name = next((key for key in ("speaker", "participant", "role", "type", "from") if turn.get(key)), "")
+    speaker = _one(turn[name]).lower() if name else "user"
+    role = "assistant" if speaker == "system" and name in ("speaker", "participant") else ROLES.get(speaker, "")
+    if not role and speaker not in ("system", "tool", "developer", "function"):
+        raise DataError(where, f"the speaker is {speaker!r}", f"there is: system, {', '.join(ROLES)}")
+    said = [(role, "\n".join(_texts(turn.get("data", turn), where)))] if role else []
+    said += [("assistant", turn["response"])] if isinstance(turn.get("response"), str) else []
+    yield from ((role, text, turn) for role, text in said if text)
+
+
+def _turns(value: Any, where: str) -> list[Row]:
+    turns = parsed if isinstance(parsed := _parsed(value), list) else []
+    return [{"role": role, "text": text} for turn in turns for role, text, _ in _messages(turn, where)]
+
+
+def _groups(value: Any, documents: Sequence[str], where: str) -> tuple[tuple[Passage, ...], ...]:
+    """Groups of passages: those of the native format, or one for each context, or without contexts one for each document."""
+    parts = value if isinstance(value, list) else [value] if value else []
+    if not parts:
+        return tuple((Passage("", name),) for name in documents)
+    names = documents if len(documents) == len(parts) else [documents[0] if len(documents) == 1 else ""] * len(parts)
+    groups = dict.fromkeys(tuple(_passages(part, name, where)) for part, name in zip(parts, names, strict=True))
+    return tuple(group for group in groups if group)
+
+
+def _passages(part: Any, name: str, where: str) -> Iterator[Passage]:
+    """The alternatives of a context."""
+    is_group = isinstance(part, dict) and isinstance(part.get("any"), list)
+    grade = part.get("grade", 1) if is_group else 1
+    for each in part["any"] if is_group else [part]:
+        text = HOP.sub("", "\n".join(_texts(each, where)))
+        keys = [key for key in ("doc", "document_id", "doc_id", "doc_name") if key in each] if isinstance(each, dict) else []
+        named = _one(each[keys[0]]) if keys else name
+        start = each.get("start", -1) if is_group and isinstance(each, dict) else -1
+        if text or named:
+            yield Passage(text, named, *(value if isinstance(value, int) else 1 for value in (grade, start)))
+
+
+def _asserted(flat: Mapping[str, Any], row: Row, where: str) -> Iterator[str]:
+    """Add the right answers in assertions of promptfoo to a question, and yield notes on the other assertions."""
+    given = flat.get("assert")
+    asserts = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    for value in (_one(value) for column, value in flat.items() if column.startswith("__expected")):
+        kind, text = match.groups() if (match := TYPED.match(value)) else ("equals", value)
+        asserts.append({"type": kind, "value": text.split(",") if kind.endswith(("-any", "-all")) else text})
+    for each in asserts:
+        kind, values = str(each.get("type")), _texts(each.get("value"), where)
+        if not ASSERTED.fullmatch(kind) or any("{{" in value or value.startswith("file://") for value in values):
+            yield f"{where}: the assertion {kind!r} is not read: it runs code, reads a file or asks a model"
+        elif kind.endswith("-all"):
+            row["expects"] = {"values": values}
+        else:
+            row["answers"] = [*dict.fromkeys([*row["answers"], *values])]

@@ -1,0 +1,179 @@
+"""Questions that need several documents or tables: links between tables, editions, values that are missing, comparisons."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from rag.authoring.candidates import Candidate, touches
+from rag.authoring.generation.filters import Passages, short_title
+from rag.authoring.generation.pages import Page, Statement, unnumbered
+from rag.authoring.generation.table_rules import NO_NOUN, PERSON, Grid, cell_text, is_noun
+from rag.authoring.generation.wording import Wording
+from rag.core.text.layout import Row
+from rag.core.types import Span
+
+EDITION = re.compile(
+    r"\([^()]*\)|\W+(?:superseded|expired|archived|old)\b|\b(?:19|20)\d\d(?:[-/]\d{2,4})?\b"
+    r"|\b(?:v|version|edition|rev(?:ision)?|issue)\.? ?\d+(?:\.\d+)*\b",
+    re.IGNORECASE,
+)
+"""The words of a title that name an edition."""
+OLD = re.compile(r"\b(?:superseded|expired|archived|withdrawn|obsolete|replaced|old)\b", re.IGNORECASE)
+YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+NAMES = re.compile(r"(?<=[a-z,;] )(?:the )?[A-Z][\w-]{2,}(?: (?:of |the )?[A-Z][\w-]+){1,3}(?![\w'’]| [A-Z])")
+TERMS = re.compile(r"\b(?!\w+(?:ly|ed|ing)\b)[a-z]{5,} (?!\w+(?:ly|ed|ing)\b)[a-z]{5,}\b")
+NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", re.IGNORECASE)
+"""Headings that are no topic."""
+LONGEST = 900
+"""The most characters of a section that is evidence as a whole."""
+MOST_SHARED = 6
+"""A name that more tables or sections have is no link between two of them."""
+
+
+def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, wording: Wording) -> Iterator[Candidate]:
+    """The candidates of a whole corpus."""
+    yield from _links(grids, wording)
+    yield from _sections(pages, passages, wording)
+    for page in pages if wording.has("topic") else ():
+        yield from _topics(page, passages, wording)
+    by_shape: dict[tuple[str, ...], list[Grid]] = defaultdict(list)
+    by_key: dict[str, list[Grid]] = defaultdict(list)
+    for grid in grids:
+        by_shape[tuple(name.casefold() for name in grid.table.names)].append(grid)
+        by_key[grid.table.names[0].casefold()].append(grid)
+    for shape, group in by_shape.items():
+        for first, second in combinations(group[:MOST_SHARED], 2) if len(shape) > 1 else ():
+            if first.page is not second.page:
+                yield from _editions(first, second, wording)
+    for name, group in by_key.items():
+        for first, second in combinations(group[:MOST_SHARED], 2) if name else ():
+            yield from _missing_columns(first, second, passages, wording)
+            yield from _missing_columns(second, first, passages, wording)
+
+
+def _topics(page: Page, passages: Passages, wording: Wording) -> Iterator[Candidate]:
+    """Names, and terms of two words that are there repeatedly, of which one passage of the corpus speaks."""
+    places: dict[str, list[Statement]] = defaultdict(list)
+    for statement in page.statements:
+        for term in {*NAMES.findall(statement.text), *TERMS.findall(statement.text)}:
+            places[term].append(statement)
+    for term, statements in places.items():
+        first, last = statements[0].span, statements[-1].span
+        if (
+            (len(statements) < 2 and term.islower())
+            or last.end - first.start > LONGEST
+            or len(passages.holding(passages.stems(term))) != 1
+        ):
+            continue
+        span = Span(first.doc_id, first.start, last.end)
+        answer = " ".join(page.document.text[first.start : last.end].split())
+        text, where = wording.text("topic", term=term), page.cluster(first.start)
+        yield Candidate(text, "topic", "rule:topic", "", ((span,),), (answer,), cluster=where)
+
+
+def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
+    """A value of one table that names a row of another: two places, one after the other."""
+    rows: dict[str, list[tuple[Grid, Row]]] = defaultdict(list)
+    for grid in grids:
+        for row in grid.rows:
+            rows[grid.key(row).casefold()].append((grid, row))
+    for grid in grids if wording.has("bridge") else ():
+        for number in grid.columns:
+            link = grid.column(number)
+            for row in grid.rows if not (NO_NOUN.fullmatch(link) or link.endswith("s")) else ():
+                value = grid.value(row, number)
+                found = [each for each in rows.get(value.casefold(), ()) if each[0] is not grid]
+                if len(found) != 1 or not value or value.isdigit():
+                    continue
+                ((other, target),) = found
+                if other.column(0).casefold() != link.casefold():
+                    continue  # the same word may name another thing
+                at = next((n for n in other.columns if other.value(target, n)), None)
+                if at is not None and not NO_NOUN.fullmatch(other.column(at)):
+                    text = wording.text("bridge", row=grid.key(row), link=link, column=other.column(at))
+                    text = re.sub(r"\b([Ww])hat is\b", r"\1ho is", text) if PERSON.fullmatch(other.column(at)) else text
+                    groups = (grid.span(row),), (other.span(target),)
+                    answer = other.value(target, at)
+                    yield Candidate(text, "multi_hop", "rule:link", "", groups, (answer,), cluster=grid.cluster)
+
+
+def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> Iterator[Candidate]:
+    """Two documents with a common word in their titles, and a section of the same name, which no third one has."""
+    found: dict[str, list[tuple[Page, Span, str]]] = defaultdict(list)
+    for page in pages:
+        for section, end in page.stretches():
+            heading = unnumbered(page.heading(section))
+            text = page.document.text[section.body : end]
+            start, stop = section.body + len(text) - len(text.lstrip()), section.body + len(text.rstrip())
+            if heading and 40 <= stop - start <= LONGEST and "|" not in text and len(found[heading.casefold()]) < 3:
+                found[heading.casefold()].append((page, Span(page.document.doc_id, start, stop), heading))
+    for name, places in found.items():
+        if len(places) != 2 or places[0][0] is places[1][0] or name in wording.words("general") or not wording.has("differ"):
+            continue
+        (first, one, heading), (second, other, _) = places
+        names = [short_title(first.title), short_title(second.title)]
+        names = [first.title, second.title] if names[0] == names[1] else names
+        are_alike = not passages.stems(short_title(first.title)).isdisjoint(passages.stems(short_title(second.title)))
+        are_editions = is_older(first, second) or is_older(second, first)
+        spoken = (passages.spans[number] for number in passages.holding(passages.stems(heading)))
+        outside = {span.doc_id for span in spoken if not touches(span, one) and not touches(span, other)}
+        is_whole = outside.isdisjoint((one.doc_id, other.doc_id))
+        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike or not is_whole:
+            continue
+        answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
+        heading = heading.capitalize() if heading.isupper() else heading
+        text = wording.text("differ", first=names[0], second=names[1], heading=heading)
+        where = first.cluster(one.start)
+        yield Candidate(text, "multi_hop", "rule:sections", "", ((one,), (other,)), (" / ".join(answers),), cluster=where)
+
+
+def _editions(first: Grid, second: Grid, wording: Wording) -> Iterator[Candidate]:
+    """A value that an older edition of the same table states otherwise: the newer one is right."""
+    old, new = (first, second) if is_older(first.page, second.page) else (second, first)
+    if not is_older(old.page, new.page) or not wording.has("current"):
+        return
+    before = {old.key(row).casefold(): row for row in old.rows}
+    for row in new.rows:
+        other = before.get(new.key(row).casefold())
+        for number in new.columns if other else ():
+            value, past = new.value(row, number), old.value(other, number) if other else ""
+            column = new.column(number)
+            is_clear = is_noun(column, wording) and column not in wording.words("bare") and "," not in new.key(row)
+            if value and past and value != past and is_clear and not NO_NOUN.fullmatch(new.key(row)):
+                text = wording.text("current", row=new.key(row), column=column)
+                yield Candidate(text, "adversarial", "rule:edition", "", ((new.span(row),),), (value,), cluster=new.cluster)
+                break
+
+
+def is_older(page: Page, other: Page) -> bool:
+    """True if two documents are editions of one, and the first is the older one by its status, date or title."""
+    if series(page) != series(other):
+        name = page.document.metadata.get("series")
+        if name is None or name != other.document.metadata.get("series"):
+            return False
+    marked = [bool(OLD.search(f"{each.title} {each.document.metadata.get('status', '')}")) for each in (page, other)]
+    if marked[0] != marked[1]:
+        return marked[0]
+    dates = [str(each.document.metadata.get("date", "")) or max(YEAR.findall(each.title), default="") for each in (page, other)]
+    return bool(dates[0] and dates[1] and dates[0] < dates[1])
+
+
+def series(page: Page) -> list[str]:
+    """The words of a title that the editions of a document share."""
+    return re.findall(r"\w+", EDITION.sub(" ", page.title).casefold())
+
+
+def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: Wording) -> Iterator[Candidate]:
+    """A column that only another table with the same kind of rows has, and no row there has a word of this row's name."""
+    known = {name.casefold() for name in lacking.table.names} | {having.key(row).casefold() for row in having.rows}
+    columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
+    told = passages.stems(" ".join(map(having.key, having.rows)))
+    are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
+    for row in lacking.rows if columns and are_siblings else ():
+        key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
+        stems = passages.stems(key)
+        is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})
+        if not is_told and is_noun(column, wording) and column not in wording.words("bare"):
+            text, near = cell_text(key, column, "?", wording), (lacking.span(row),)
+            yield Candidate(text, "unanswerable", "rule:missing-column", near=near, unanswerable=True, cluster=lacking.cluster)

@@ -1,0 +1,236 @@
+"""Questions about English sentences: an auxiliary verb moves to the front, and a question word replaces the answer.
+
+The grammar is data (`parts` and `rules` in conf/question_templates.yaml). A sentence is asked about only if its grammar is
+certain: the verb is an auxiliary, in a list, or a regular past form of a word of the documents; the subject has no verb of its
+own; and the clause ends before a comma, conjunction or relative pronoun.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from rag.authoring.generation.wording import Wording, turn
+from rag.core.text.templates import fill
+
+ENDING = re.compile(r"(?:ing|ed|tion|ment|ness|ity|ive|ous|ical|ful|less|able|ible|ance|ence|ism|ists|ers|ors)\Z")
+"""The ends of words that are hardly ever names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A main clause: `aux` may be do, does or did, `rest` then begins with the base form; `tail` is what follows the clause.
+
+    `where` is a phrase before the clause, which every question about it repeats at its end.
+    """
+
+    subject: str
+    aux: str
+    rest: str
+    tail: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about a sentence, the words that answer it, the name of the rule, and the subject of the sentence."""
+
+    text: str
+    answer: str
+    rule: str
+    subject: str = ""
+
+
+class English:
+    """Asks about sentences; `common` are words that the documents write in lower case."""
+
+    def __init__(self, wording: Wording, common: Collection[str] = ()) -> None:
+        self.wording, self.common = wording, common
+        lists = {name: wording.words(f"{name}_verbs") for name in ("effect", "object", "time")}
+        self.forms = {form: found for verb in sorted(frozenset().union(*lists.values())) for form, found in _forms(verb)}
+        self.forms |= {"has": ("have", "does"), "have": ("have", "do"), "had": ("have", "did")}
+        self._third = {base: form for form, (base, aux) in self.forms.items() if aux == "does"}
+        self._pasts = frozenset(form for form, (_, aux) in self.forms.items() if aux == "did") | {"did"}
+        parts = {"roles": "|".join(sorted(wording.words("roles")))}
+        parts |= {f"{name}s": "|".join(sorted(verb.partition("/")[0] for verb in verbs)) for name, verbs in lists.items()}
+        for name, part in wording.texts["parts"].items():
+            parts[name] = fill(str(part), parts)
+        listed = "|".join(sorted(map(re.escape, self.forms), key=len, reverse=True))
+        parts["finite"] = rf"(?P<subject>\S.*?)\s(?:(?i:(?P<aux>{parts['aux']}))|(?P<verb>{listed}))\s(?P<rest>\S.*)"
+        parts["verb"] = rf"(?:\w+ly )?(?:{parts['aux']}|{listed})\b"
+        parts["regular"] = (
+            r"(?P<subject>[^,]{2,60}?)\s(?P<aux>(?!))?(?P<verb>[a-z]{3,}ed)\s(?P<rest>(?!(?:by|to|with|in|from|on|as)\b)\S.*)"
+        )
+        parts["present"] = (
+            r"(?P<subject>[^,]{2,60}?)\s(?P<aux>(?!))?(?P<verb>[a-z]{3,}s)\s(?P<rest>(?:the|an?|its|their|his|her)\s.*)"
+        )
+        self._parts = {name: re.compile(part) for name, part in parts.items()}
+        self._rules = [_Rule.of(rule, parts) for rule in wording.texts["rules"]]
+
+    def questions(self, sentence: str) -> Iterator[Asked]:
+        """The questions that a sentence answers, one for each name of a rule."""
+        if there := self._parts["there"].fullmatch(sentence):
+            yield from self._finished(
+                Asked(fill("How many {what} {aux} there {where}", there.groupdict()), there["a"], "number")
+            )
+        clause = self.clause(sentence)
+        seen: set[str] = set()
+        for rule in self._rules if clause else ():
+            if clause and rule.name not in seen and (found := rule.asked(clause, self.inside(clause.subject), self._third)):
+                seen.add(rule.name)
+                yield from self._finished(found)
+
+    def clause(self, sentence: str) -> Clause | None:
+        """The main clause of a sentence, None if its grammar is not certain."""
+        parts = self._parts
+        text = parts["bracket"].sub("", sentence)
+        for name in ("numbering", "label", "lead", "shown"):
+            found = parts[name].match(text)
+            text = text[found.end() :] if found else text
+        text = parts["dropped"].sub("", text).strip(" .")
+        dated = parts["dated"].match(text)
+        text = parts["appositive"].sub(r"\1 ", text[dated.end() :] if dated else text)
+        found = parts["finite"].fullmatch(text) or self._regular(text)
+        if (
+            not found
+            or not 4 <= len(text.split()) <= 45
+            or re.search(r"[\"?|=]", text)
+            or not self._is_subject(found["subject"])
+        ):
+            return None
+        clause = self._with_do(found)
+        cut = parts["cut"].search(clause.rest) if clause else None
+        when, where = (
+            (f" {each[:1].lower()}{each[1:]}" if each else "" for each in dated.group("when", "where")) if dated else ("", "")
+        )
+        if not clause or not cut:
+            return clause and replace(clause, rest=clause.rest + when, where=where)
+        is_list = cut[0].strip() == "," and parts["list_after"].match(clause.rest[cut.end() :])
+        if is_list or parts["relative"].match(cut[0]) or not cut.start():
+            return None
+        return replace(clause, rest=clause.rest[: cut.start()] + when, tail=clause.rest[cut.start() :], where=where)
+
+    def _with_do(self, found: re.Match[str]) -> Clause | None:
+        """The clause of a finite verb, with do, does or did for a verb that is no auxiliary; None if it may be a noun."""
+        clause = Clause(found["subject"], (found["aux"] or "").lower(), found["rest"])
+        if not found["verb"]:
+            return clause
+        aux = "does" if found["verb"].endswith("s") else "did"
+        base, aux = self.forms.get(found["verb"]) or (self._base(found["verb"]), aux)
+        if base == "have" and self._parts["participle"].match(found["rest"]):
+            return replace(clause, aux=found["verb"])
+        if self._parts["verb"].match(found["rest"]) or (aux != "did" and self._is_plural(clause.subject) != (aux == "do")):
+            return None
+        return replace(clause, aux=aux, rest=f"{base} {found['rest']}")
+
+    def _regular(self, text: str) -> re.Match[str] | None:
+        """A sentence with a regular form as its verb, of which the documents have the base form."""
+        for name in ("regular", "present"):
+            found = self._parts[name].fullmatch(text)
+            if found and self._base(found["verb"]) and not self._parts["verb"].search(found["subject"]):
+                return found
+        return None
+
+    def _base(self, form: str) -> str:
+        """The base form of a regular past form, or of one that ends in s; empty if it is not certain."""
+        if form.endswith("s"):
+            return next((base for base in (form[:-1], form[:-2], f"{form[:-3]}y") if base in self.common), "")
+        stem = form[:-2]
+        forms = [
+            stem,
+            f"{stem}e",
+            *([stem[:-1]] if stem[-1:] == stem[-2:-1] else [f"{stem[:-1]}y"] if stem[-1:] == "i" else []),
+        ]
+        known = [form for form in forms if form in self.common]
+        return known[0] if len(known) == 1 else ""
+
+    def _is_subject(self, text: str) -> bool:
+        words, parts = text.split(), self._parts
+        if text.lower() == "you":
+            return True
+        if len(words) > 9 or parts["no_subject"].match(text) or parts["inner"].search(text) or parts["points"].search(text):
+            return False
+        nouns = [word for word in words if not re.fullmatch(parts["det"], word.lower())]
+        if len(nouns) <= 2 and nouns[-1].lower() in self.wording.words("vague"):
+            return False
+        return not any(self._is_verb(word) and not parts["modifier"].fullmatch(before) for before, word in pairwise(words))
+
+    def _is_verb(self, word: str) -> bool:
+        return word in self._pasts or (word in self.forms and word.endswith("s")) or bool(re.fullmatch(r"[a-z]+ed", word))
+
+    def _is_plural(self, subject: str) -> bool:
+        head = re.split(rf"\s(?:{self._parts['prep'].pattern})\s", subject)[0]
+        last = re.search(
+            r"(?:(?<!s)(?<!u)(?<!i)s|people|staff|children|men|women|data|bacteria|mice|police|you)\Z", head.lower()
+        )
+        return bool(last) or " and " in head
+
+    def inside(self, subject: str) -> str:
+        """A subject inside of a question: its first word in lower case if the documents write it so."""
+        first, _, others = subject.partition(" ")
+        is_common = (
+            first[1:].islower()
+            and not others[:1].isupper()
+            and (first.lower() in self.common or (others and ENDING.search(first)))
+        )
+        is_common = is_common or bool(self._parts["det"].fullmatch(first.lower())) or first == "You"
+        return first.lower() + subject[len(first) :] if is_common else subject
+
+    def _finished(self, asked: Asked) -> Iterator[Asked]:
+        """The question with `I` for `you`, in plainer words; none if it points to another sentence, or is too short or long."""
+        text = " ".join(asked.text.split()).rstrip(" .,")
+        if (
+            self._parts["open_end"].search(text)
+            or self._parts["points"].search(text.replace("there", ""))
+            or not 4 <= len(text.split()) <= 20
+            or text.count("you") > 1
+        ):
+            return
+        for pattern, mine in (("are you", "am I"), ("were you", "was I"), ("you", "I"), ("your", "my"), ("yourself", "myself")):
+            text = re.sub(rf"\b{pattern}\b", mine, text)
+        yield replace(asked, text=self.wording.typed(self.wording.plain(text[:1].upper() + text[1:]) + "?"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    name: str
+    patterns: dict[str, re.Pattern[str]]
+    asks: tuple[str, ...]
+    answer: str
+    whole: bool
+
+    @classmethod
+    def of(cls, row: dict[str, Any], parts: dict[str, str]) -> "_Rule":
+        """The rule of a line of the file; `parts` fill its patterns."""
+        patterns: dict[str, re.Pattern[str]] = {}
+        for key in ("aux", "subject", "rest", "tail"):
+            patterns |= {key: re.compile(fill(str(row[key]), parts))} if key in row else {}
+        asks = (row["ask"],) if isinstance(row["ask"], str) else tuple(row["ask"])
+        return cls(row["rule"], patterns, asks, row.get("answer", "{a}"), bool(row.get("whole")))
+
+    def asked(self, clause: Clause, subject: str, third: dict[str, str]) -> Asked | None:
+        """The question of this rule about a clause, None if it does not fit. With `whole` the answer goes on behind a comma."""
+        values = {"aux": clause.aux, "subject": subject}
+        for key, pattern in self.patterns.items():
+            found = pattern.fullmatch(subject if key == "subject" else getattr(clause, key))
+            if not found:
+                return None
+            values |= {name: value or "" for name, value in found.groupdict().items()}
+        values["third"] = third.get(values.get("verb", ""), "")
+        values["do"] = {"is": "does", "are": "do"}.get(clause.aux, "did")
+        ask = self.asks[turn(clause.rest, len(self.asks))]
+        answer = fill(self.answer, values) + (clause.tail if self.whole and clause.tail.startswith(",") else "")
+        return Asked(fill(ask, values) + clause.where, answer.strip(" ,"), self.name, subject)
+
+
+def _forms(verb: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The finite forms of a listed verb, each with base form and the auxiliary of its questions."""
+    base, _, past = verb.partition("/")
+    word, blank, particle = base.partition(" ")
+    stem = f"{word[:-1]}i" if re.search(r"[^aeiou]y\Z", word) else word
+    third = f"{stem}es" if stem != word or re.search(r"(?:s|sh|ch|x|z|go)\Z", word) else f"{word}s"
+    yield base, (base, "do")
+    yield third + blank + particle, (base, "does")
+    if past or "/" not in verb:
+        yield past or (f"{word}d" if word.endswith("e") else f"{stem}ed") + blank + particle, (base, "did")

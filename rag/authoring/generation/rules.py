@@ -1,0 +1,90 @@
+"""The candidates of one document that rules make: tables, lists, glossaries, abbreviations and statements."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rag.authoring.candidates import Candidate
+from rag.authoring.generation import table_rules
+from rag.authoring.generation.english import English
+from rag.authoring.generation.pages import Page, Statement, unnumbered
+from rag.authoring.generation.wording import Wording
+
+ACRONYM = re.compile(r"(?<![\w/-])\(([A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
+SMALL = ("of", "the", "and", "for", "in", "to", "on")
+ENTRY = re.compile(r"(?:[-*+•]\s+)?(?P<term>[^\W\d_][^\n:.;,|*]{1,38}?)\s*(?::|\s[–—]|\s-)\s+(?P<meaning>[^\s|].{15,})")
+GLOSSARY = re.compile(
+    r"glossar|abbreviat|definition|terms used|begriff|abkürzung|glosario|definicion|siglas|vocabular", re.IGNORECASE
+)
+"""The names of documents and sections that explain terms."""
+ITEMS, ITEM, LIST = range(3, 13), 120, 900
+"""Items of a list, and the most characters of an item and of a list."""
+
+
+def questions(page: Page, wording: Wording, english: English | None) -> Iterator[Candidate]:
+    """The candidates of one document, in reading order within each rule."""
+    for grid in table_rules.grids(page):
+        yield from table_rules.questions(grid, wording)
+    yield from _lists(page, wording)
+    if wording.has("definition"):
+        yield from _entries(page, wording)
+    for statement in page.statements:
+        yield from _acronyms(page, statement, wording)
+        for asked in english.questions(statement.text) if english else ():
+            kind = "definition" if asked.rule == "definition" else "factoid"
+            if not asked.answer.endswith((" as well", " too")):
+                yield _candidate(page, asked.text, kind, asked.rule, statement, asked.answer)
+
+
+def common_words(pages: Sequence[Page]) -> frozenset[str]:
+    """The words that the documents write in lower case."""
+    return frozenset(word for page in pages for word in re.findall(r"(?<![\w.-])[a-z]+(?![\w.-]*\w)", page.document.text))
+
+
+def _candidate(page: Page, text: str, kind: str, rule: str, statement: Statement, answer: str) -> Candidate:
+    where = page.cluster(statement.span.start)
+    return Candidate(text, kind, f"rule:{rule}", "", ((statement.span,),), (answer,), cluster=where)
+
+
+def _acronyms(page: Page, statement: Statement, wording: Wording) -> Iterator[Candidate]:
+    """An abbreviation in brackets behind words that begin with its letters."""
+    for found in ACRONYM.finditer(statement.text):
+        letters, before = found[1].lower(), statement.text[: found.start()].split()
+        for size in range(len(letters), min(len(letters) + 3, len(before) + 1)):
+            words = [part for word in before[-size:] for part in word.split("-")]
+            if "".join(word[:1].lower() for word in words if word.lower() not in SMALL) == letters:
+                meaning = " ".join(before[-size:]).strip("\"'“”‘’(),")
+                text = wording.text("acronym", term=found[1])
+                yield _candidate(page, text, "definition", "abbreviation", statement, meaning)
+                break
+
+
+def _lists(page: Page, wording: Wording) -> Iterator[Candidate]:
+    """The only list of a section, if nothing stands above it."""
+    in_section = Counter(each.section.start for each in page.lists)
+    for each in page.lists:
+        heading = unnumbered(page.heading(each.section))
+        items = tuple(item.rstrip(".;, ") for item in each.items)
+        is_first = not page.document.text[each.section.body : each.span.start].strip()
+        is_short = is_first and each.span.end - each.span.start <= LIST and max(map(len, items)) <= ITEM and len(heading) <= 60
+        if heading and is_short and in_section[each.section.start] == 1 and len(items) in ITEMS and not heading.endswith("?"):
+            text, where = wording.text("list", heading=heading), page.cluster(each.span.start)
+            expects = {"values": list(items)}
+            yield Candidate(text, "list", "rule:list", "", ((each.span,),), ("; ".join(items),), expects, cluster=where)
+
+
+def _entries(page: Page, wording: Wording) -> Iterator[Candidate]:
+    """The entries `term: meaning` of a glossary: a document or a section that is named so."""
+    for section, end in page.stretches():
+        for line in (
+            re.finditer(r"[^\n]+", page.document.text[section.body : end])
+            if GLOSSARY.search(section.path or page.title)
+            else ()
+        ):
+            piece = section.body + line.start(), section.body + line.end()
+            if found := ENTRY.match(page.shown(piece)):
+                term = found["term"].lower() if found["term"][1:].islower() and page.language == "english" else found["term"]
+                statement = Statement(page.span(piece), line[0], section)
+                yield _candidate(
+                    page, wording.text("definition", term=term), "definition", "glossary", statement, found["meaning"]
+                )
