@@ -1,13 +1,16 @@
 """The manifest of a corpus: one line for every file of its folder."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import repeat
 from typing import Any, Literal
 
+from rag.core.roles import NoiseFilter, changes_nothing
 from rag.core.source_files import Decision, SourceFile
 from rag.core.types import Document
+from rag.documents.clean.noise import Dropped, cut
 from rag.documents.folder.file_tree import METADATA, Skipped
 from rag.documents.reading import FileRead, Unreadable
 
@@ -101,3 +104,23 @@ def _skipped(line: ManifestLine) -> Skipped:
         return Skipped(line.path, line.reason, line.detail, line.wanted)
     kind = f".{line.type}" if line.type else "without suffix"
     return Skipped(line.path, f"{kind} (excluded by a rule)", f"excluded by loader.ingest.{line.rule}: {line.reason}")
+
+
+def without_noise(
+    rows: Iterable[tuple[ManifestLine, Document | None]], noise: NoiseFilter, dropped: dict[str, tuple[Dropped, ...]]
+) -> Iterator[tuple[ManifestLine, Document | None]]:
+    """The rows with documents without noise, measured; what is dropped is added to `dropped` by doc_id.
+
+    A filter compares the texts of a corpus, so all rows are read before the first one is returned.
+    """
+    found: Iterator[Sequence[tuple[int, int, str]]] = repeat(())
+    if not changes_nothing(noise):
+        rows = list(rows)
+        found = iter(noise.find([document for _, document in rows if document]))
+    for line, document in rows:
+        if document:
+            document, texts = cut(document, next(found))
+            line = line.measured(document, (text.rule for text in texts))
+            if texts:
+                dropped[document.doc_id] = texts
+        yield line, document

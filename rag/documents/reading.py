@@ -76,8 +76,8 @@ def read_files(
 ) -> Iterator[FileRead]:
     """The content of every file, redacted, in the order of `files`.
 
-    Parsers that are not `in_process` run in `workers` confined processes (`rag.documents.sandbox.confinement`); a file that breaks a
-    limit there is Unreadable. Contents that a `ParseStore` has are not parsed. A few files are held at a time.
+    Parsers that are not `in_process` run in `workers` confined processes (`rag.documents.sandbox.confinement`); a file that
+    breaks a limit there is Unreadable. Contents that a `ParseStore` has are not parsed. A few files are held at a time.
     """
     with ExitStack() as held:
         listen = held.enter_context(WATCH.get()(len(files)))

@@ -33,7 +33,7 @@ PARTIAL = "partial-evidence"
 class Report:
     """What became of a file. `anchored` counts passages by how they were found; a list has one line for each case.
 
-    How: exact, rendered, fuzzy; pieced (in a parsed document, see `rag.documents.anchors.parsed_anchors`); document (a whole one).
+    How: exact, rendered, fuzzy; pieced (in a parsed document, see `rag.documents.anchors.parsed_anchors`); document (whole).
     """
 
     source: str

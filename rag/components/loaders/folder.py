@@ -11,10 +11,10 @@ from rag.core.errors import ConfigError, DataError
 from rag.core.roles import IngestionRules, NoiseFilter, Parser, Redactor
 from rag.core.source_files import Decision, SourceFile, suffix_of
 from rag.core.types import Document
-from rag.documents.clean.noise import Dropped, without_noise
+from rag.documents.clean.noise import Dropped
 from rag.documents.clean.redact import redacted, redacted_names
 from rag.documents.folder.file_tree import Skipped, leaves_folder, listed, refuse_escape, tally
-from rag.documents.manifest import ManifestLine, skipped_files
+from rag.documents.manifest import ManifestLine, skipped_files, without_noise
 from rag.documents.metadata import TABLE, MetadataSources
 from rag.documents.reading import Unreadable, bare, read_files, unparsed
 from rag.documents.sandbox.children import default_workers

@@ -6,7 +6,7 @@ from itertools import islice, product
 
 from rag.components.routers.question_parts import Part
 from rag.components.routers.record_words import Lexicon, Phrases, Stems, Token, Tokenizer, singulars
-from rag.core.text.cells import SIGNS
+from rag.core.records.display import SIGNS
 
 MOST_READINGS, MOST_MEANINGS = 48, 4
 """The most readings of a question for a table, and the most meanings of some of its words."""

@@ -1,9 +1,9 @@
 """The place of a quote in a text that a parser made, with tolerance: the quote may be in pieces.
 
 Readers of one file reorder columns, put headers and footnotes between sentences, and change hyphens, ligatures and quotation
-marks. So texts are compared as `rag.documents.anchors.reduced_text` reduces them, and a quote is covered with the longest stretches
-that it shares with a window of the text (greedy string tiling: Wise, 1993). docs/datasets.md has the measurements behind the
-limits.
+marks. So texts are compared as `rag.documents.anchors.reduced_text` reduces them, and a quote is covered with the longest
+stretches that it shares with a window of the text (greedy string tiling: Wise, 1993). docs/datasets.md has the measurements
+behind the limits.
 """
 
 from collections.abc import Iterator

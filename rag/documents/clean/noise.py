@@ -1,15 +1,13 @@
 """Documents without the characters that a noise filter found."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, groupby, repeat
+from itertools import accumulate, groupby
 
 from rag.core.pages import page_at
-from rag.core.roles import NoiseFilter, changes_nothing
 from rag.core.text.edits import Cut, Edited
 from rag.core.types import Block, Document
-from rag.documents.manifest import ManifestLine
 
 BLANK = re.compile(r"\s*")
 
@@ -31,26 +29,6 @@ class Dropped:
     def size(self) -> int:
         """The number of characters that are gone."""
         return len(self.text) + len(self.blank)
-
-
-def without_noise(
-    rows: Iterable[tuple[ManifestLine, Document | None]], noise: NoiseFilter, dropped: dict[str, tuple[Dropped, ...]]
-) -> Iterator[tuple[ManifestLine, Document | None]]:
-    """The rows with documents without noise, measured; what is dropped is added to `dropped` by doc_id.
-
-    A filter compares the texts of a corpus, so all rows are read before the first one is returned.
-    """
-    found: Iterator[Sequence[tuple[int, int, str]]] = repeat(())
-    if not changes_nothing(noise):
-        rows = list(rows)
-        found = iter(noise.find([document for _, document in rows if document]))
-    for line, document in rows:
-        if document:
-            document, texts = cut(document, next(found))
-            line = line.measured(document, (text.rule for text in texts))
-            if texts:
-                dropped[document.doc_id] = texts
-        yield line, document
 
 
 def cut(document: Document, found: Sequence[tuple[int, int, str]]) -> tuple[Document, tuple[Dropped, ...]]:

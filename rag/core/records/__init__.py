@@ -1,0 +1,1 @@
+"""Records: values of documents by declared fields, and queries over them."""

@@ -1,0 +1,1 @@
+"""The places of quotes in parsed documents."""

@@ -1,0 +1,1 @@
+"""Texts without values that must not be stored, and without noise."""

@@ -1,0 +1,1 @@
+"""The files of a folder: which there are, and their bytes."""

@@ -1,0 +1,1 @@
+"""Parsers in confined processes."""
