@@ -1,18 +1,24 @@
-"""The function of the stages of links: stored questions and passages in, one link of the pipeline, the same out."""
+"""The functions of stages that open a pipeline: one link of it for questions and their passages so far, or all of it."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
+from rag.core.errors import RefusalError
 from rag.core.looks import Look
 from rag.core.rankings import Rankings, stacked
-from rag.core.types import Allowed, Sought
+from rag.core.types import Allowed, Answer, Sought
 from rag.execution.graph.open_pipeline import open_pipeline
 from rag.execution.graph.stage_inputs import Job, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, sought_of
 from rag.execution.store.store import Entry
+from rag.pipeline.conversation import live_history
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search.record_routes import scope, seen
 from rag.pipeline.search.traces import Trace, Work
@@ -101,7 +107,49 @@ def _fresh(
     return {"fresh": {str(row): [place for place, _ in before[row].first(pipeline.k).row(0)] for row in rows}}
 
 
-LINK_RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
+def run_converse(job: Job) -> Entry:
+    """Questions in conversations → their histories, golden or with the answers of the pipeline itself, and what it found."""
+    pipeline = opened(job)
+    if job.values["history"] == "gold":
+        pasts = live_history.retold(pipeline, job.golden.examples)
+    else:
+        pasts = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
+    earlier = [json_values(past.earlier) for past in pasts] if any(past.earlier for past in pasts) else []
+    return Entry(meta={"histories": [json_values(past.history) for past in pasts], "earlier": earlier})
+
+
+def run_latency(job: Job) -> Entry:
+    """Seconds of single questions through the whole pipeline, warm: each is asked once before it is timed.
+
+    The pipeline works without the store, as a server does, so models are paid for it. Questions whose requests are refused for
+    good are not timed.
+    """
+    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner, job.records)
+    sample = job.golden.examples[:: max(1, len(job.golden.examples) // job.values["latency"])][: job.values["latency"]]
+    seconds, spent, refused = [], Spent(), ""
+    for example in sample:
+        try:
+            warm = pipeline.answer(example.query)
+            began = time.perf_counter()
+            timed = pipeline.answer(example.query)
+        except RefusalError as error:
+            refused = str(error)
+            continue
+        seconds.append(time.perf_counter() - began)
+        spent += sum(map(_took, (warm, timed)), Spent())
+    if refused and not seconds:
+        raise RefusalError.of(refused)
+    return Entry({"seconds": np.array(seconds)}, {"spent": asdict(spent)})
+
+
+def _took(answer: Answer) -> Spent:
+    """Tokens and cost of an answer, with those of rewriting, of its route and of the steps of a policy."""
+    reply, sought, look = answer.reply, answer.sought or Sought("", ()), answer.look or Look()
+    spent = Spent(reply.prompt_tokens + reply.completion_tokens + sought.tokens, reply.cost + sought.cost)
+    return spent + Spent(look.tokens, look.cost)
+
+
+LINK_RUNNERS: dict[str, Callable[[Job], Entry]] = {
     name: partial(run_link, name) for name in ("shape", "route", "policy", "look", "reuse", "condense", "audit")
-}
-"""The function of the stage of each link."""
+} | {"converse": run_converse, "latency": run_latency}
+"""The functions of the stages of links and of whole pipelines."""

@@ -3,29 +3,23 @@
 The function `run_embed_queries` runs the stage `embed queries`.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
-from rag.core.looks import Look
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
-from rag.core.types import Allowed, Answer, Reply, Sought
+from rag.core.types import Allowed, Reply
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
 from rag.execution.graph import ablation_inputs, link_stages
-from rag.execution.graph.open_pipeline import open_pipeline
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
-from rag.pipeline.conversation import live_history
 from rag.pipeline.prompt import postprocess
 from rag.pipeline.prompt.excerpts import screen
 from rag.pipeline.prompt.prompt_assembly import Prepared
@@ -59,17 +53,6 @@ def run_embed(job: Job) -> Entry:
 def run_rewrite(job: Job) -> Entry:
     """Questions with their earlier turns → search texts."""
     return Entry(meta={"sought": json_values(steps.rewrite(job.build("queries"), job.queries))})
-
-
-def run_converse(job: Job) -> Entry:
-    """Questions in conversations → their histories, golden or with the answers of the pipeline itself, and what it found."""
-    pipeline = link_stages.opened(job)
-    if job.values["history"] == "gold":
-        pasts = live_history.retold(pipeline, job.golden.examples)
-    else:
-        pasts = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
-    earlier = [json_values(past.earlier) for past in pasts] if any(past.earlier for past in pasts) else []
-    return Entry(meta={"histories": [json_values(past.history) for past in pasts], "earlier": earlier})
 
 
 def run_enrich(job: Job) -> Entry:
@@ -230,37 +213,6 @@ def run_score(job: Job) -> Entry:
     values = {name: scores.column(name).tolist() for name in asked}
     counts = {name: asdict(asked_of(metric, values[name], examples, answers or ())) for name, metric in asked.items()}
     return Entry(scores.to_arrays(), {"summary": scoring.summarise(scores, examples).to_json(), "asked": counts})
-
-
-def run_latency(job: Job) -> Entry:
-    """Seconds of single questions through the whole pipeline, warm: each is asked once before it is timed.
-
-    The pipeline works without the store, as a server does, so models are paid for it. Questions whose requests are refused for
-    good are not timed.
-    """
-    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner, job.records)
-    sample = job.golden.examples[:: max(1, len(job.golden.examples) // job.values["latency"])][: job.values["latency"]]
-    seconds, spent, refused = [], Spent(), ""
-    for example in sample:
-        try:
-            warm = pipeline.answer(example.query)
-            began = time.perf_counter()
-            timed = pipeline.answer(example.query)
-        except RefusalError as error:
-            refused = str(error)
-            continue
-        seconds.append(time.perf_counter() - began)
-        spent += sum(map(_took, (warm, timed)), Spent())
-    if refused and not seconds:
-        raise RefusalError.of(refused)
-    return Entry({"seconds": np.array(seconds)}, {"spent": asdict(spent)})
-
-
-def _took(answer: Answer) -> Spent:
-    """Tokens and cost of an answer, with those of rewriting, of its route and of the steps of a policy."""
-    reply, sought, look = answer.reply, answer.sought or Sought("", ()), answer.look or Look()
-    spent = Spent(reply.prompt_tokens + reply.completion_tokens + sought.tokens, reply.cost + sought.cost)
-    return spent + Spent(look.tokens, look.cost)
 
 
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
