@@ -35,7 +35,8 @@ SYSTEM = (
     "execution/store/test_concurrency",
     "analysis/gate/test_gate_action",
     "config/test_plugins",
-    "components/indexes/test_index_stores_killed",
+    "plugins/mlflow_registry/",
+    "plugins/stores/test_index_stores_killed",
 )
 """Tests with databases, MLflow, servers, terminals, many processes or kills: `make test-fast` leaves them out."""
 

@@ -18,6 +18,7 @@ import typer
 
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
+from rag.config.catalog import plugin_modules
 from rag.core.errors import CRASHED, BudgetError, UserError
 from rag.core.progress import WATCH
 
@@ -25,8 +26,8 @@ VERBS = (
     "bundles data exchange gates generation ingestion judges listing questions review serving stores studies sweeps verdicts"
 )
 """The modules whose import adds their verbs to the app."""
-for verbs in VERBS.split():
-    import_module(f"rag.cli.{verbs}")
+for verbs in (*(f"rag.cli.{name}" for name in VERBS.split()), *plugin_modules("verbs")):
+    import_module(verbs)
 
 NO_BARS = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
 """Variables that tqdm (model2vec, bm25s, sentence-transformers, transformers, ragas), the hub and MLflow read when imported."""

@@ -1,4 +1,4 @@
-"""Verbs over bundles: seal a trial, verify a bundle, and put it into MLflow's model registry."""
+"""Verbs over bundles: seal a trial, and verify a bundle."""
 
 import os
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import typer
 
 from rag.cli import completion
 from rag.cli.app import app
-from rag.cli.options import FAILED, Bridge, Inconclusive, Json, ModelFolder, TrustHost, print_json
+from rag.cli.options import FAILED, Json, ModelFolder, TrustHost, print_json
 
 
 @app.command()
@@ -72,51 +72,6 @@ def verify(
     print_json(report.verified_json(opened, replays)) if as_json else report.verified(opened, replays)
     if any(each.mismatches for each in replays.values()):
         raise typer.Exit(FAILED)
-
-
-@app.command()
-def register(
-    bundle: Annotated[Path, typer.Argument(help="A sealed folder, or its archive.")],
-    name: Annotated[str, typer.Argument(help="The registered model that it becomes a version of.")],
-    alias: Annotated[str, typer.Option(help="The alias that then points at the version.")] = "challenger",
-    trust_host: TrustHost = None,
-    as_json: Json = False,
-) -> None:
-    """Log a bundle to MLflow as a version of a registered model; it is loaded from code, without pickle.
-
-    --json: model, version, bundle (its hash), aliases, uri, tracking (the MLflow it is in) and new, false for
-    a bundle that is a version already.
-    """
-    from rag.reporting.terminal.gate import registered
-    from rag.tracking.registry import register as registry
-
-    found = registry.register(bundle, name, alias, tuple(trust_host or ()))
-    print_json(found.to_json()) if as_json else registered(found)
-
-
-@app.command()
-def promote(
-    name: Annotated[str, typer.Argument(help="The registered model.")],
-    version: Annotated[int | None, typer.Option(help="The version, if not that of the alias challenger.")] = None,
-    experiment: Annotated[str, typer.Option(help="Whose gate counts, if not that of the bundle's own experiment.")] = "",
-    bridge: Bridge = None,
-    inconclusive: Inconclusive = "",
-    as_json: Json = False,
-) -> None:
-    """Make a version the champion if the gate says that it is not worse: exit code 0 not worse, 1 worse, 3 undecided.
-
-    Its scores are compared with those of the champion, question by question, as they are sealed in the two bundles.
-
-    --json: model, promoted, verdict, sentence, exit_code, split; champion (null for none) and challenger: version, bundle,
-    trial, name; rows and bounds as those of rag gate --json.
-    """
-    from rag.reporting.terminal.gate import promoted
-    from rag.tracking.registry import promote as registry
-
-    found = registry.promote(name, version, registry.PromotionRequest(experiment, tuple(bridge or ()), inconclusive))
-    print_json(found.to_json()) if as_json else promoted(found)
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
 
 
 def folders(pairs: Sequence[str]) -> dict[str, Path]:

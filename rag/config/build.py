@@ -22,10 +22,13 @@ FORBIDDEN = ("_args_", "_partial_", "_recursive_", "_convert_")
 
 
 def folder_of(module: str) -> str:
-    """The folder of `rag.components` that holds a module `rag.components.<folder>.<file>`; empty for any other module."""
-    package, components, folder, file = (*module.split("."), "", "", "", "")[:4]
-    ours = (package, components) == ("rag", "components") and folder in ROOMS.values() and file
-    return folder if ours and module.count(".") == 3 else ""
+    """The folder of components that holds a module of ours; empty for any other module.
+
+    These modules are `rag.components.<folder>.<file>` and `rag.plugins.<plug-in>.<folder>.<file>`.
+    """
+    package, *places = module.split(".")
+    folder = places[-2] if len(places) == {"components": 3, "plugins": 4}.get(places[0] if places else "") else ""
+    return folder if package == "rag" and folder in ROOMS.values() and places[-1] else ""
 
 
 class Components:

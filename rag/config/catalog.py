@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
 
 PLUGINS = "rag.plugins"
+"""The entry point group of plug-ins, and the package that holds ours."""
 NONE, PRESET = "none", "preset"
 """The group of whole systems; a config has no key of this name."""
 LISTS = ("index", "metric", "selector", "check", "guard")
@@ -28,7 +29,7 @@ ROOMS: Mapping[str, str] = {
     "reuse": "reuse", "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks",
     "metric": "metrics", "judge": "judges",
 }  # fmt: skip
-"""Role → the folder of `rag.components` that holds its components. Configs can name classes of these and of plug-ins."""
+"""Role → the folder of `rag.components`, or of a plug-in of ours, with its components. Configs can name these classes."""
 
 
 @lru_cache(maxsize=1)
@@ -39,11 +40,32 @@ def plugins() -> tuple[str, ...]:
 
 def search_folders() -> list[Path]:
     """The folders of choices, in the order of their precedence."""
-    folders = [Path.cwd() / "conf", shipped("conf")]
-    for package in plugins():
+    own, ours = Path.cwd() / "conf", installed_folders(plugins())
+    return [*([own] if own.is_dir() and own not in ours else []), *ours]
+
+
+@lru_cache(maxsize=4)
+def installed_folders(packages: tuple[str, ...] = ()) -> list[Path]:
+    """`conf/` as it is shipped, then those of plug-ins."""
+    return [shipped("conf"), *dict.fromkeys(path for path, _ in _in_plugins("conf", packages))]
+
+
+def plugin_modules(name: str) -> list[str]:
+    """The modules of a name in plug-ins: importing `verbs` adds the verbs of a plug-in to the command line."""
+    return [f"{package}.{name}" for _, package in _in_plugins(f"{name}.py", plugins())]
+
+
+def _in_plugins(file: str, packages: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+    """The files or folders of a name in plug-ins, each with its package.
+
+    A plug-in is a package that an entry point names, or a package in it; ours are those in `rag.plugins`.
+    """
+    for package in (PLUGINS, *packages):
         spec = importlib.util.find_spec(package)
-        folders += [Path(place) / "conf" for place in (spec and spec.submodule_search_locations) or ()]
-    return [folder for number, folder in enumerate(folders) if folder.is_dir() and folder not in folders[:number]]
+        for place in map(Path, (spec and spec.submodule_search_locations) or ()):
+            if (place / file).exists():
+                yield place / file, package
+            yield from ((path, f"{package}.{path.parent.name}") for path in sorted(place.glob(f"*/{file}")))
 
 
 def choices(group: str) -> list[str]:

@@ -97,10 +97,11 @@ def hydra_ready() -> Iterator[None]:
 
 def _name_replaced() -> None:
     """Log the files in the working folder's `conf/` that replace another content of ours; the command line shows each once."""
-    own, ours = search_folders()[0], shipped("conf")
-    for path in sorted(own.rglob("*.yaml")) if own != ours else ():
+    own, *ours = search_folders()
+    for path in sorted(own.rglob("*.yaml")) if own != shipped("conf") else ():
         name = path.relative_to(own)
-        if (ours / name).is_file() and (ours / name).read_bytes() != path.read_bytes():
+        replaced = next((found for folder in ours if (found := folder / name).is_file()), path)
+        if replaced.read_bytes() != path.read_bytes():
             log.info("%s replaces the file of the same name that Assay ships.", Path("conf") / name)
 
 

@@ -5,7 +5,6 @@ and those that the user exported: X_BASE_URL with X_API_KEY. Any other needs RAG
 is not read here: it may come from the author of the documents.
 """
 
-import importlib.util
 import inspect
 import logging
 import os
@@ -13,14 +12,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
 
+from rag.config.catalog import installed_folders
 from rag.core.errors import ConfigError
-from rag.core.files import shipped
 from rag.core.models.server_keys import OFFICIAL, is_loopback
 
 VARIABLE = "RAG_TRUST_HOST"
@@ -168,9 +166,7 @@ def _shipped(packages: tuple[str, ...]) -> tuple[frozenset[Pair], frozenset[tupl
 @lru_cache(maxsize=4)
 def shipped_components(packages: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
     """The components in our `conf/` and in those of plug-ins, interpolations not resolved."""
-    specs = [importlib.util.find_spec(package) for package in packages]
-    places = [Path(place) / "conf" for spec in specs for place in (spec and spec.submodule_search_locations) or ()]
-    files = [path for folder in (shipped("conf"), *places) for path in sorted(folder.glob("*/*.yaml"))]
+    files = [path for folder in installed_folders(packages) for path in sorted(folder.glob("*/*.yaml"))]
     return tuple(node for path in files for node in components_in(yaml.safe_load(path.read_text("utf-8"))))
 
 

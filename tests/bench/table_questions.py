@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from support.choices import content
 
-from rag.core.files import shipped
 from rag.core.records.database import RecordDatabase
 from rag.core.records.queries import RecordQuery
 from rag.core.records.sets import RecordSet
@@ -89,7 +88,7 @@ def document_records(folder: Path) -> RecordSet:
 
 def built(kind: str, name: str) -> Any:
     """A shipped choice of enrich or route."""
-    values = yaml.safe_load((shipped("conf") / kind / f"{name}.yaml").read_text("utf-8"))
+    values = content(f"{kind}/{name}")
     module, _, name = values.pop("_target_").rpartition(".")
     values |= {"language": "english"} if kind == "route" else {}
     return getattr(importlib.import_module(module), name)(**values)

@@ -17,10 +17,10 @@ from support.found_secrets import examples_by_rule, is_found, lookalikes
 from support.generated_secrets import planted_broken, planted_names, planted_shapes
 from support.service_secrets import planted_cut, planted_services
 
-from rag.components.redactors.personal_kinds import kinds
 from rag.core.secrets.finder import find_secrets
 from rag.core.secrets.named import named_values
 from rag.core.secrets.shapes import shape_rules
+from rag.plugins.redaction.personal_kinds import kinds
 
 pytestmark = pytest.mark.bench
 

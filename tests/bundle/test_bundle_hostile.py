@@ -53,6 +53,8 @@ TARGETS: Cases = {
         ("reranker", "rag.components.rerankers.mmr.np.load", "not a component"),
         ("reranker", "rag.components.rerankers.none.NoReranker.__init__", "not a component"),
         ("reranker", "rag.components.rerankers.none.__builtins__", "not a class"),
+        ("reranker", "rag.plugins.stores.indexes.qdrant.QdrantIndex", "not a component"),
+        ("reranker", "rag.plugins.mlflow_registry.agent.BundleAgent", "not a component"),
         ("reranker", "rag.components.rerankers..none.NoReranker", "not the name of a class"),
         ("reranker", "rag.components.rerankers.none.NoReranker; import os", "not the name of a class"),
         ("reranker", "rag.components.rerankers.nowhere.Class", "no module"),

@@ -30,8 +30,8 @@ from rag.bundle.replay import replay
 from rag.bundle.seal import export
 from rag.bundle.source_trial import measured
 from rag.bundle.trust import ROOMS
+from rag.config import catalog
 from rag.core.errors import DataError, ServiceError
-from rag.core.files import shipped
 from rag.core.records.queries import RecordQuery, Routed
 from rag.core.types import Message, Query, Recalled, Sought, Turn
 from rag.execution.store.entry_format import Entry
@@ -189,7 +189,7 @@ def test_questions_that_a_check_declines_are_repeated_too(there: Path, tmp_path:
 def test_every_choice_is_in_a_pipeline(role: str) -> None:
     named = re.findall(rf"\b{role}=\[?([\w,]+)", " ".join(PIPELINES.values()))
     used = {name for names in named for name in names.split(",")} | {USUAL.get(role, "none")} | ELSEWHERE.get(role, set())
-    assert used | {"none"} >= {path.stem for path in (shipped("conf") / role).glob("*.yaml")}
+    assert used | {"none"} >= {*catalog.choices(role)}
 
 
 def test_golden_questions_are_read_from_the_stages_and_not_asked(

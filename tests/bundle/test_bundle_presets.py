@@ -7,17 +7,16 @@ import pytest
 from rag.bundle.errors import BundleError
 from rag.bundle.layout import KEPT
 from rag.bundle.trust import ROOMS, SEVERAL, check_config, check_roles
+from rag.config import catalog
 from rag.config.build import Components
 from rag.config.identity import without_runtime
-from rag.core.files import shipped
 from rag.core.roles import INDEX_PARTS
 from rag.execution.sweep.open_config import config_of
 
 
 def choices(role: str) -> list[str]:
-    found = sorted(path.stem for path in (shipped("conf") / role).glob("*.yaml"))
     # A bundle has no reference answers.
-    return [name for name in found if (role, name) not in (("generator", "gold"), ("generator", "auto"))]
+    return [name for name in catalog.choices(role) if (role, name) not in (("generator", "gold"), ("generator", "auto"))]
 
 
 SINGLE = {role: choices(role) for role in ROOMS if role not in (*SEVERAL, *INDEX_PARTS)}

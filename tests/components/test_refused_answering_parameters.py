@@ -23,7 +23,6 @@ from rag.components.guards.scan import ScanGuard
 from rag.components.guards.spotlight import SpotlightGuard
 from rag.components.judges.llm import LlmJudge
 from rag.components.judges.local import LocalJudge
-from rag.components.judges.ragas import RagasJudge
 from rag.components.memories.buffer import BufferMemory
 from rag.components.memories.summaries import ModelSummary, PickedSentences
 from rag.components.memories.summary_buffer import SummaryBufferMemory
@@ -32,12 +31,13 @@ from rag.components.metrics.attack_success import AttackSuccess
 from rag.components.metrics.citation_precision import CitationPrecision
 from rag.components.metrics.citation_recall import CitationRecall
 from rag.components.metrics.evidence_cited import EvidenceCited
-from rag.components.metrics.ragas_context import RagasContext
 from rag.components.queries.carry_over import CarryOver
 from rag.components.queries.rewrite import ModelRewrite
 from rag.components.queries.several import ModelQuestions
 from rag.components.queries.turns import TypedTurns
 from rag.core.errors import ConfigError
+from rag.plugins.ragas.judges.ragas import RagasJudge
+from rag.plugins.ragas.metrics.ragas_context import RagasContext
 
 MODEL = {"generator": SayingAsRagasWants()}
 REWRITER = {**MODEL, "instruction": "", "prompt": "{question}"}

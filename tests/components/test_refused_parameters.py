@@ -21,11 +21,6 @@ from rag.components.fusion.rrf import ReciprocalRankFusion
 from rag.components.fusion.weighted import WeightedFusion
 from rag.components.indexes.bm25 import Bm25Index
 from rag.components.indexes.bm25s import Bm25sIndex
-from rag.components.indexes.chroma import ChromaIndex
-from rag.components.indexes.faiss_hnsw import FaissHnswIndex
-from rag.components.indexes.faiss_ivf import FaissIvfIndex
-from rag.components.indexes.pgvector import PgvectorIndex
-from rag.components.indexes.qdrant import QdrantIndex
 from rag.components.loaders.poisoned import AttackCorpus
 from rag.components.rerankers.maxsim import MaxSimReranker
 from rag.components.rerankers.mmr import MmrReranker
@@ -35,6 +30,11 @@ from rag.components.selectors.parents import ParentsSelector
 from rag.components.selectors.score_floor import ScoreFloorSelector
 from rag.components.selectors.window import WindowSelector
 from rag.core.errors import ConfigError
+from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
+from rag.plugins.approximate.indexes.faiss_ivf import FaissIvfIndex
+from rag.plugins.stores.indexes.chroma import ChromaIndex
+from rag.plugins.stores.indexes.pgvector import PgvectorIndex
+from rag.plugins.stores.indexes.qdrant import QdrantIndex
 
 HASHING = HashingEmbedder()
 MINILM = MiniLmEmbedder()

@@ -115,6 +115,8 @@ NAMES = """
     rag.components.loaders.folder.Path rag.components.loaders.folder.re.compile rag.nope.X
     rag.components.chunkers.nope.X rag.components.chunkers..fixed.FixedChunker
     rag/components/chunkers/fixed.FixedChunker ragged.chunkers.fixed.FixedChunker ragas.evaluate rag rag.
+    rag.plugins.stores.stored_index.StoredIndex rag.plugins.mlflow_registry.agent.BundleAgent
+    rag.plugins.redaction.redactors.secrets.find_secrets rag.plugins.stores.conf.indexes.qdrant.QdrantIndex
     .rag.chunkers.fixed.FixedChunker .. . FixedChunker shout.parts.Part ${oc.env:HOME} http://example.org/x.Y
 """
 HOSTILE: list[Any] = [

@@ -92,7 +92,7 @@ def test_a_config_connects_to_nothing(wrapped: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["rag.serve.database.Database", "rag.tracking.registry.versions.Version", "rag.bundle.golden_cases.X"]
+    "module", ["rag.serve.database.Database", "rag.plugins.mlflow_registry.versions.Version", "rag.bundle.golden_cases.X"]
 )
 def test_only_packages_of_components_are_imported(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib, "import_module", lambda name: pytest.fail(f"{name} was imported"))

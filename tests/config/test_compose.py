@@ -10,7 +10,9 @@ import hydra
 import pytest
 from omegaconf import OmegaConf
 
+import rag
 from rag.config import compose as composing
+from rag.config.catalog import plugin_modules
 from rag.config.compose import choices, compose, expanded, hydra_ready, parsed, plugins, resolve, search_folders, shipped
 from rag.config.hydra_session import compose_overrides
 from rag.core.errors import ConfigError
@@ -131,9 +133,10 @@ def test_ones_own_groups_can_be_nested_and_added(conf: Conf) -> None:
 
 
 def test_folders_are_looked_into_once_and_only_where_they_are(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert search_folders() == [shipped("conf")]
+    found = search_folders()
+    assert found == [shipped("conf"), *sorted(Path(rag.__file__).parent.glob("plugins/*/conf"))]
     monkeypatch.chdir(shipped("conf").parent)
-    assert search_folders() == [shipped("conf")]
+    assert search_folders() == found
 
 
 def test_a_folder_whose_name_is_hard_to_write_is_found(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,6 +153,9 @@ def test_a_plugin_joins_by_its_entry_point(here: Path, monkeypatch: pytest.Monke
     (site / "murmur" / "conf" / "chunker").mkdir(parents=True)
     (site / "murmur" / "__init__.py").write_text("raise RuntimeError('composing imports no plugin')", encoding="utf-8")
     (site / "murmur" / "conf" / "chunker" / "murmur.yaml").write_text("_target_: murmur.chunker.Murmur\nsize: 3\n", "utf-8")
+    (site / "murmur" / "more" / "conf" / "chunker").mkdir(parents=True)
+    (site / "murmur" / "more" / "conf" / "chunker" / "low.yaml").write_text("_target_: murmur.more.Low\n", "utf-8")
+    (site / "murmur" / "more" / "verbs.py").touch()
     (site / "murmur-1.0.dist-info").mkdir()
     (site / "murmur-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: murmur\nVersion: 1.0\n", "utf-8")
     monkeypatch.syspath_prepend(str(site))
@@ -162,6 +168,8 @@ def test_a_plugin_joins_by_its_entry_point(here: Path, monkeypatch: pytest.Monke
     assert "murmur" in plugins()
     assert composed("chunker=murmur")["chunker"] == {"_target_": "murmur.chunker.Murmur", "size": 3}
     assert "murmur" in choices("chunker")
+    assert composed("chunker=low")["chunker"] == {"_target_": "murmur.more.Low"}
+    assert plugin_modules("verbs")[-1] == "murmur.more.verbs"
 
 
 def test_what_is_shipped_is_there() -> None:

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
+from support.choices import FILES, content
 
 from rag.config.build import RUNTIME, TARGET
+from rag.config.catalog import installed_folders
 from rag.config.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
 from rag.config.nested_choices import NESTED
 from rag.config.validation import check
@@ -20,8 +22,6 @@ from rag.execution.graph.executors import executor_of
 from rag.execution.graph.plan import components_for
 from rag.execution.store.store import Store
 
-CONF = shipped("conf")
-FILES = sorted(path.relative_to(CONF).with_suffix("").as_posix() for path in CONF.glob("*/**/*.yaml"))
 EMPTY = ("check/none", "guard/none", "selector/none")
 """The empty list of a group of which any number may be chosen, as a choice of its own."""
 
@@ -80,7 +80,7 @@ def nodes(ready: Path) -> Mapping[str, Any]:
     for name in (*COMPONENTS, *EXECUTE):
         group, _, choice = name.partition("/")
         if group in NESTED.values() and group not in ROLES:
-            found[name] = yaml.safe_load((CONF / f"{name}.yaml").read_text("utf-8").replace("${language}", "english"))
+            found[name] = yaml.safe_load(FILES[name].read_text("utf-8").replace("${language}", "english"))
         elif group not in LISTS:
             groups.setdefault(group, []).append(choice)
     for turn in itertools.zip_longest(*([f"{group}/{choice}" for choice in found] for group, found in groups.items())):
@@ -107,7 +107,7 @@ def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
         "preset",
     }
     assert set(GIVEN) <= set(FILES)
-    assert all("/" not in name.partition("/")[2] for name in FILES)
+    assert not [path for folder in installed_folders() for path in folder.glob("*/*/**/*.yaml")]
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
@@ -127,23 +127,23 @@ def test_every_place_to_run_can_be_had(nodes: Mapping[str, Any], name: str) -> N
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_every_parameter_is_written_out(name: str) -> None:
     """And those that say where and how something runs stand in `runtime`."""
-    content = yaml.safe_load((CONF / f"{name}.yaml").read_text("utf-8"))
-    written = content[name.partition("/")[2]] if name.partition("/")[0] in LISTS else content
+    read = content(name)
+    written = read[name.partition("/")[2]] if name.partition("/")[0] in LISTS else read
     module, _, target = written[TARGET].rpartition(".")
     accepted = inspect.signature(getattr(importlib.import_module(module), target)).parameters
-    taken = {part.removeprefix(f"{name.partition('/')[2]}.").partition(".")[0] for part in _taken_in(content)}
+    taken = {part.removeprefix(f"{name.partition('/')[2]}.").partition(".")[0] for part in _taken_in(read)}
     assert set(accepted) == {*taken, *written, *written.get(RUNTIME, {})} - {TARGET, RUNTIME, "defaults"}
-    keys = [line.split("#")[0].partition(":")[0] for line in (CONF / f"{name}.yaml").read_text("utf-8").splitlines()]
+    keys = [line.split("#")[0].partition(":")[0] for line in FILES[name].read_text("utf-8").splitlines()]
     runtime = next((number for number, key in enumerate(keys) if key.strip() == RUNTIME), len(keys))
     for number, key in enumerate(keys):
         assert key.strip() not in WHERE_AND_HOW or (number > runtime and key.startswith("  ")), key
 
 
-def _taken_in(content: Mapping[str, Any]) -> Iterator[str]:
+def _taken_in(read: Mapping[str, Any]) -> Iterator[str]:
     """What a choice takes in from a file of conf/ that several choices share."""
-    for name in content.get("defaults", ()):
+    for name in read.get("defaults", ()):
         if isinstance(name, str) and name.endswith("@_here_"):
-            yield from yaml.safe_load((CONF / f"{name[1:].partition('@')[0]}.yaml").read_text("utf-8"))
+            yield from yaml.safe_load((shipped("conf") / f"{name[1:].partition('@')[0]}.yaml").read_text("utf-8"))
         elif isinstance(name, str) and "@" in name:
             yield name.partition("@")[2]
 
@@ -152,7 +152,7 @@ def _taken_in(content: Mapping[str, Any]) -> Iterator[str]:
 def test_choices_that_stand_together_are_keyed_by_their_names(group: str) -> None:
     for choice in choices(group):
         expected = [] if f"{group}/{choice}" in EMPTY else [choice]
-        keys = yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))
+        keys = content(f"{group}/{choice}")
         assert [key for key in keys if key != "defaults"] == expected
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support.choices import FILES, content
 from support.command_line import Verb, verb
 
 import rag as package
@@ -21,7 +22,6 @@ from rag.core.files import shipped
 from rag.reporting.terminal import output
 
 Conf = Callable[[str, str], Path]
-FILES = sorted(path.relative_to(shipped("conf")).with_suffix("") for path in shipped("conf").glob("*/*.yaml"))
 
 
 @pytest.fixture
@@ -63,10 +63,10 @@ def test_all_of_it(rag: Verb) -> None:
     files = {path.stem: path for path in shipped("experiments").glob("*.yaml")}
     assert questions == {name: yaml.safe_load(path.read_text("utf-8"))["question"] for name, path in files.items()}
     assert [
-        Path(each["name"]) / one["name"]
+        f"{each['name']}/{one['name']}"
         for each in sorted(result["groups"], key=lambda each: each["name"])
         for one in each["choices"]
-    ] == FILES
+    ] == sorted(FILES)
     assert [each["name"] for each in result["groups"] if not each["meaning"]] == []
     assert [one["name"] for each in result["groups"] for one in each["choices"] if not one["meaning"]] == []
     output = rag("list").out
@@ -79,18 +79,18 @@ def test_a_preset_is_listed_with_its_choices_and_values(rag: Verb) -> None:
     assert (shown["chunker"], shown["check.grounded.theta"], shown["memory.turns"]) == ("markdown", 0.6, 10)
 
 
-@pytest.mark.parametrize("name", [str(name) for name in FILES if name.parent.name != "preset"])
+@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("preset/")])
 def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: str) -> None:
     group, _, choice = name.partition("/")
-    content = yaml.safe_load((shipped("conf") / f"{name}.yaml").read_text("utf-8"))
-    content = content.get(choice, content) if group in catalog.LISTS else content
+    own = content(name)
+    own = own.get(choice, own) if group in catalog.LISTS else own
     taken: dict[str, Any] = {}
-    for shared, _, place in (each.partition("@") for each in content.pop("defaults", ()) if isinstance(each, str)):
+    for shared, _, place in (each.partition("@") for each in own.pop("defaults", ()) if isinstance(each, str)):
         if shared == "_self_" or place.startswith("_global_"):
             continue
-        read = yaml.safe_load((shipped("conf") / f"{shared.lstrip('/')}.yaml").read_text("utf-8"))
+        read = yaml.safe_load(catalog.first(shared.lstrip("/")).read_text("utf-8"))
         taken |= read if place == "_here_" else {place.partition(".")[0]: read}
-    taken |= content
+    taken |= own
     keys = {key for key in taken if key not in ("_target_", "runtime")} | set(taken.get("runtime", ()))
     prefix = f"{group}.{choice}." if group in catalog.LISTS else f"{group}."
     found = [

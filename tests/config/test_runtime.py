@@ -12,7 +12,7 @@ from support.command_line import Verb, verb
 from support.small_set import write_golden
 
 from rag.config.build import RUNTIME, TARGET, Components
-from rag.config.compose import shipped
+from rag.config.catalog import installed_folders
 from rag.config.experiment import Experiment
 from rag.config.identity import without_runtime
 from rag.config.search_space import Trial
@@ -23,10 +23,10 @@ from rag.execution.store.store import Store
 from rag.execution.sweep.open_config import config_of
 
 rag = pytest.fixture(verb)
-CONF = shipped("conf")
 NODES = [
-    (path.relative_to(CONF).as_posix(), node)
-    for path in sorted(CONF.glob("**/*.yaml"))
+    (path.relative_to(folder).as_posix(), node)
+    for folder in installed_folders()
+    for path in sorted(folder.glob("**/*.yaml"))
     for node in components_in(yaml.safe_load(path.read_text("utf-8")))
     if not node[TARGET].startswith("${")  # a model that another file names
 ]

@@ -17,6 +17,7 @@ import nbformat
 import pytest
 import yaml
 from nbclient import NotebookClient
+from support.choices import FILES as SHIPPED
 from support.command_line import Verb, verb
 from typer.main import get_command
 
@@ -81,7 +82,7 @@ def test_every_environment_variable_is_documented() -> None:
     read = set()
     for path in (ROOT / "rag").rglob("*.py"):
         read |= set(re.findall(r"""environ(?:\.get\(|\[)["']([A-Z_]+)["']""", path.read_text("utf-8")))
-    for path in (ROOT / "conf").rglob("*.yaml"):
+    for path in SHIPPED.values():
         read |= set(re.findall(r"oc\.env:([A-Z_]+)", path.read_text("utf-8")))
     assert len(read) > 3
     assert not {name for name in read if name not in pages}
@@ -224,7 +225,7 @@ def test_experiments_of_the_docs_are_valid(tmp_path: Path) -> None:
 
 
 VERBS = {name for name, _ in verbs(get_command(app))}
-CHOICES = {part for path in (ROOT / "conf").rglob("*.yaml") for part in path.relative_to(ROOT / "conf").with_suffix("").parts}
+CHOICES = {part for name in SHIPPED for part in name.split("/")}
 
 
 def untrue(row: str, ours: str) -> list[str]:

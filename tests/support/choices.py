@@ -7,10 +7,17 @@ from typing import Any
 import yaml
 
 from rag.config.build import Components
+from rag.config.catalog import installed_folders
 from rag.config.nested_choices import with_choices
 from rag.core.roles import SEVERAL
 
 CONF = Path(__file__).parents[2] / "conf"
+FILES = {
+    path.relative_to(folder).with_suffix("").as_posix(): path
+    for folder in installed_folders()
+    for path in sorted(folder.glob("*/*.yaml"))
+}
+"""The files of all choices that come with Assay, those of plug-ins included, by group/name."""
 HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
 GIVEN = {"${embedder}": HASHING, "${coverage}": 0.5, '${oc.select:prompt.refusal,""}': "I cannot say."}
 """Values for the references in a choice to the rest of a config."""
@@ -18,7 +25,13 @@ GIVEN = {"${embedder}": HASHING, "${coverage}": 0.5, '${oc.select:prompt.refusal
 
 def choices(group: str, but: tuple[str, ...] = ()) -> list[str]:
     """The names of the choices of a group."""
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml") if path.stem not in but)
+    found = (name.partition("/") for name in sorted(FILES))
+    return [name for known, _, name in found if known == group and name not in but]
+
+
+def content(choice: str) -> Any:
+    """The content of the file of a choice group/name."""
+    return yaml.safe_load(FILES[choice].read_text("utf-8"))
 
 
 def node(group: str, choice: str, **changes: Any) -> dict[str, Any]:
@@ -47,7 +60,7 @@ def _with_models(read: dict[str, Any]) -> dict[str, Any]:
 
 def _written(group: str, choice: str) -> str:
     """The file of a choice with the default language."""
-    return (CONF / group / f"{choice}.yaml").read_text("utf-8").replace("${language}", "english")
+    return FILES[f"{group}/{choice}"].read_text("utf-8").replace("${language}", "english")
 
 
 def build(group: str, choice: str, **changes: Any) -> Any:
@@ -57,7 +70,7 @@ def build(group: str, choice: str, **changes: Any) -> Any:
 
 def asks_model(group: str, choice: str) -> bool:
     """True if a choice has a generator, at any depth."""
-    return "generator:" in (CONF / group / f"{choice}.yaml").read_text("utf-8")
+    return "generator:" in FILES[f"{group}/{choice}"].read_text("utf-8")
 
 
 def built(value: Any, generator: object = None) -> Any:

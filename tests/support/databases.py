@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import psycopg
+import pytest
 
 with warnings.catch_warnings():
     # It warns without XDG_RUNTIME_DIR.
@@ -89,3 +90,21 @@ def postgres() -> Iterator[Postgres]:
 def file_url(folder: Path) -> str:
     """The URL of a new SQLite file."""
     return f"sqlite:///{folder}/serve.db"
+
+
+@pytest.fixture(scope="session")
+def pg() -> Iterator[Postgres]:
+    """A PostgreSQL server with pgvector."""
+    with postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def vector_stores(pg: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A place for every choice of the group index: a new database, a new folder, and memory."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("PGVECTOR_URL", "CHROMA_URL", "QDRANT_URL", "CHROMA_API_KEY", "QDRANT_API_KEY"):
+            patch.delenv(name, raising=False)
+        patch.setenv("PGVECTOR_URL", pg.fresh())
+        patch.chdir(tmp_path_factory.mktemp("stores"))
+        yield

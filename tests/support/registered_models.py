@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rag.tracking.registry.register import Registered
+from rag.plugins.mlflow_registry.register import Registered
 
 Place = Callable[[str], Path]
 QUESTIONS = ["What does the amber lantern cost?", "How does one mend the copper kettle?", "Who paints the lighthouse?"]

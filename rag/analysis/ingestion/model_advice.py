@@ -1,7 +1,6 @@
 """Rules that a model proposes. It gets counts and names, and its reply is data: code checks and measures every rule."""
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -10,7 +9,7 @@ from typing import Any
 from rag.analysis.ingestion.advice import Proposals, tried
 from rag.config.catalog import texts
 from rag.core.errors import ServiceError
-from rag.core.models.chat import ask
+from rag.core.models.typed_reply import Typed, ask_typed, json_object
 from rag.core.roles import Generator
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -24,19 +23,21 @@ def propose(made: Proposals, generator: Generator) -> list[str]:
     """Add the valid rules of a model; the others with the reasons why they are left out. ServiceError without a valid reply."""
     prompts = _prompts()
     messages = (Message("system", prompts["system"]), Message("user", fill(prompts["prompt"], _values(made))))
-    (given,) = ask(generator, [Request(Query("advise", "Which files are left out?"), (), messages)])
-    if isinstance(given, str):
-        raise ServiceError("generator", f"gave no proposals: {given}", "check generator=…, or leave out --model")
-    found = re.search(r"\{.*\}", given.text, re.DOTALL)
-    try:
-        rules = json.loads(found[0] if found else "")["rules"]
-        if not isinstance(rules, list):
-            raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        what = f"replied {' '.join(given.text.split())[:80]!r}, which is not the JSON that was asked for"
-        raise ServiceError("generator", what, "try again, or name a model that writes JSON: generator=…") from error
+    (asked,) = ask_typed(generator, [Typed(Request(Query("advise", "Which files are left out?"), (), messages), _rules)])
+    if asked.failure:
+        raise ServiceError("generator", f"gave no proposals: {asked.failure}", "check generator=…, or leave out --model")
+    if asked.value is None:
+        what = f"its reply is not the JSON that was asked for: it {asked.problem}: {asked.text.strip()[:80]!r}"
+        raise ServiceError("generator", what, "try again, or name a model that writes JSON: generator=…")
+    rules = asked.value
     left_out = [problem for rule in rules[:MOST] if (problem := tried(made, rule, "model"))]
     return [*left_out, *([f"rules after the first {MOST}"] if len(rules) > MOST else [])]
+
+
+def _rules(reply: str) -> list[Any]:
+    if not isinstance(rules := json_object(reply).get("rules"), list):
+        raise ValueError("has no list of rules")
+    return rules
 
 
 def _prompts() -> Mapping[str, str]:

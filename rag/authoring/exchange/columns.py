@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from rag.authoring.candidates import Row
+from rag.authoring.exchange.formats import formats
 from rag.core.errors import DataError
 from rag.core.types import SPLITS
 
@@ -33,15 +34,7 @@ KNOWN = {name: [each.replace("_", "") for each in names.split()] for name, names
 NESTED = ("metadata", "inputs", "input", "outputs", "expectedOutput", "expected_output", "vars", "enrichments")
 """Columns whose objects hold columns; a later one overrules an earlier one."""
 TURNS = ("messages", "turns", "turn", "conversation", "utterances")
-SHAPES = {"promptfoo": ("vars", "__expected", "__expected1"), "langsmith": ("inputs",)}
-SHAPES |= {"langfuse": ("expectedOutput",), "ragas": ("user_input",)}
-"""Columns by which the formats of tools are known."""
 ROLES = {"user": "user", "human": "user"} | dict.fromkeys(("assistant", "ai", "agent", "bot", "model"), "assistant")
-ASSERTED = re.compile(r"i?(?:contains|equals)(?:-any|-all)?|factuality|similar")
-"""Assertions of promptfoo that hold right answers; all others run code or ask a model."""
-CODE = "[a-z]+-[a-z-]+|javascript|python|fn|eval|grade|regex|cost|latency"
-TYPED = re.compile(rf"(?s)({ASSERTED.pattern}|{CODE})(?:\([\d.]+\))?:(.*)")
-"""A cell of promptfoo with the type of its assertion; any other cell is an equality."""
 HOP = re.compile(r"\A<\d+-hop>\s*")
 """A mark of ragas before the contexts of a question with several."""
 TEXTS = ["raw_utterance", "utterance", "text", "content", "contents", "evidence_text", "page_content", "value", "quote"]
@@ -74,7 +67,7 @@ def shape_of(fields: Mapping[str, Any]) -> str:
     """The tool whose format a row has; empty for none."""
     if any(isinstance(fields.get(name), list) for name in TURNS):
         return "conversations"
-    return next((shape for shape, names in SHAPES.items() if any(name in fields for name in names)), "")
+    return next((name for name, format in formats().items() if any(column in fields for column in format.columns)), "")
 
 
 def questions(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -> Iterator[Imported]:
@@ -103,24 +96,24 @@ def _question(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -
     if "text" not in found:
         listed = ", ".join(map(repr, flat)) or "none"
         raise DataError(where, f"has no column for the question; there are: {listed}", "name it: --question COLUMN")
-    row: Row = {"id": _one(found.get("id")), "text": found.get("text"), "history": _turns(found.get("history"), where)}
+    row: Row = {"id": one_text(found.get("id")), "text": found.get("text"), "history": _turns(found.get("history"), where)}
     asked = _parsed(row["text"])
     if isinstance(asked, list | dict):
         turns = _turns(asked["messages"] if isinstance(asked, dict) and "messages" in asked else asked, where)
         last = max((place for place, turn in enumerate(turns) if turn["role"] == "user"), default=0)
         row |= {"history": turns[:last], "text": turns[last]["text"] if turns else ""}
-    row["text"] = _one(row["text"]).strip()
-    row |= {name: _one(found.get(name)) for name in ("kind", "cluster", "dialogue", "rewrite")}
+    row["text"] = one_text(row["text"]).strip()
+    row |= {name: one_text(found.get(name)) for name in ("kind", "cluster", "dialogue", "rewrite")}
     row |= {"turn": 1 + sum(turn["role"] == "user" for turn in row["history"])} if row["dialogue"] else {}
-    row |= {"answers": _texts(found.get("answers"), where), "tags": _texts(found.get("tags"), where)}
-    row["unanswerable"] = _one(found.get("unanswerable")).lower() in ("true", "1", "yes", "unanswerable")
-    split, expects = _one(found.get("split")), _parsed(found.get("expects"))
+    row |= {"answers": texts_of(found.get("answers"), where), "tags": texts_of(found.get("tags"), where)}
+    row["unanswerable"] = one_text(found.get("unanswerable")).lower() in ("true", "1", "yes", "unanswerable")
+    split, expects = one_text(found.get("split")), _parsed(found.get("expects"))
     row |= {"split": split} if split in SPLITS else {"tags": [*row["tags"], split]} if split else {}
     row |= {"expects": expects} if _is_expected(expects) else {}
     if not row["text"] or "\0" in row["text"]:
         raise DataError(where, "the question is empty or has a NUL character", "write it as text")
-    groups = _groups(_parsed(found.get("contexts")), _texts(found.get("document"), where), where)
-    return Imported(row, groups, tuple(_asserted(flat, row, where)))
+    groups = _groups(_parsed(found.get("contexts")), texts_of(found.get("document"), where), where)
+    return Imported(row, groups, tuple(note for format in formats().values() for note in format.notes(flat, row, where)))
 
 
 def _is_expected(value: Any) -> bool:
@@ -167,14 +160,15 @@ def _parsed(value: Any) -> Any:
     return value
 
 
-def _one(value: Any) -> str:
+def one_text(value: Any) -> str:
+    """The text of a cell, or of the first value in it; numbers and truth values as JSON, nothing for an object."""
     value = value[0] if isinstance(value, list) and value else value
     if isinstance(value, str):
         return value
     return "" if value is None or isinstance(value, dict | list) else json.dumps(value, default=str)
 
 
-def _texts(value: Any, where: str) -> list[str]:
+def texts_of(value: Any, where: str) -> list[str]:
     """The texts in a value, each once, in their order: of an object the first under TEXTS."""
     found: dict[str, None] = {}
     waiting, read = [_parsed(value)], 0
@@ -184,7 +178,7 @@ def _texts(value: Any, where: str) -> list[str]:
             waiting += value[::-1]
         elif isinstance(value, dict):
             waiting += [value[name] for name in TEXTS if name in value][:1]
-        elif text := _one(value).strip():
+        elif text := one_text(value).strip():
             found[text] = None
         if read > MANY:  # also of a YAML file, where few lines can make billions
             raise DataError(where, f"a column holds more than {MANY:,} values", "split the row")
@@ -196,11 +190,11 @@ def _messages(turn: Any, where: str) -> Iterator[tuple[str, str, Mapping[str, An
     if not isinstance(turn, dict):
         raise DataError(where, "a message is not an object", "write {…}, with its speaker and text")
     name = next((key for key in ("speaker", "participant", "role", "type", "from") if turn.get(key)), "")
-    speaker = _one(turn[name]).lower() if name else "user"
+    speaker = one_text(turn[name]).lower() if name else "user"
     role = "assistant" if speaker == "system" and name in ("speaker", "participant") else ROLES.get(speaker, "")
     if not role and speaker not in ("system", "tool", "developer", "function"):
         raise DataError(where, f"the speaker is {speaker!r}", f"there is: system, {', '.join(ROLES)}")
-    said = [(role, "\n".join(_texts(turn.get("data", turn), where)))] if role else []
+    said = [(role, "\n".join(texts_of(turn.get("data", turn), where)))] if role else []
     said += [("assistant", turn["response"])] if isinstance(turn.get("response"), str) else []
     yield from ((role, text, turn) for role, text in said if text)
 
@@ -225,26 +219,9 @@ def _passages(part: Any, name: str, where: str) -> Iterator[Passage]:
     is_group = isinstance(part, dict) and isinstance(part.get("any"), list)
     grade = part.get("grade", 1) if is_group else 1
     for each in part["any"] if is_group else [part]:
-        text = HOP.sub("", "\n".join(_texts(each, where)))
+        text = HOP.sub("", "\n".join(texts_of(each, where)))
         keys = [key for key in ("doc", "document_id", "doc_id", "doc_name") if key in each] if isinstance(each, dict) else []
-        named = _one(each[keys[0]]) if keys else name
+        named = one_text(each[keys[0]]) if keys else name
         start = each.get("start", -1) if is_group and isinstance(each, dict) else -1
         if text or named:
             yield Passage(text, named, *(value if isinstance(value, int) else 1 for value in (grade, start)))
-
-
-def _asserted(flat: Mapping[str, Any], row: Row, where: str) -> Iterator[str]:
-    """Add the right answers in assertions of promptfoo to a question, and yield notes on the other assertions."""
-    given = flat.get("assert")
-    asserts = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
-    for value in (_one(value) for column, value in flat.items() if column.startswith("__expected")):
-        kind, text = match.groups() if (match := TYPED.match(value)) else ("equals", value)
-        asserts.append({"type": kind, "value": text.split(",") if kind.endswith(("-any", "-all")) else text})
-    for each in asserts:
-        kind, values = str(each.get("type")), _texts(each.get("value"), where)
-        if not ASSERTED.fullmatch(kind) or any("{{" in value or value.startswith("file://") for value in values):
-            yield f"{where}: the assertion {kind!r} is not read: it runs code, reads a file or asks a model"
-        elif kind.endswith("-all"):
-            row["expects"] = {"values": values}
-        else:
-            row["answers"] = [*dict.fromkeys([*row["answers"], *values])]

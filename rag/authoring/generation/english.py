@@ -1,8 +1,8 @@
 """Questions about English sentences: an auxiliary verb moves to the front, and a question word replaces the answer.
 
 The grammar is data (`parts` and `rules` in conf/question_templates.yaml). A sentence is asked about only if its grammar is
-certain: the verb is an auxiliary, in a list, or a regular past form of a word of the documents; the subject has no verb of its
-own; and the clause ends before a comma, conjunction or relative pronoun.
+certain: the verb is an auxiliary or in a list, the subject has no verb of its own, and the clause ends before a comma,
+conjunction or relative pronoun.
 """
 
 import re
@@ -14,32 +14,24 @@ from typing import Any
 from rag.authoring.generation.wording import Wording, turn
 from rag.core.text.templates import fill
 
-ENDING = re.compile(r"(?:ing|ed|tion|ment|ness|ity|ive|ous|ical|ful|less|able|ible|ance|ence|ism|ists|ers|ors)\Z")
-"""The ends of words that are hardly ever names."""
-
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A main clause: `aux` may be do, does or did, `rest` then begins with the base form; `tail` is what follows the clause.
-
-    `where` is a phrase before the clause, which every question about it repeats at its end.
-    """
+    """A main clause: `aux` may be do, does or did, `rest` then begins with the base form; `tail` is what follows the clause."""
 
     subject: str
     aux: str
     rest: str
     tail: str = ""
-    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question about a sentence, the words that answer it, the name of the rule, and the subject of the sentence."""
+    """A question about a sentence, the words that answer it, and the name of the rule."""
 
     text: str
     answer: str
     rule: str
-    subject: str = ""
 
 
 class English:
@@ -54,26 +46,14 @@ class English:
         self._pasts = frozenset(form for form, (_, aux) in self.forms.items() if aux == "did") | {"did"}
         parts = {"roles": "|".join(sorted(wording.words("roles")))}
         parts |= {f"{name}s": "|".join(sorted(verb.partition("/")[0] for verb in verbs)) for name, verbs in lists.items()}
+        parts["listed"] = "|".join(sorted(map(re.escape, self.forms), key=len, reverse=True))
         for name, part in wording.texts["parts"].items():
             parts[name] = fill(str(part), parts)
-        listed = "|".join(sorted(map(re.escape, self.forms), key=len, reverse=True))
-        parts["finite"] = rf"(?P<subject>\S.*?)\s(?:(?i:(?P<aux>{parts['aux']}))|(?P<verb>{listed}))\s(?P<rest>\S.*)"
-        parts["verb"] = rf"(?:\w+ly )?(?:{parts['aux']}|{listed})\b"
-        parts["regular"] = (
-            r"(?P<subject>[^,]{2,60}?)\s(?P<aux>(?!))?(?P<verb>[a-z]{3,}ed)\s(?P<rest>(?!(?:by|to|with|in|from|on|as)\b)\S.*)"
-        )
-        parts["present"] = (
-            r"(?P<subject>[^,]{2,60}?)\s(?P<aux>(?!))?(?P<verb>[a-z]{3,}s)\s(?P<rest>(?:the|an?|its|their|his|her)\s.*)"
-        )
         self._parts = {name: re.compile(part) for name, part in parts.items()}
         self._rules = [_Rule.of(rule, parts) for rule in wording.texts["rules"]]
 
     def questions(self, sentence: str) -> Iterator[Asked]:
         """The questions that a sentence answers, one for each name of a rule."""
-        if there := self._parts["there"].fullmatch(sentence):
-            yield from self._finished(
-                Asked(fill("How many {what} {aux} there {where}", there.groupdict()), there["a"], "number")
-            )
         clause = self.clause(sentence)
         seen: set[str] = set()
         for rule in self._rules if clause else ():
@@ -91,59 +71,31 @@ class English:
         text = parts["dropped"].sub("", text).strip(" .")
         dated = parts["dated"].match(text)
         text = parts["appositive"].sub(r"\1 ", text[dated.end() :] if dated else text)
-        found = parts["finite"].fullmatch(text) or self._regular(text)
-        if (
-            not found
-            or not 4 <= len(text.split()) <= 45
-            or re.search(r"[\"?|=]", text)
-            or not self._is_subject(found["subject"])
-        ):
+        found = parts["finite"].fullmatch(text)
+        is_short = not 4 <= len(text.split()) <= 45
+        if not found or is_short or parts["no_sentence"].search(text) or not self._is_subject(found["subject"]):
             return None
         clause = self._with_do(found)
         cut = parts["cut"].search(clause.rest) if clause else None
-        when, where = (
-            (f" {each[:1].lower()}{each[1:]}" if each else "" for each in dated.group("when", "where")) if dated else ("", "")
-        )
+        when = f" {dated['when'][:1].lower()}{dated['when'][1:]}" if dated else ""
         if not clause or not cut:
-            return clause and replace(clause, rest=clause.rest + when, where=where)
+            return clause and replace(clause, rest=clause.rest + when)
         is_list = cut[0].strip() == "," and parts["list_after"].match(clause.rest[cut.end() :])
         if is_list or parts["relative"].match(cut[0]) or not cut.start():
             return None
-        return replace(clause, rest=clause.rest[: cut.start()] + when, tail=clause.rest[cut.start() :], where=where)
+        return replace(clause, rest=clause.rest[: cut.start()] + when, tail=clause.rest[cut.start() :])
 
     def _with_do(self, found: re.Match[str]) -> Clause | None:
         """The clause of a finite verb, with do, does or did for a verb that is no auxiliary; None if it may be a noun."""
         clause = Clause(found["subject"], (found["aux"] or "").lower(), found["rest"])
         if not found["verb"]:
             return clause
-        aux = "does" if found["verb"].endswith("s") else "did"
-        base, aux = self.forms.get(found["verb"]) or (self._base(found["verb"]), aux)
+        base, aux = self.forms[found["verb"]]
         if base == "have" and self._parts["participle"].match(found["rest"]):
             return replace(clause, aux=found["verb"])
         if self._parts["verb"].match(found["rest"]) or (aux != "did" and self._is_plural(clause.subject) != (aux == "do")):
             return None
         return replace(clause, aux=aux, rest=f"{base} {found['rest']}")
-
-    def _regular(self, text: str) -> re.Match[str] | None:
-        """A sentence with a regular form as its verb, of which the documents have the base form."""
-        for name in ("regular", "present"):
-            found = self._parts[name].fullmatch(text)
-            if found and self._base(found["verb"]) and not self._parts["verb"].search(found["subject"]):
-                return found
-        return None
-
-    def _base(self, form: str) -> str:
-        """The base form of a regular past form, or of one that ends in s; empty if it is not certain."""
-        if form.endswith("s"):
-            return next((base for base in (form[:-1], form[:-2], f"{form[:-3]}y") if base in self.common), "")
-        stem = form[:-2]
-        forms = [
-            stem,
-            f"{stem}e",
-            *([stem[:-1]] if stem[-1:] == stem[-2:-1] else [f"{stem[:-1]}y"] if stem[-1:] == "i" else []),
-        ]
-        known = [form for form in forms if form in self.common]
-        return known[0] if len(known) == 1 else ""
 
     def _is_subject(self, text: str) -> bool:
         words, parts = text.split(), self._parts
@@ -161,10 +113,7 @@ class English:
 
     def _is_plural(self, subject: str) -> bool:
         head = re.split(rf"\s(?:{self._parts['prep'].pattern})\s", subject)[0]
-        last = re.search(
-            r"(?:(?<!s)(?<!u)(?<!i)s|people|staff|children|men|women|data|bacteria|mice|police|you)\Z", head.lower()
-        )
-        return bool(last) or " and " in head
+        return bool(self._parts["plural"].search(head.lower())) or " and " in head
 
     def inside(self, subject: str) -> str:
         """A subject inside of a question: its first word in lower case if the documents write it so."""
@@ -172,7 +121,7 @@ class English:
         is_common = (
             first[1:].islower()
             and not others[:1].isupper()
-            and (first.lower() in self.common or (others and ENDING.search(first)))
+            and (first.lower() in self.common or (others and self._parts["no_name"].search(first)))
         )
         is_common = is_common or bool(self._parts["det"].fullmatch(first.lower())) or first == "You"
         return first.lower() + subject[len(first) :] if is_common else subject
@@ -218,10 +167,9 @@ class _Rule:
                 return None
             values |= {name: value or "" for name, value in found.groupdict().items()}
         values["third"] = third.get(values.get("verb", ""), "")
-        values["do"] = {"is": "does", "are": "do"}.get(clause.aux, "did")
         ask = self.asks[turn(clause.rest, len(self.asks))]
         answer = fill(self.answer, values) + (clause.tail if self.whole and clause.tail.startswith(",") else "")
-        return Asked(fill(ask, values) + clause.where, answer.strip(" ,"), self.name, subject)
+        return Asked(fill(ask, values), answer.strip(" ,"), self.name)
 
 
 def _forms(verb: str) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -21,12 +21,14 @@ from rag.documents.anchors.quote_anchors import WORD
 from rag.documents.anchors.rendered import occurrences
 from rag.evaluation.data.validation import ALIKE
 
+# What each bound drops of the proposals that are looked at for 100 questions, in the handbook, squad2-a and 500 texts of
+# cranfield, is measured by taking it away.
 OVERLAP = {"definition": 1.0, "comparison": 1.0, "aggregation": 1.0, "list": 1.0, "topic": 0.85, "paraphrase": 0.34}
 """The most that a question may share with its evidence: the share of its content stems. Others: MOST_SHARED."""
 PARTICULAR = 4
-"""A question without a name needs so many content stems that only its document holds together."""
+"""A question without a name needs so many content stems that only its document holds together: drops 0, 0 and 12."""
 FEW = 4
-"""A question of so few content words copies no sentence."""
+"""A question of so few content words copies no sentence: without it 57 more are dropped in the handbook, mostly of tables."""
 MOST_SHARED = 0.85
 """People share up to this much in three of four questions of SQuAD 2.0 (.88) and mtRAG (.86)."""
 COMPLETE = ("adversarial", "multi_hop", "unanswerable")
@@ -34,9 +36,12 @@ COMPLETE = ("adversarial", "multi_hop", "unanswerable")
 NAMED = ("table", "comparison", "aggregation", "follow_up", "list", "topic")
 """Kinds whose questions, or whose first turns, name their document."""
 TITLE = 0.75
-"""The most of its content stems that may be in the title of its document."""
+"""The most of its content stems that may be in the title of its document: drops 4, 0 and 3."""
 WORDS, LONG, MOST_WORDS = 5, 7, 0.75
-"""A factoid has the words of its sentence if LONG are in the same order, or WORDS that are MOST_WORDS of it but its answer."""
+"""A factoid has the words of its sentence if LONG are in the same order, or WORDS that are MOST_WORDS of it but its answer.
+
+Drops 17, 33 and 20; WORDS and MOST_WORDS alone 6, 6 and 5.
+"""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")

@@ -14,11 +14,11 @@ from rag.authoring.generation.model_prompts import Kind, kinds, prompts
 from rag.authoring.generation.model_replies import InvalidReplyError, ReplyReader, orders
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.proposals import Proposal, Refusal
-from rag.components.judges.votes import VoteRequest, ask
 from rag.core.errors import DataError, ServiceError
+from rag.core.models.typed_reply import Typed, ask_typed
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.templates import fill
-from rag.core.types import Document, Message
+from rag.core.types import Document, Message, Query, Request
 from rag.documents.folder.json_rows import read_rows
 from rag.documents.languages import language_of
 
@@ -53,8 +53,8 @@ class Task:
     messages: tuple[Message, ...]
     wrong: list[str] = field(default_factory=list)
 
-    def vote(self, reader: ReplyReader) -> VoteRequest[Candidate]:
-        """The request as a vote of a model; its parser records why a reply is not valid."""
+    def typed(self, reader: ReplyReader) -> Typed[Candidate]:
+        """The request for a typed reply; its parser records why a reply is not valid."""
 
         def read(reply: str) -> Candidate:
             try:
@@ -63,7 +63,7 @@ class Task:
                 self.wrong.append(error.reason)
                 raise
 
-        return VoteRequest(self.messages, read)
+        return Typed(Request(Query("", ""), (), self.messages), read)
 
 
 class ModelQuestions:
@@ -126,12 +126,12 @@ class ModelQuestions:
                 return
 
     def _asked(self, tasks: Sequence[Task]) -> Iterator[Proposal]:
-        requests = [task.vote(self.reader) for task in tasks]
-        ask(self.generator, requests, 1, ATTEMPTS, self.prompts["again"])
-        for task, request in zip(tasks, requests, strict=True):
-            failed = [] if request.votes or task.wrong else [REFUSED]
+        asked = [task.typed(self.reader) for task in tasks]
+        ask_typed(self.generator, asked, ATTEMPTS, self.prompts["again"], falls_back=False)
+        for task, each in zip(tasks, asked, strict=True):
+            failed = [REFUSED] if each.failure else []
             yield from (Refusal(reason, f"model:{task.kind.name}") for reason in [*task.wrong, *failed])
-        made = [replace(question, author=self.author) for request in requests for question in request.votes]
+        made = [replace(each.value, author=self.author) for each in asked if each.value]
         for question, reason in zip(made, self.drops(made), strict=True):
             yield Refusal(reason, question.method) if reason else question
 

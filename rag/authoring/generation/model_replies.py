@@ -1,6 +1,5 @@
 """Replies of a model → questions whose evidence stands in the documents; every other reply has the reason why it is none."""
 
-import json
 import re
 import statistics
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from rag.authoring.generation.model_prompts import Kind
 from rag.components.guards.patterns import compiled
 from rag.components.guards.scan import ScanGuard
 from rag.config.catalog import choice
+from rag.core.models.typed_reply import json_object
 from rag.core.text.numerals import numbers, values
 from rag.core.text.stems import Stems
 from rag.core.types import Span, Turn
@@ -64,7 +64,10 @@ class ReplyReader:
 
     def question(self, reply: str, kind: Kind, read: Sequence[Passage]) -> Candidate:
         """The question of a reply to a request about passages; InvalidReplyError where it is none."""
-        value = _object(reply)
+        try:
+            value = json_object(reply)
+        except ValueError as error:
+            raise InvalidReplyError("is not the JSON object that was asked for") from error
         question, answer = _text(value, "question"), "" if kind.passages == 0 else _answer(value, kind)
         before = value.get("before") if kind.name == "follow_up" else None
         history = [_text(before, "question"), _text(before, "answer")] if isinstance(before, Mapping) else []
@@ -139,17 +142,6 @@ class ReplyReader:
         if len({parts[number] for number in named}) < kind.passages:
             raise InvalidReplyError("does not need both parts")
         return named
-
-
-def _object(reply: str) -> Mapping[str, Any]:
-    """The first JSON object of a reply; prose or a code fence around it is ignored."""
-    try:
-        value, _ = json.JSONDecoder().raw_decode(reply, reply.index("{"))
-    except (ValueError, RecursionError) as error:
-        raise InvalidReplyError("is not the JSON object that was asked for") from error
-    if not isinstance(value, dict):
-        raise InvalidReplyError("is not the JSON object that was asked for")
-    return value
 
 
 def _text(value: Any, name: str) -> str:

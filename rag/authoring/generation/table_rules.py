@@ -9,6 +9,8 @@ from functools import cached_property
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.wording import Wording, turn
+from rag.core.records.display import SIGNS
+from rag.core.text import cells
 from rag.core.text.layout import Row
 from rag.core.text.tables import Table
 from rag.core.types import Span, Turn
@@ -17,9 +19,6 @@ FEWEST, MOST, TOGETHER = 3, 60, 12
 """The rows of a table: the fewest, those that are asked about, and the most that are evidence together."""
 CELL, KEY = 60, 40
 """The most characters of a value, and of the name of a row or a column."""
-NUMBER = re.compile(
-    r"([£$€]?)\s?(-?\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)\s?(%|[A-Za-z°/³²]{1,6}(?: [a-z]{1,5})?)?", re.ASCII
-)
 EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*", re.IGNORECASE)
 NO_NOUN = re.compile(
     r"day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|what.*|when.*|how.*|where.*|if.*|total|number|no\.?|id|code"
@@ -165,14 +164,13 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
 
 def amount(text: str) -> tuple[float, str] | None:
     """The number of a cell and its unit, None if the cell is no single number."""
-    found = NUMBER.fullmatch(text)
-    if not found or (found[1] and found[3]):
-        return None  # `£8 a month` is no amount to compare with `£12 a day`
-    return float(re.sub("[, ]", "", found[2])), found[1] or found[3] or ""
+    found = cells.number(text)
+    is_rate = found and found[1][:1] in SIGNS and found[1][1:]
+    return None if is_rate else found  # `£8 a month` is no amount to compare with `£12 a day`
 
 
 def _with_unit(value: float, unit: str) -> str:
-    is_money = unit in ("£", "$", "€")
+    is_money = unit in [*SIGNS]
     text = f"{value:,.2f}" if is_money and round(value % 1, 6) else f"{round(value, 6):,.10g}"
     return f"{unit}{text}" if is_money else f"{text} {unit}".strip()
 

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rag.core.adapters import records_from
 from rag.core.looks import KINDS, Condensed
-from rag.core.models.chat import Given, ask, spent
-from rag.core.record_json import json_object, known
+from rag.core.models.typed_reply import Typed, ask_typed, check_names, json_object, typed
 from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Condensation, Kept
 from rag.core.text.templates import check_template, fill
@@ -39,7 +37,8 @@ class ModelCondenser:
 
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
         """What the model makes of the passages of each question."""
-        return [_read(given) for given in ask(self.generator, list(map(self._request, kept)))]
+        asked = ask_typed(self.generator, [Typed(self._request(one), _read) for one in kept])
+        return [Condensation(each.value, each.quoted, each.spent.tokens, each.spent.cost) for each in asked]
 
     def _request(self, kept: Kept) -> Request:
         framed, numbered = kept.framed, enumerate(kept.framed.contexts, 1)
@@ -49,15 +48,7 @@ class ModelCondenser:
         return Request(kept.query, (), (Message("system", self.instruction), Message("user", prompt)))
 
 
-def _read(given: Given) -> Condensation:
-    tokens, cost = spent(given)
-    if isinstance(given, str):
-        return Condensation(None, given, tokens, cost)
-    try:
-        found = json_object(given.text)
-        known(found, KINDS)
-        condensed: Condensed = records_from(Condensed, {kind: found.get(kind) or () for kind in KINDS})
-    except ValueError as error:
-        why = str(error).partition("\n")[0]
-        return Condensation(None, f"the reply {why}: {given.text.strip()[:80]!r}", tokens, cost)
-    return Condensation(condensed, "", tokens, cost)
+def _read(reply: str) -> Condensed:
+    found = json_object(reply)
+    check_names(found, KINDS)
+    return typed({kind: found.get(kind) or () for kind in KINDS}, Condensed)

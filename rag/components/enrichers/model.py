@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from rag.components.enrichers.fields import Draft, declared, filled, records_of
 from rag.components.enrichers.replies import read, schema
 from rag.core.assessments import Spent
 from rag.core.checks import check_whole
-from rag.core.models.chat import Given, ask, spent
+from rag.core.models.typed_reply import Typed, ask_typed
 from rag.core.records.sets import Field, RecordSet
 from rag.core.roles import Framing, Generator, Screen, fingerprint
 from rag.core.text.templates import check_template, fill
@@ -74,13 +74,10 @@ class ModelEnricher:
         for at in range(0, len(documents), BATCH):
             drafts = [filled(document, self.fields) for document in documents[at : at + BATCH]]
             asked = [each for each in map(self._asked, drafts) if each]
-            for _ in range(TRIES):
-                some = [each for each in asked if each.wants]
-                for each, reply in zip(some, ask(self.generator, [each.request for each in some]), strict=True):
-                    each.take(reply, self.again)
-                    took.append(Spent(*spent(reply)))
-            for each in asked:
-                each.list_failures()
+            replies = ask_typed(self.generator, [Typed(each.request, each.read) for each in asked], TRIES, self.again, REPEATED)
+            for each, reply in zip(asked, replies, strict=True):
+                each.list_failures(reply.failure)
+                took.append(reply.spent)
             yield from drafts
 
     def _asked(self, draft: Draft) -> "_Asked | None":
@@ -114,25 +111,20 @@ class _Asked:
     fields: Sequence[Field]
     text: str
     request: Request
-    wants: bool = True
     unstated: set[str] = field(default_factory=set)
     wrong: dict[str, str] = field(default_factory=dict)
 
-    def take(self, reply: Given, again: str) -> None:
-        """Fill the draft with what a reply states, and make the next request if something is wrong with it."""
-        if isinstance(reply, str):
-            self.wants = False
-            self.wrong = self.wrong or {each.name: f"the model gave no reply: {reply}" for each in self.fields}
-            return
-        unstated, self.wrong = read(reply.text, self.fields, self.text, self.draft)
+    def read(self, reply: str) -> None:
+        """Fill the draft with what a reply states; ValueError if something is wrong with it."""
+        unstated, self.wrong = read(reply, self.fields, self.text, self.draft)
         self.unstated |= unstated
-        self.wants = bool(self.wrong)
-        problem = "; ".join(f"{name} {why}" for name, why in self.wrong.items())[:REPEATED]
-        turns = Message("assistant", reply.text[:REPEATED]), Message("user", fill(again, {"problem": problem}))
-        self.request = replace(self.request, messages=(*self.request.messages, *turns))
+        if self.wrong:
+            raise ValueError("; ".join(f"{name} {why}" for name, why in self.wrong.items()))
 
-    def list_failures(self) -> None:
-        """List the fields that are not filled, and those that the model invented."""
+    def list_failures(self, failure: str) -> None:
+        """List the fields that are not filled, and those that the model invented; `failure` is why there was no reply."""
+        if failure:
+            self.wrong = {each.name: f"the model gave no reply: {failure}" for each in self.fields}
         size, read = len(self.draft.document.text), len(self.text)
         cut = f"does not stand in the first {read:,} of {size:,} characters, which is all that was read"
         said = (dict.fromkeys(self.unstated, cut) if read < size else {}) | self.wrong

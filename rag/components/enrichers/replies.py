@@ -6,16 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 from rag.components.enrichers.fields import Draft
-from rag.core.errors import DataError
+from rag.core.models.typed_reply import json_object
 from rag.core.records.sets import Cell, Field
 from rag.core.text.cells import DATE, date
 from rag.core.text.field_values import UnfitError, fitted, shown
 from rag.core.text.numerals import values
-from rag.documents.folder.json_rows import parse_json
 
-LONGEST = 20_000
-"""Characters of a reply that is read."""
-FENCED = re.compile(r"\s*```(?:json)?\s(.*)```\s*", re.DOTALL)
 TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "text": ("string", (str,)),
     "date": ("string", (str,)),
@@ -48,9 +44,9 @@ def read(reply: str, fields: Sequence[Field], text: str, draft: Draft) -> tuple[
     A value of another type, one that is not allowed, and a text, date or number that does not stand in the text are wrong.
     """
     try:
-        content = _object(reply)
-    except DataError as error:
-        return set(), {each.name: f"the reply {error.what}"[:200] for each in fields}
+        content = json_object(reply)
+    except ValueError as error:
+        return set(), {each.name: f"the reply {error}"[:200] for each in fields}
     known = {each.name for each in fields}
     wrong = {name[:60]: "is in the reply, and is no field that was asked for" for name in content if name not in known}
     wrong |= {name: "is missing in the reply" for name in known - content.keys()}
@@ -64,17 +60,6 @@ def read(reply: str, fields: Sequence[Field], text: str, draft: Draft) -> tuple[
             else:
                 draft.take(each, content[each.name], place)
     return unstated, wrong
-
-
-def _object(reply: str) -> dict[str, Any]:
-    """The JSON object that is all of a reply, apart from a code fence; DataError for every other reply."""
-    if len(reply) > LONGEST:
-        raise DataError("reply", f"has {len(reply):,} characters, and {LONGEST:,} is the most", "limit generator.max_tokens")
-    fenced = FENCED.fullmatch(reply)
-    content = parse_json(fenced[1] if fenced else reply, "reply")
-    if not isinstance(content, dict):
-        raise DataError("reply", f"is {shown(content)}, which is no JSON object", "write {…}")
-    return content
 
 
 def _checked(each: Field, value: Any, text: str) -> tuple[int, int] | None:

@@ -4,22 +4,24 @@ Zheng et al. 2023, "Judging LLM-as-a-Judge".
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rag.components.judges.claim_judge import ModelJudge
 from rag.components.judges.replies import ClaimReply, majority, place, relevance, verdicts
-from rag.components.judges.votes import VoteRequest, ask
 from rag.core.assessments import Case, Claim, QuotedPassage, Spent, Verdict
 from rag.core.checks import check_whole
+from rag.core.models.typed_reply import Typed, ask_typed
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
 from rag.core.text.sentences import Piece
 from rag.core.text.templates import check_template, fill
-from rag.core.types import Message
+from rag.core.types import Message, Query, Request
 
 PLACES: Mapping[str, tuple[str, ...]] = {"prompt": ("contexts", "claims"), "relevance": ("question", "text")}
 """The placeholders that each prompt needs."""
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,30 +47,40 @@ class LlmJudge(ModelJudge):
     def judge_spending(self, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:
         """The verdicts, with the tokens and cost of each."""
         spans = [claims(case.text, self.patterns) for case in cases]
-        requests = [self._claims_request(case, own) for case, (own, _) in zip(cases, spans, strict=True)]
-        ask(self.generator, [request for request in requests if request], self.votes, self.attempts, self.again)
+        asked = [number for number, (own, _) in enumerate(spans) if own]
+        votes = self._votes([self._claims_request(cases[number], spans[number][0]) for number in asked])
+        found = dict(zip(asked, votes, strict=True))
         return [
-            (Verdict(tuple(_claim(request, case, number, *span) for number, span in enumerate(own)), abstained), request.spent)
-            if request
-            else (Verdict((), abstained), Spent())
-            for case, (own, abstained), request in zip(cases, spans, requests, strict=True)
+            (
+                Verdict(tuple(_claim(found[number], cases[number], *each) for each in enumerate(own)), abstained),
+                sum((vote.spent for vote in found.get(number, ())), Spent()),
+            )
+            for number, (own, abstained) in enumerate(spans)
         ]
 
     def relate_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
         """The relevance of each text, NaN without a vote, with tokens and cost."""
-        prompts = (self._messages(self.relevance, question=question, text=text) for question, text in pairs)
-        requests = [VoteRequest(messages, relevance) for messages in prompts]
-        ask(self.generator, requests, self.votes, self.attempts, self.again)
-        means = (math.fsum(request.votes) / len(request.votes) if request.votes else math.nan for request in requests)
-        return [(mean, request.spent) for mean, request in zip(means, requests, strict=True)]
+        found = self._votes([(self._messages(self.relevance, question=one, text=text), relevance) for one, text in pairs])
+        grades = ([vote.value for vote in votes if vote.value is not None] for votes in found)
+        means = (math.fsum(each) / len(each) if each else math.nan for each in grades)
+        return [(mean, sum((vote.spent for vote in votes), Spent())) for mean, votes in zip(means, found, strict=True)]
 
-    def _claims_request(self, case: Case, spans: Sequence[Piece]) -> VoteRequest[list[ClaimReply]] | None:
-        """The request for votes about the claims of a case; None without claims."""
-        if not spans:
-            return None
+    def _votes(self, asked: Sequence[tuple[tuple[Message, ...], Callable[[str], Read]]]) -> list[list[Typed[Read]]]:
+        """The votes for each prompt with the parser of its replies."""
+        rounds = [
+            [Typed(Request(Query(str(vote), ""), (), messages, sample=vote), read) for messages, read in asked]
+            for vote in range(self.votes)
+        ]
+        for requests in rounds:
+            ask_typed(self.generator, requests, self.attempts, self.again, falls_back=False)
+        return [list(votes) for votes in zip(*rounds, strict=True)]
+
+    def _claims_request(
+        self, case: Case, spans: Sequence[Piece]
+    ) -> tuple[tuple[Message, ...], Callable[[str], list[ClaimReply]]]:
         texts = [without_markers(case.text[start:end]) for start, end in spans]
         values = {"question": case.question, "contexts": _numbered(case.contexts), "claims": _numbered(texts)}
-        return VoteRequest(self._messages(self.prompt, **values), lambda reply: verdicts(reply, len(spans)))
+        return self._messages(self.prompt, **values), lambda reply: verdicts(reply, len(spans))
 
     def _messages(self, prompt: str, **values: str) -> tuple[Message, Message]:
         return Message("system", self.instruction), Message("user", fill(prompt, values))
@@ -78,10 +90,11 @@ def _numbered(texts: Sequence[str]) -> str:
     return "\n\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
 
 
-def _claim(request: VoteRequest[list[ClaimReply]], case: Case, number: int, start: int, end: int) -> Claim:
-    if not request.votes:
-        return Claim(start, end, math.nan, failure=request.wrong)
-    support, reply = majority([vote[number] for vote in request.votes])
+def _claim(votes: Sequence[Typed[list[ClaimReply]]], case: Case, number: int, span: Piece) -> Claim:
+    start, end = span
+    if not (valid := [vote.value[number] for vote in votes if vote.value]):
+        return Claim(start, end, math.nan, failure=votes[-1].wrong)
+    support, reply = majority(valid)
     contexts = case.contexts
     where = place(reply.quote, contexts[reply.context - 1]) if 1 <= reply.context <= len(contexts) else None
     return Claim(start, end, support, (QuotedPassage(reply.context, *where),) if where else ())

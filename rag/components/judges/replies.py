@@ -1,18 +1,13 @@
-"""Replies of a model → verdicts: strict JSON, after repairs that change no meaning. Nothing is guessed."""
+"""Replies of a model → verdicts. Every problem is a ValueError that says what is wrong."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from rag.core.record_json import DECODER
+from rag.core.models.typed_reply import json_object
 
 RELEVANT = 3
 """The best grade of relevance."""
-TRAILING = re.compile(r",\s*(?=[}\]])")
-OBJECT = re.compile(r"\{(?=\s*[\"}])")
-"""The beginning of an object; other braces are prose."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +20,8 @@ class ClaimReply:
 
 
 def verdicts(reply: str, claims: int) -> list[ClaimReply]:
-    """One verdict per claim, in order; ValueError says what is wrong with the reply.
-
-    Repaired are prose or a code fence around the object, and commas before a closing bracket. The last object with verdicts
-    counts, because a model may have reasoned before it. A reply must have exactly one verdict for each claim.
-    """
-    rows = _object(reply, "verdicts")
+    """One verdict per claim, in order; a reply must have exactly one for each."""
+    rows = json_object(reply).get("verdicts")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("holds no list of verdicts")
     replies: dict[int, ClaimReply] = {}
@@ -48,8 +39,8 @@ def verdicts(reply: str, claims: int) -> list[ClaimReply]:
 
 
 def relevance(reply: str) -> float:
-    """A grade from 0 to RELEVANT as a share of RELEVANT; ValueError says what is wrong with the reply."""
-    grade = _object(reply, "relevance")
+    """A grade from 0 to RELEVANT as a share of RELEVANT."""
+    grade = json_object(reply).get("relevance")
     if type(grade) is not int or not 0 <= grade <= RELEVANT:
         raise ValueError(f"gives {grade!r}, which is not a whole number from 0 to {RELEVANT}")
     return grade / RELEVANT
@@ -60,22 +51,6 @@ def place(quote: str, context: str) -> tuple[int, int] | None:
     parts = [re.escape(part) for part in quote.split()]
     match = re.search(r"\s+".join(parts), context, re.IGNORECASE) if parts else None
     return match.span() if match else None
-
-
-def _object(reply: str, name: str) -> Any:
-    """The value of `name` in the last JSON object that has it; None without one."""
-    text, stop, objects = TRAILING.sub("", reply), 0, list[dict[str, Any]]()
-    while start := OBJECT.search(text, stop):
-        try:
-            value, stop = DECODER.raw_decode(text, start.start())
-        except RecursionError as error:
-            raise ValueError("is nested too deeply") from error
-        except json.JSONDecodeError as error:
-            raise ValueError(f"is not valid JSON: {error}") from error
-        objects.append(value)
-    if not objects:
-        raise ValueError("holds no JSON object")
-    return next((value[name] for value in reversed(objects) if name in value), None)
 
 
 def majority(votes: Sequence[ClaimReply]) -> tuple[float, ClaimReply]:

@@ -5,7 +5,8 @@ from typing import ClassVar, Literal
 
 from rag.components.policies.replies import search_text
 from rag.core.errors import closest
-from rag.core.record_json import json_object, known, query_of
+from rag.core.models.typed_reply import check_names, json_object
+from rag.core.record_json import query_of
 from rag.core.records.queries import RecordQuery, Result, described
 from rag.core.records.sets import RecordSet, RecordTable
 from rag.core.text.stems import Stems
@@ -46,7 +47,7 @@ TOOLS = ("search", "query_records", "finish")
 def action_of(reply: str, longest: int) -> tuple[str, Action | Finish]:
     """The thought and the call in a reply; ValueError that says what is wrong. `longest` is that of a search text."""
     found = json_object(reply)
-    known(found, ["thought", "tool", "query"])
+    check_names(found, ["thought", "tool", "query"])
     tool, query, thought = found.get("tool"), found.get("query"), str(found.get("thought") or "")
     if tool == "search":
         return thought, SearchAction(search_text(query, longest))

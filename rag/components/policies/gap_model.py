@@ -79,7 +79,7 @@ class ModelGapLoop(GapLoop):
         given, failure, texts = trail.tools.sought.question, asked.failure, list[str]()
         if not failure:
             try:
-                texts = search_texts(asked.text, self.longest)
+                texts = search_texts(asked.text, "queries", self.longest)
             except ValueError as error:
                 failure = f"the reply {error}: {asked.text.strip()[:80]!r}"
         trail.note(act, given, " | ".join(texts) or ("" if failure else "nothing is missing"), failure, asked)

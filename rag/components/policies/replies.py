@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rag.core.record_json import json_object, known
+from rag.core.models.typed_reply import check_names, json_object
 
 SHORTEST = 3
 """Characters of the shortest text that is searched for."""
@@ -18,11 +18,10 @@ def search_text(value: Any, longest: int) -> str:
     return text
 
 
-def search_texts(reply: str, longest: int) -> list[str]:
-    """The texts of `{"queries": ["…"]}`."""
+def search_texts(reply: str, name: str, longest: int) -> list[str]:
+    """The texts of `{name: ["…"]}`."""
     found = json_object(reply)
-    known(found, ["queries"])
-    queries = found.get("queries")
-    if not isinstance(queries, list):
-        raise ValueError("has no list of queries")
-    return [search_text(query, longest) for query in queries]
+    check_names(found, [name])
+    if not isinstance(found.get(name), list):
+        raise ValueError(f"has no list of {name}")
+    return [search_text(text, longest) for text in found[name]]

@@ -1,16 +1,14 @@
 """A chat model says what a question asks for, before and after the search; rules do so where it fails."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from rag.components.shapers.rules import RulesShaper
-from rag.core.adapters import records_from
 from rag.core.checks import check_whole
 from rag.core.look_checks import check_shape, one_line
 from rag.core.looks import Shape
-from rag.core.models.chat import Given, ask, spent
-from rag.core.record_json import json_object, known
+from rag.core.models.typed_reply import Typed, ask_typed, typed
 from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Asked, Shaped
 from rag.core.text.templates import check_template, fill
@@ -63,8 +61,11 @@ class ModelShaper:
     def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
         """The shapes of the model, or the others with the reason."""
         others = [Shaped(one.before) if one.before else self.rules.shape([one])[0] for one in asked]
-        rows = zip(ask(self.generator, list(map(self._request, asked))), others, strict=True)
-        return [self._read(given, other) for given, other in rows]
+        replies = ask_typed(self.generator, [Typed(self._request(one), self._read) for one in asked])
+        return [
+            replace(each.value or other, failure=each.quoted, tokens=each.spent.tokens, cost=each.spent.cost)
+            for each, other in zip(replies, others, strict=True)
+        ]
 
     def _request(self, asked: Asked) -> Request:
         turns, shape, read = asked.recalled.turns, asked.before or Shape(), asked.read
@@ -80,20 +81,11 @@ class ModelShaper:
         prompt = fill(self.audit_prompt if asked.before else self.prompt, shown)
         return Request(asked.query, (), (Message("system", self.instruction), Message("user", prompt)))
 
-    def _read(self, given: Given, other: Shaped) -> Shaped:
-        tokens, cost = spent(given)
-        if isinstance(given, str):
-            return Shaped(other.shape, other.search, given, tokens, cost)
-        try:
-            found = json_object(given.text)
-            known(found, ("intent", "domain", "headers", "search"))
-            read: Described = records_from(Described, dict(found))
-            if read.intent not in ("", *self.rules.phrases) or len(read.search) > self.longest:
-                raise ValueError(f"has the intent {read.intent[:40]!r}, or a search text that is too long")
-            lines = tuple((name, one_line(text)) for name, text in read.headers.items() if text.strip())
-            shape = Shape(read.intent, one_line(read.domain), lines)
-            check_shape(shape)
-        except ValueError as error:
-            why = str(error).partition("\n")[0]
-            return Shaped(other.shape, other.search, f"the reply {why}: {given.text.strip()[:80]!r}", tokens, cost)
-        return Shaped(shape, one_line(read.search), "", tokens, cost)
+    def _read(self, reply: str) -> Shaped:
+        read = typed(reply, Described)
+        if read.intent not in ("", *self.rules.phrases) or len(read.search) > self.longest:
+            raise ValueError(f"has the intent {read.intent[:40]!r}, or a search text that is too long")
+        lines = tuple((name, one_line(text)) for name, text in read.headers.items() if text.strip())
+        shape = Shape(read.intent, one_line(read.domain), lines)
+        check_shape(shape)
+        return Shaped(shape, one_line(read.search))

@@ -1,6 +1,7 @@
 """Calls of a chat model with a fallback: a failed call gives the reason instead of a reply."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rag.core.errors import ConfigError, MissingExtraError, RefusalError, StoreError
 from rag.core.roles import Generator
@@ -15,6 +16,20 @@ PATIENCE = 3
 A single question of a person always gets a search. A longer batch during which the server failed gives no result: it would be
 stored as the quality of the model. Earlier replies are stored, so that another run continues there.
 """
+
+
+@dataclass
+class Patience:
+    """Counts failures in a row in a batch of `size` calls."""
+
+    size: int
+    failed: int = 0
+
+    def ends(self, is_failure: bool) -> bool:
+        """Count a call; True at the last of PATIENCE failures in a row, in a longer batch."""
+        self.failed = self.failed + 1 if is_failure else 0
+        return self.size > PATIENCE <= self.failed
+
 
 Given = Reply | str
 """A reply, or the reason why there is none."""
@@ -41,21 +56,16 @@ def ask(generator: Generator, requests: Sequence[Request]) -> list[Given]:
         raise
     except Exception as error:  # A generator may raise anything, and the caller has a fallback.
         return [_reason(error)] if len(requests) == 1 else _one_by_one(generator, requests, error)
-    outcomes: list[Given] = [reply.failure or reply for reply in replies]
-    if len(requests) > PATIENCE and _all_failed(outcomes):
+    if len(requests) > PATIENCE and all(reply.failure for reply in replies):
         raise RefusalError.of(replies[0].failure)
-    return outcomes
-
-
-def _all_failed(outcomes: Sequence[Given]) -> bool:
-    return all(isinstance(outcome, str) for outcome in outcomes)
+    return [reply.failure or reply for reply in replies]
 
 
 def _one_by_one(generator: Generator, requests: Sequence[Request], error: Exception) -> list[Given]:
-    outcomes: list[Given] = []
+    outcomes, patience = list[Given](), Patience(len(requests))
     for request in requests:
         outcomes += ask(generator, [request])
-        if len(requests) > PATIENCE <= len(outcomes) and _all_failed(outcomes[-PATIENCE:]):
+        if patience.ends(isinstance(outcomes[-1], str)):
             raise error
     return outcomes
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.looks import Look
+from rag.core.models.chat import PATIENCE, Patience
 from rag.core.rankings import Rankings
 from rag.core.records.database import RecordDatabase
 from rag.core.records.queries import RecordQuery, Result
@@ -18,9 +19,6 @@ from rag.pipeline.search.index_search import IndexSearch
 from rag.pipeline.search.steps import by_turns, rerank
 from rag.pipeline.search.timing import Step
 from rag.pipeline.search.traces import NOTHING, Trace, Work
-
-PATIENCE = 3
-"""After so many questions in a row without any reply of the model, a longer batch ends: its results would be stored."""
 
 
 @dataclass(frozen=True)
@@ -95,24 +93,15 @@ class PolicyLink:
         for work in (work for work in works if not work.finished):
             with self.step("look"):
                 looked = self.policy.look(work.alone, self.tools(work))
-            patience.check(looked.failed)
+            check_patience(patience, looked.failed)
             work.note(*looked.steps, results=looked.results)
             # The rewriting of the question is paid for already.
             texts = replace(looked.sought, note=work.sought.note, tokens=work.sought.tokens, cost=work.sought.cost)
             work.trace = Trace.at(texts, looked.ranking, work.look)
 
 
-@dataclass
-class Patience:
-    """Counts questions in a row without any reply of the model of a policy; `questions` is the length of the batch."""
-
-    questions: int
-    failed: int = 0
-
-    def check(self, failed: str) -> None:
-        """ServiceError at the last of PATIENCE failures in a row, in a longer batch; `failed` is empty for a success."""
-        self.failed = self.failed + 1 if failed else 0
-        if self.questions > PATIENCE <= self.failed:
-            raise ServiceError(
-                "policy", f"no reply to {PATIENCE} questions in a row: {failed}", "check the model, and try again"
-            )
+def check_patience(patience: Patience, failed: str) -> None:
+    """ServiceError after too many questions in a row without any reply of the model of a policy: `failed` is why, or empty."""
+    if patience.ends(bool(failed)):
+        what = f"no reply to {PATIENCE} questions in a row: {failed}"
+        raise ServiceError("policy", what, "check the model, and try again")

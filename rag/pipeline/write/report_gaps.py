@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rag.components.policies.replies import search_text
+from rag.components.policies.replies import search_texts
 from rag.core.models.chat import Given
-from rag.core.record_json import json_object, known
 from rag.core.text.numerals import numbers
 from rag.core.text.passage_statements import statements
 from rag.core.text.stems import Stems
@@ -67,8 +66,4 @@ def gaps_in(given: Given) -> list[str]:
     """The gaps in the reply of a model, each once; ValueError for a reply of another form, and for none."""
     if isinstance(given, str):
         raise ValueError(f"did not come: {given}")
-    found = json_object(given.text)
-    known(found, ["gaps"])
-    if not isinstance(found.get("gaps"), list):
-        raise ValueError("has no list of gaps")
-    return list(dict.fromkeys(search_text(gap, LONGEST) for gap in found["gaps"]))
+    return list(dict.fromkeys(search_texts(given.text, "gaps", LONGEST)))

@@ -32,20 +32,14 @@ def asked(sentence: str) -> dict[str, tuple[str, str]]:
         ("The crew must leave soon because it is high.", "reason", "why must the crew leave soon", "because it is high"),
         ("You may wade only if you hold a current ticket.", "condition", "when may i wade", "if you hold a current ticket"),
         ("The abbey was founded by William Shirley in Kent.", "agent", "who was the abbey founded by", "William Shirley"),
-        ("The entire war is known as the Long War.", "name", "what is the whole conflict called", "the Long War"),
         ("The Vistula is the longest river in Poland.", "superlative", "what is the longest river in poland", "the Vistula"),
         ("Ana de Luna was a famous artist from Warsaw.", "definition", "who was ana de luna", "a famous artist from Warsaw"),
         ("We show that IL-17 inhibits bone growth.", "cause", "what blocks bone growth", "IL-17"),
-        ("At low speeds, wear is influenced by the load.", "influence", "what affects wear at low speeds", "the load"),
-        ("The annex is lower than the hall.", "compared", "how does the annex compare with the hall", "lower than the hall"),
         ("The flow was measured by means of floats.", "method", "how was the flow measured", "by means of floats"),
-        ("The crew parks the van.", "object", "what does the crew park", "the van"),
-        ("Drag increases with the angle.", "trend", "how does drag change with the angle", "increase with the angle"),
         ("The mast is based on a crane.", "basis", "what is the mast based on", "a crane"),
         ("The alarm was caused by a spark in a lift.", "origin", "what caused the alarm", "a spark in a lift"),
         ("The lamps are suitable for wet rooms.", "fit", "what are the lamps right for", "wet rooms"),
         ("An annual permit lasts for two years.", "duration", "for how long does a yearly permit last", "for two years"),
-        ("There are 131 seats in the chamber.", "number", "how many seats are there in the chamber", "131"),
     ],
 )  # fmt: skip
 def test_a_sentence_becomes_a_question(sentence: str, rule: str, question: str, answer: str) -> None:
@@ -78,26 +72,11 @@ def test_the_parts_of_a_question_are_those_of_the_sentence() -> None:
         "The siren is tested on Fridays at 14:00.",
         "The abbey was sold in 1540.",
     ):
-        for found in ENGLISH.questions(sentence):
-            assert found.answer in sentence
+        (found,) = ENGLISH.questions(sentence)
+        assert found.answer in sentence
 
 
-PIECES = [
-    "the crew",
-    "A ticket",
-    "may",
-    "is",
-    "lasts",
-    "was founded",
-    "by",
-    "in 1999",
-    "for two years",
-    "because",
-    "{x}",
-    "if",
-    ",",
-    "\x07",
-]
+PIECES = "the crew|A ticket|may|is|lasts|was founded|by|in 1999|for two years|because|{x}|if|,|\x07".split("|")  # noqa: SIM905
 
 
 @given(st.one_of(st.text(max_size=120), st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join)))

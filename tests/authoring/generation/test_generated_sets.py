@@ -53,8 +53,8 @@ def test_bad_input(rag: Verb, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "empty").mkdir()
     (tmp_path / "one" / "a.md").write_text("Nothing to ask here, ever.", "utf-8")
-    assert rag("dataset", "generate", str(tmp_path / "one"), "--to", to).code == 2
-    assert rag("dataset", "generate", str(tmp_path / "empty"), "--to", to).code == 2
+    for name in ("one", "empty"):
+        assert rag("dataset", "generate", str(tmp_path / name), "--to", to).code == 2
     wrong = rag("dataset", "generate", str(tmp_path / "one"), "--to", to, "--kinds", "tables")
     assert (wrong.code, "table" in wrong.err) == (2, True)
     assert not Path(to).exists()
@@ -67,21 +67,12 @@ def handbook() -> list[Document]:
 
 def test_the_handbook() -> None:
     documents = handbook()
+    one, other = (generate(each, total=20) for each in (documents[:12], documents[11::-1]))
+    assert list(one.rows("2026-01-01")) == list(other.rows("2026-01-01"))
     made = generate(documents, total=120)
-    assert list(made.rows("2026-01-01")) == list(generate(documents[::-1], total=120).rows("2026-01-01"))
     assert len(made.questions) == 120
-    kinds = Counter(each.kind for each in made.questions.values())
-    assert {
-        "factoid",
-        "table",
-        "list",
-        "follow_up",
-        "unanswerable",
-        "comparison",
-        "aggregation",
-        "multi_hop",
-        "adversarial",
-    } <= set(kinds)
+    kinds = "factoid table list follow_up unanswerable comparison aggregation multi_hop adversarial"
+    assert {*kinds.split()} <= {each.kind for each in made.questions.values()}
     assert made.figures["answered_elsewhere"] <= 0.08  # an upper bound
     assert made.figures["answerable_without_evidence"] <= 0.05
     assert max(Counter(each.documents[0] for each in made.questions.values()).values()) <= 12
@@ -101,7 +92,7 @@ def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
         return shown(page, piece)
 
     monkeypatch.setattr(pages.Page, "shown", counted)
-    documents = handbook()[:16]
+    documents = handbook()[:8]
     for copies in (1, 4):
         counts.append(0)
         generate(

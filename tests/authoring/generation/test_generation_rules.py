@@ -26,34 +26,80 @@ OLD = RATES.format(year="2024 (expired)", tern=20, more="| Kestrel | £12 | Ruth
 NEW = RATES.format(year="2025", tern=25, more="")
 
 
-def of(kind: str, **texts: str) -> list[Candidate]:
-    pages = [Page(Document(f"{name}.md", text), "english") for name, text in texts.items()]
-    wording = Wording("english")
+LAKE, RIVER = (
+    f"# Rules of {name}\n\n## Late return\n\nLate boats are charged at {rate} times the day rate.\n"
+    for name, rate in (("lake", 2), ("river", 3))
+)
+DEPOT = "# Depot\n\n## Closing\n\n- lights off\n- gate locked\n- key to Ruth\n\nThe local area network (LAN) is slow."
+HIRE = "# Hire\n\n| Device | Deposit |\n|---|---|\n| Heron | £5 |\n| Coot | £6 |\n| Tern | £7 |\n"
+CHECKS = "# Checks\n\n| Device | Voltage |\n|---|---|\n| Heron | 2 V |\n| Coot | 3 V |\n| Mink | 1 V |\n"
+
+
+def found(**texts: str) -> list[str]:
+    """The questions of all rules over documents: `rule: turns → answer ← quotes`, with the value that is expected, if any."""
+    pages = [Page(Document(name, text), "english") for name, text in texts.items()]
+    wording, passages = Wording("english"), Passages(pages, "english")
     grids = [grid for page in pages for grid in table_rules.grids(page)]
-    found = [*corpus_rules.questions(pages, grids, Passages(pages, "english"), wording)]
-    found += [candidate for page in pages for candidate in rules.questions(page, wording, None)]
-    return [candidate for candidate in found if candidate.kind == kind]
+    made = [*corpus_rules.questions(pages, grids, passages, wording)]
+    made += [candidate for page in pages for candidate in rules.questions(page, wording, None)]
+    assert all(each.unanswerable != bool(each.evidence) for each in made)
+    return [
+        f"{each.method.removeprefix('rule:')}: {' / '.join([*(turn.text for turn in each.history), each.text])}"
+        f" → {' | '.join(map(str, [*each.answers, *each.expects.values()]))}"
+        f" ← {' + '.join(passages.text(span) for group in each.evidence for span in group) or each.documents[0]}"
+        for each in made
+    ]
 
 
-def quote(candidate: Candidate, **texts: str) -> list[str]:
-    return [texts[span.doc_id[:-3]][span.start : span.end] for group in candidate.evidence for span in group]
+def of(rule: str, **texts: str) -> list[str]:
+    return [line for line in found(**texts) if line.startswith(f"{rule}: ")]
 
 
-def test_cells_stand_in_their_row() -> None:
-    cells = of("table", new=NEW)
-    assert len(cells) == 3
-    for cell in cells:
-        (row,) = quote(cell, new=NEW)
-        assert cell.answers[0] in row
-        assert any(name.lower() in cell.text.lower() and name in row for name in ("Tern", "Heron", "Otter"))
+def test_a_table_is_asked_about_by_rows_and_columns() -> None:
+    tern, heron, otter = "| Tern | £25 | Ruth |", "| Heron | £30 | Asta |", "| Otter | £9.50 | Tom |"
+    assert found(new=NEW) == [
+        f"cell: What is the price for Tern? → £25 ← {tern}",
+        f"follow-up: What is the price for Tern? / £25 / what about Heron? → £30 ← {heron}",
+        f"cell: Who is the owner for Heron? → Asta ← {heron}",
+        f"follow-up: Who is the owner for Heron? / Asta / What about the price? → £30 ← {heron}",
+        f"cell: Who is the owner for Otter? → Tom ← {otter}",
+        f"follow-up: Who is the owner for Otter? / Tom / And for Tern? → Ruth ← {tern}",
+        f"highest: Which boat has the highest price? → Heron | Heron ← {tern} + {heron} + {otter}",
+        f"lowest: Which boat has the lowest price? → Otter | Otter ← {tern} + {heron} + {otter}",
+        # Otter, and Tern in the middle
+        f"difference: what is the gap in price between Otter and Tern? → £15.50 | £15.50 ← {otter} + {tern}",
+    ]
 
 
-def test_the_values_of_a_column_are_compared() -> None:
-    extremes = {each.method: each.expects["value"] for each in of("aggregation", new=NEW)}
-    assert extremes == {"rule:highest": "Heron", "rule:lowest": "Otter"}
-    (difference,) = of("comparison", new=NEW)
-    assert difference.expects == {"value": "£15.50"}  # Otter 9.50, and Tern 25 in the middle
-    assert sorted(row.split()[1] for row in quote(difference, new=NEW)) == ["Otter", "Tern"]
+def test_lists_abbreviations_and_sections_of_two_documents() -> None:
+    assert found(depot=DEPOT) == [
+        "list: Closing: what are the points? → lights off; gate locked; key to Ruth"
+        " | ['lights off', 'gate locked', 'key to Ruth'] ← - lights off\n- gate locked\n- key to Ruth",
+        "abbreviation: What does LAN stand for? → local area network ← The local area network (LAN) is slow.",
+    ]
+    assert of("abbreviation", depot=DEPOT.replace("(LAN)", "(LAX)")) == []
+    assert of("list", depot=DEPOT.replace("- lights", "Never:\n\n- lights")) == []  # the line above belongs to it
+    twice, thrice = (f"Late boats are charged at {rate} times the day rate." for rate in (2, 3))
+    both = f"Late return: what do “Rules of lake” and “Rules of river” say? → {twice} / {thrice} ← {twice} + {thrice}"
+    assert found(lake=LAKE, river=RIVER) == [f"sections: {both}"]
+    assert found(lake=LAKE, river=RIVER, sea=LAKE.replace("lake", "sea")) == []
+    more = f"{LAKE}\n## Holidays\n\nA late return is free at Easter.\n"
+    assert found(lake=more, river=RIVER) == []  # its evidence would not be whole
+
+
+def test_editions_and_missing_columns() -> None:
+    assert of("edition", old=OLD, new=NEW) == ["edition: Tern: which price applies now? → £25 ← | Tern | £25 | Ruth |"]
+    assert of("edition", old=OLD.replace("2024 (expired)", "of the museum"), new=NEW) == []
+    mink, tern = (
+        f"missing-column: {text} →  ← {name}"
+        for text, name in (("what's the deposit for Mink?", "checks"), ("What is the voltage for Tern?", "hire"))
+    )
+    assert of("missing-column", hire=HIRE, checks=CHECKS) == [mink, tern]
+    # A passage with the row and the column may answer.
+    told = f"{CHECKS}\nThe deposit of a Mink is £9, the voltage of a Tern 2 V."
+    assert of("missing-column", hire=HIRE, checks=told) == []
+    # An interval of what?
+    assert of("missing-column", hire=HIRE, checks=CHECKS.replace("Voltage", "Interval")) == [mink]
 
 
 @pytest.mark.parametrize(
@@ -70,32 +116,6 @@ def test_the_values_of_a_column_are_compared() -> None:
 )
 def test_a_number_has_one_unit(cell: str, amount: tuple[float, str] | None) -> None:
     assert table_rules.amount(cell) == amount
-
-
-def test_a_follow_up_has_its_first_turn() -> None:
-    for each in of("follow_up", new=NEW):
-        first, answer = each.history
-        assert (first.role, answer.role) == ("user", "assistant")
-        assert each.answers[0] in quote(each, new=NEW)[0]
-
-
-def test_editions() -> None:
-    (current,) = of("adversarial", old=OLD, new=NEW)
-    assert (current.answers, current.documents) == (("£25",), ("new.md",))
-    assert of("adversarial", old=OLD.replace("2024 (expired)", "of the museum"), new=NEW) == []
-
-
-def test_a_missing_column_is_unanswerable() -> None:
-    hire = "# Hire\n\n| Device | Deposit |\n|---|---|\n| Heron | £5 |\n| Coot | £6 |\n| Tern | £7 |\n"
-    checks = "# Checks\n\n| Device | Voltage |\n|---|---|\n| Heron | 2 V |\n| Coot | 3 V |\n| Mink | 1 V |\n"
-    voltage, deposit = sorted(of("unanswerable", hire=hire, checks=checks), key=lambda each: each.documents, reverse=True)
-    assert ("Tern" in voltage.text, "voltage" in voltage.text, voltage.documents) == (True, True, ("hire.md",))
-    assert ("Mink" in deposit.text, "deposit" in deposit.text, deposit.documents) == (True, True, ("checks.md",))
-    assert (deposit.evidence, deposit.answers) == ((), ())
-    # A passage with the row and the column may answer.
-    assert of("unanswerable", hire=hire, checks=f"{checks}\nThe deposit of a Mink is £9, the voltage of a Tern 2 V.") == []
-    # An interval of what?
-    assert len(of("unanswerable", hire=hire, checks=checks.replace("Voltage", "Interval"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -133,27 +153,7 @@ def test_a_column_is_asked_about_in_a_sentence(column: str, value: str, question
 def test_a_row_needs_the_name_of_a_thing(name: str, is_asked: bool) -> None:
     text = f"# Hire\n\n| Boat | Price |\n|---|---|\n| Tern | £5 |\n| Coot | £6 |\n| Mink | £8 |\n| {name} | £7 |\n"
     text = text.replace("Boat", "Code") if name == "D7" else text
-    assert any(each.answers == ("£7",) for each in of("table", hire=text)) == is_asked
-
-
-def test_sections_of_two_documents() -> None:
-    text = "# {title}\n\n## Late return\n\nLate boats are charged at {rate} times the day rate.\n"
-    texts = {name: text.format(title=f"Rules of {name}", rate=rate) for name, rate in (("lake", 2), ("river", 3))}
-    (both,) = of("multi_hop", **texts)
-    assert quote(both, **texts) == [text.split("\n\n")[2] for text in (each.strip() for each in texts.values())]
-    assert of("multi_hop", **texts, sea=texts["lake"].replace("lake", "sea")) == []
-    more = texts["lake"] + "\n## Holidays\n\nA late return is free at Easter.\n"
-    assert of("multi_hop", lake=more, river=texts["river"]) == []  # its evidence would not be whole
-
-
-def test_lists_and_abbreviations() -> None:
-    text = "# Depot\n\n## Closing\n\n- lights off\n- gate locked\n- key to Ruth\n\nThe local area network (LAN) is slow."
-    (points,) = of("list", depot=text)
-    assert points.expects == {"values": ["lights off", "gate locked", "key to Ruth"]}
-    (short,) = of("definition", depot=text)
-    assert ("LAN" in short.text, short.answers) == (True, ("local area network",))
-    assert of("definition", depot=text.replace("(LAN)", "(LAX)")) == []
-    assert of("list", depot=text.replace("- lights", "Never:\n\n- lights")) == []  # the line above belongs to it
+    assert any("→ £7 ←" in each for each in of("cell", hire=text)) == is_asked
 
 
 def reasons(texts: Mapping[str, str], *proposed: tuple[str, str, str]) -> list[str]:

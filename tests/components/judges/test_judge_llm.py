@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from support.scripted_generator import Scripted, raising
 
 from rag.components.judges.llm import LlmJudge
 from rag.components.judges.replies import ClaimReply, majority, place, verdicts
 from rag.core.assessments import Case, QuotedPassage
+from rag.core.errors import ServiceError
 from rag.core.types import Reply, Request
 
 CASE = Case("The door is red. It has {claims}.", ("A cat.", "See: the  Door\nis red."), "What colour?")
@@ -71,9 +73,15 @@ def test_what_cannot_be_read_is_asked_again_and_then_counted() -> None:
 def test_errors_are_sent_back_and_all_replies_are_paid_for() -> None:
     script = Script("I think so.", rows(YES, NO))
     ((verdict, spent),) = judge(script).judge_spending([CASE])
-    assert [message.content for message in script.seen[1].messages[2:]] == ["I think so.", "No: the reply holds no JSON object"]
+    assert [message.content for message in script.seen[1].messages[2:]] == ["I think so.", "No: holds no JSON object"]
     assert script.seen[1].messages[:2] == script.seen[0].messages
     assert (verdict.failures, spent.tokens, spent.cost) == (0, 2 * (3 + 4), 1.0)
+
+
+def test_a_server_that_fails_ends_the_batch() -> None:
+    down = Scripted(raising(ServiceError("http://here", "cannot be reached", "start it")))
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        judge(down).judge([CASE])  # type: ignore[arg-type]
 
 
 def test_relevance_is_the_mean_grade() -> None:
@@ -93,42 +101,18 @@ def test_an_abstention_is_not_asked_about() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
-    [
-        rows(YES, NO),
-        f"```json\n{rows(YES, NO)}\n```",
-        f"Here you are: {rows(NO, YES)} Bye.",
-        f"<think>{{The door}} is red, so {rows(NO, {**YES, 'claim': 3})}? No.</think>\n{rows(YES, NO)}\nI hope {{this}} helps.",
-        f'{{"thoughts": "red"}}\n{rows(YES, NO)}',
-        rows(YES, NO).replace("}]}", "},]}").replace('""}', '"",}'),
-    ],
-)
-def test_repairs_change_no_meaning(reply: str) -> None:
-    assert verdicts(reply, 2) == [ClaimReply(True, 2, "the door is red"), ClaimReply(False)]
-
-
-@pytest.mark.parametrize(
     ("reply", "wrong"),
     [
-        ("", "holds no JSON object"),
-        ("yes", "holds no JSON object"),
         ("{}", "no list of verdicts"),
         ('{"verdicts": [1]}', "no list of verdicts"),
         (rows(YES, YES), "speaks of claim 1"),
         (rows({**YES, "claim": 3}, NO), "speaks of claim 3"),
         (rows({**YES, "claim": True}, NO), "speaks of claim True"),
         (rows({**YES, "supported": "yes"}, NO), "neither true nor false"),
-        (rows({**YES, "supported": math.nan}, NO), "holds NaN"),
-        ("{" * 100_000 + "}", "."),
-        ('{"a":' * 100_000, "nested too deeply"),
-        (rows(YES, NO)[:-9], "is not valid JSON: Unterminated string"),
-        (
-            f'{{"thoughts": "red", "verdicts": {math.nan}, "other": {rows(YES, NO)}}}',
-            "is not valid JSON: Expecting value",
-        ),
     ],
 )
-def test_nothing_is_guessed(reply: str, wrong: str) -> None:
+def test_every_claim_has_one_verdict(reply: str, wrong: str) -> None:
+    assert verdicts(rows(NO, YES), 2) == [ClaimReply(True, 2, "the door is red"), ClaimReply(False)]
     with pytest.raises(ValueError, match=wrong):
         verdicts(reply, 2)
 

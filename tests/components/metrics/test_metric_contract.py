@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import yaml
-from support.choices import CONF, choices, node
+from support.choices import CONF, choices, content, node
 
 from rag.config.build import Components
 from rag.core.corpus import Corpus
@@ -39,7 +39,7 @@ def judged(depth: int) -> Judged:
 
 def test_files_and_wiring_name_the_same_metrics() -> None:
     for name in BUILT:
-        keys = yaml.safe_load((CONF / "metric" / f"{name}.yaml").read_text("utf-8"))
+        keys = content(f"metric/{name}")
         assert [key for key in keys if key != "defaults"] == [name]
     (named,) = [entry["metric"] for entry in WIRING["defaults"] if isinstance(entry, dict) and "metric" in entry]
     assert set(named) <= set(BUILT)

@@ -22,8 +22,8 @@ from support.choices import build
 from support.sample_files import PARAGRAPH, SAMPLES, archive, parts_of
 from trafilatura import extract
 
-from rag.components.parsers.rst import SETTINGS
 from rag.core.types import Parsed
+from rag.plugins.rare_formats.parsers.rst import SETTINGS
 
 DOCX, HTML = DATA / "docx-docling", DATA / "html-articles-181"
 FORMULA = re.compile(r"\$.*?\$", re.DOTALL)

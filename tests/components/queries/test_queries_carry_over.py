@@ -35,38 +35,34 @@ def carried(question: str, *earlier: str, **parameters: Any) -> list[str]:
         (["What is throat cancer?", "Is it treatable?"], "What causes it?", ["throat", "cancer"]),
         (["What is throat cancer?", "Tell me about Lyme disease."], "Can it kill you?", ["Lyme", "disease"]),
         (["What is throat cancer?"], "Which doctors?", ["throat", "cancer"]),
+        (["What is throat cancer?"], "And cancers in general?", ["throat"]),
     ],
 )
 def test_a_follow_up_takes_the_words_of_its_topic(earlier: list[str], question: str, words: list[str]) -> None:
     assert carried(question, *earlier) == words
 
 
+THROAT = (Turn("user", "What is throat cancer?"),)
+
+
 @pytest.mark.parametrize(
-    "question",
+    ("question", "history", "text"),
     [
-        "What does the Environment Agency charge?",
-        "How long are mails kept on servers before they are deleted?",
-        "Which form do trustees sign when money is moved?",
-        "What does P-8 allow?",
+        ("What does the Environment Agency charge?", THROAT, None),
+        ("How long are mails kept on servers before they are deleted?", THROAT, None),
+        ("Which form do trustees sign when money is moved?", THROAT, None),
+        ("What does P-8 allow?", THROAT, None),
+        (" Is it treatable? ", (), None),
+        ("Is it treatable? ", THROAT, "Is it treatable? throat cancer"),
     ],
 )
-def test_a_question_that_can_be_understood_alone_is_left_as_it_is(question: str) -> None:
-    query = Query("q", question, (Turn("user", "What is throat cancer?"),))
-    (sought,) = carry().rewrite([query])
-    assert (sought.question, sought.texts) == (question, (question,))
+def test_only_a_follow_up_that_leans_gets_words_behind_it(question: str, history: tuple[Turn, ...], text: str | None) -> None:
+    (sought,) = carry().rewrite([Query("q", question, history)])
+    assert sought.texts == (text or question,)
 
 
-def test_a_first_question_is_left_as_it_is_even_if_it_leans() -> None:
-    assert carry().rewrite([Query("q", " Is it treatable? ")])[0].texts == (" Is it treatable? ",)
-
-
-def test_the_words_stand_behind_the_question() -> None:
-    (sought,) = carry().rewrite([Query("q", "Is it treatable? ", (Turn("user", "What is throat cancer?"),))])
-    assert sought.texts == ("Is it treatable? throat cancer",)
-
-
-def test_words_of_the_question_are_not_added() -> None:
-    assert carried("And cancers in general?", "What is throat cancer?") == ["throat"]
+def test_at_most_so_many_words_are_carried() -> None:
+    assert carried("And then?", "Which alpha beta gamma delta epsilon zeta?", most=2) == ["epsilon", "zeta"]
 
 
 def test_a_switch_of_topic_leaves_the_old_one_behind() -> None:
@@ -88,10 +84,6 @@ def test_names_in_answers_count_if_they_are_asked_to() -> None:
     assert carry().carried(query) == ["analyses", "samples"]
     assert carry(answers=1.0).carried(query) == ["analyses", "samples", "Thornbury", "Analytical"]
     assert carry(answers=2.0).carried(query) == ["Thornbury", "Analytical"]
-
-
-def test_at_most_so_many_words_are_carried() -> None:
-    assert carried("And then?", "Which alpha beta gamma delta epsilon zeta?", most=2) == ["epsilon", "zeta"]
 
 
 @pytest.mark.parametrize(

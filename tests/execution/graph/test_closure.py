@@ -15,6 +15,8 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+import yaml
+from support.choices import FILES
 from support.small_set import write_experiment, write_golden
 
 import rag
@@ -231,10 +233,8 @@ def shared() -> frozenset[str]:
 
 def targets() -> Sequence[str]:
     """The modules of all components in `conf/`."""
-    import yaml
 
-    files = (Path(rag.__file__).parent.parent / "conf").glob("*/*.yaml")
-    nodes = [node for path in files for node in components_in(yaml.safe_load(path.read_text("utf-8")))]
+    nodes = [node for path in FILES.values() for node in components_in(yaml.safe_load(path.read_text("utf-8")))]
     return sorted({node["_target_"].rpartition(".")[0] for node in nodes})
 
 
@@ -255,10 +255,10 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.loaders.native_questions": {"rag.components.loaders.data_slice"},
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
-        "rag.components.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
+        "rag.plugins.rare_formats.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
         "rag.components.passages.contextual": {"rag.components.passages.titled"},
         "rag.components.passages.row": {"rag.components.passages.titled"},
-        "rag.components.routers.model": {"rag.components.routers.rules"},
+        "rag.plugins.table_questions.routers.model": {"rag.plugins.table_questions.routers.rules"},
         "rag.components.shapers.model": {"rag.components.shapers.rules"},
     }
     for module in components:
@@ -276,7 +276,7 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
             assert not any(word in text for word in ("import_module", "__import__(", "runpy")), module
             names = r"^\s*from rag import (?!__version__$)|\brag\.(sweep|plan|compare|gate|open_\w+)\("
             assert not re.search(names, text, re.MULTILINE), module
-        others = [path.name for path in source.parent.iterdir() if path.is_file() and path.suffix != ".py"]
+        others = [path.name for path in source.parent.iterdir() if path.is_file() and path.suffix not in (".py", ".md")]
         assert source.parent == Path(rag.__file__).parent or not others, f"{module}: {others}"
 
 

@@ -18,13 +18,13 @@ from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.shapes.answer_json import answer_json, found_passages
+from rag.plugins.mlflow_registry.retriever import RetrievedPassage
 from rag.reporting.terminal.answers import sources
 from rag.reporting.terminal.output import out
 from rag.reporting.terminal.passages import passages, passages_of_answer
 from rag.reporting.terminal.transcript import save
 from rag.serve.response_models import TextBlock
 from rag.tracking.question_rows import _passage
-from rag.tracking.registry.retriever import RetrievedPassage
 
 QUESTION = "How many days may be carried over?"
 SEEN = document("policy.txt", POLICY)

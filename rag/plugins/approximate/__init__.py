@@ -1,0 +1,1 @@
+"""Approximate indexes of FAISS: a graph of neighbours, and lists of k-means."""

@@ -1,0 +1,1 @@
+"""Indexes that compare a question with some of the vectors."""

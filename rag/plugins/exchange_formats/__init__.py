@@ -1,0 +1,1 @@
+"""Formats of other tools for golden questions."""

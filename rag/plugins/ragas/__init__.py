@@ -1,0 +1,1 @@
+"""Judge and metrics of ragas."""

@@ -1,0 +1,1 @@
+"""Judges: how far an answer follows from passages."""

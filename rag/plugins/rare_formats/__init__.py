@@ -1,0 +1,1 @@
+"""Parsers of formats that few folders hold."""

@@ -1,0 +1,1 @@
+"""Parsers: one format of files each."""

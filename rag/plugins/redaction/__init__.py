@@ -1,0 +1,1 @@
+"""Redactors: secrets, and personal data by pattern or by presidio."""

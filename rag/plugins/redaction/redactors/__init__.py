@@ -1,0 +1,1 @@
+"""Redactors: what is replaced before a document is stored."""

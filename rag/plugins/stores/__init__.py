@@ -1,0 +1,1 @@
+"""Vector stores as indexes: Chroma, Qdrant and PostgreSQL with pgvector."""

@@ -1,0 +1,1 @@
+"""Indexes whose vectors are in a store."""

@@ -1,0 +1,250 @@
+"""The query that the parts of a question make."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from rag.core.records.queries import Condition, Intent, RecordQuery
+from rag.plugins.table_questions.question_conditions import Conditions, Where
+from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part
+from rag.plugins.table_questions.record_words import Lexicon
+
+
+class Reading(Conditions):
+    """Makes the query of one reading of a question; every part must have its place in it.
+
+    `claims` are numbers such as `three` in "all three": that many records must be taken. `is_absolute` is True for a difference
+    without a direction, `is_counted` for a number in a field that a question counts.
+    """
+
+    def __init__(self, parts: Sequence[Part], lexicon: Lexicon, times: Mapping[str, str]) -> None:
+        super().__init__(parts, lexicon)
+        self.times, self.table = times, lexicon.table.name
+        self.claims: tuple[float, ...] = ()
+        self.is_absolute = self.is_counted = False
+        self._is_all = bool(self.all("operation", "all", "both", "each"))
+
+    def query(self) -> RecordQuery:
+        """The query; Misfit if the parts make none, or if one is left over."""
+        where = self.compared()
+        made = self._difference() or self._moved() or self._ordered(where) or self._grouped(where) or self._others(where)
+        named, key = bool(self.all("operation", "named")), self.lexicon.key
+        if made.intent in ("count", "top_n", "group_by") and any(part.is_part and not named for part in self.all("value")):
+            raise Misfit("parts of values, which may be other things")
+        named |= any(part.place == key for part in self.all("field")) or not self.lexicon.is_key(key)
+        if made.intent == "count" and not named and any(part.place == key for part in self.all("value")):
+            raise Misfit("a count of one name")
+        if made.intent == "count" and self.alone:
+            raise Misfit("a value that may be what acts")
+        if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
+            raise Misfit("a value for each record")
+        claims = {"only": 1.0, "both": 2.0}
+        claiming = (*self.take("number"), *self.all("operation", *claims))
+        self.claims = tuple(claims.get(part.meaning, part.number) for part in claiming)
+        self.take("operation", "only")
+        if self.left:
+            raise Misfit("words are left over")
+        asked = {*made.fields, made.order, *(made.other.fields if made.other else ())}
+        if any(self._is_vague(part) and self.name(part.place) in asked for part in self.all("field")):
+            raise Misfit("another form of the name of a field, or a part of it")
+        return self._current(made)
+
+    def _is_vague(self, part: Part) -> bool:
+        """True for a field by another form of its name, or for numbers by a part of it; a year is enough."""
+        return part.is_derived or (part.is_part and self.type(part.place) == "number" and part.place not in self.lexicon.headed)
+
+    def _current(self, query: RecordQuery) -> RecordQuery:
+        """The query for current editions; Misfit if several tables are one and none is named."""
+        unnamed = {each.name for each in self.lexicon.table.fields} - {test.field for test in query.where}
+        if "superseded" in unnamed:
+            return replace(query, where=(*query.where, Condition("superseded", "=", False)))
+        if "source" in unnamed and not self._is_all:
+            raise Misfit("several tables")
+        return query
+
+    def _others(self, where: Where) -> RecordQuery:
+        """A count, a sum, an average, the existence or a list."""
+        where += self.values()
+        counted = self.take("operation", "count", "total", "times")
+        self.alone = [part for part in self.alone if not counted or part != self.behind(counted[0])]
+        if counted and counted[0].meaning == "times":
+            self.take("operation", "exists")
+            return RecordQuery("count", self.table, where=self.needed(where))
+        unit = self.behind(counted[0], "unit") if counted else None  # How many days, of a sum.
+        if counted and not (unit and self.all("operation", "sum")):
+            return self._count(counted[0], where)
+        measured: tuple[Intent, ...] = ("sum", "average")
+        for intent in measured:
+            if self.take("operation", intent):
+                if any(part.is_part for part in self.all("value")) and not (self._is_all or self.all("number")):
+                    raise Misfit("a sum over parts of values")
+                return RecordQuery(intent, self.table, self._numbers(), where)
+        if self.take("operation", "exists") and not self.all("operation", *ASKS):
+            self._nouns()
+            return RecordQuery("exists", self.table, where=self.needed(where))
+        return RecordQuery("list", self.table, self._targets(where), where if self._is_all else self.needed(where))
+
+    def _grouped(self, where: Where) -> RecordQuery | None:
+        """Counts or sums per value of a field."""
+        group = next((part for part in self.all("operation", "group") if self.behind(part, "field")), None)
+        if group is None:
+            return None
+        where += self.values()
+        by = self.use(self.behind(group, "field"))
+        self.use(group)
+        counted = self.take("operation", "count", "total")
+        self.take("operation", "exists", *ASKS)
+        sums = () if counted and not self.take("operation", "sum") else self._numbers()
+        self._nouns()
+        return RecordQuery("group_by", self.table, sums, where, self.name(by.place if by else 0))
+
+    def _count(self, counted: Part, where: Where) -> RecordQuery:
+        """How many: records, different values of a field, or a number in a field."""
+        head = self.behind(counted)
+        self.take("operation", "exists", *ASKS)
+        summed, different = self.take("operation", "sum") or counted.meaning == "total", self.take("operation", "different")
+        if head and (head.kind in ("rows", "title") or (head.kind == "value" and not head.is_part)):
+            return RecordQuery("count", self.table, where=where if head.kind != "title" else self.needed(where))
+        if not head or head.kind != "field":
+            raise Misfit("it is not clear what is counted")
+        self.use(head)
+        name = self.name(head.place)
+        if self.type(head.place) == "number" and head.place not in self.lexicon.labels:
+            self.is_counted = True
+            return RecordQuery("sum" if summed else "lookup", self.table, (name,), where if summed else self.needed(where))
+        known = any(test.field == name for test in where) and not self.all("operation", "named")
+        if known or not (different or self.lexicon.is_key(head.place)):
+            raise Misfit("a field with equal values")
+        return RecordQuery("count", self.table, (name,) if different else (), where)
+
+    def _ordered(self, where: Where) -> RecordQuery | None:
+        """The first records by a field."""
+        orders = self.take("order")
+        if not orders:
+            return None
+        if len(orders) > 1:
+            raise Misfit("two orders")
+        where += self.values()
+        before = self.before(orders[0])
+        n = self.use(self.before(orders[0], "number") or self.behind(orders[0], "number"))
+        place = self._order_field(orders[0])
+        values = self.all("value")
+        places = {part.place for part in values}
+        is_two = orders[0].meaning.endswith(" two")
+        if len(values) > 1 and len(places) == 1 and (self.take("operation", "or") or is_two):
+            self.take("operation", "exists", *ASKS)
+            fields: tuple[str, ...] = (self.name(places.pop()),)
+        elif is_two:
+            raise Misfit("more than what?")
+        else:
+            fields = self._targets(where, place if before and before.meaning == "what" else -1)
+        order, is_high = self.name(place) if place >= 0 else "", orders[0].meaning.startswith("+")
+        return RecordQuery("top_n", self.table, fields, where, order=order, descending=is_high, n=int(n.number) if n else 1)
+
+    def _order_field(self, order: Part) -> int:
+        """The field of an order, -1 for the order of the table."""
+        hints, years = order.meaning.split()[1:], self.lexicon.years
+        number = self.behind(order, "number")
+        found = self.behind(number or order, "field")
+        if found and found.place in self.lexicon.ranks:
+            raise Misfit("the highest rank is a low number")
+        if found and self.type(found.place) == "number" and (hints in ([], ["two"]) or found.place in order.fields):
+            self.use(found)
+            return found.place
+        is_listed = hints == ["first"] and any(part.meaning == "layout" for part in self.parts)
+        if hints == ["row"] or (is_listed and all(map(self.lexicon.is_sorted, years))):
+            return -1
+        if hints in (["first"], ["time"]) and len(years) == 1 and (hints == ["time"] or self.lexicon.is_sorted(years[0])):
+            return years[0]
+        if hints not in (["first"], ["time"], ["two"]) and len(order.fields) == 1:
+            return order.fields[0]
+        raise Misfit("it is not clear what the order is by")
+
+    def _difference(self) -> RecordQuery | None:
+        """Two numbers: of two fields of one record, or of one field of two records."""
+        found = self.take("operation", "change", "difference", "movement")
+        if not found:
+            return None
+        self.take("operation", "or", *ASKS)
+        values, fields = self.take("value"), self.take("field")
+        if len(fields) == 2 and len({part.place for part in values}) == len(values) > 0:
+            first, second = ((part, self.where(values)) for part in fields)
+        elif len(fields) == 1 and len(values) == 2 and values[0].place == values[1].place:
+            first, second = ((fields[0], self.where([part])) for part in values)
+        else:
+            raise Misfit("it is not clear which two numbers are meant")
+        operands = [RecordQuery("lookup", self.table, (self.name(part.place),), where) for part, where in (first, second)]
+        years = [part.year for part in fields if part.year]
+        if len(years) == 2 and years[0] < years[1]:
+            operands.reverse()  # The change from the earlier to the later.
+        elif len(years) != 2 and found[0].meaning != "difference":
+            raise Misfit("the direction is not clear")
+        self.is_absolute = found[0].meaning == "difference"
+        return replace(operands[0], intent="change" if found[0].meaning == "change" else "difference", other=operands[1])
+
+    def _moved(self) -> RecordQuery | None:
+        """The record before or after one that is named."""
+        shifts, values = self.all("operation", "next", "previous", "below", "above"), self.all("value")
+        is_one = len(shifts) == len(values) == 1 and len(values[0].rows) == 1 and not values[0].is_part
+        if not is_one or self.all("comparison") or self.all("order"):
+            return None
+        if values[0].start < shifts[0].start:
+            raise Misfit("the record after which one?")
+        if shifts[0].meaning in ("next", "previous") and not self.lexicon.is_in_time():
+            raise Misfit("the order of the records is not that of time")
+        self.left.difference_update((*shifts, *values))
+        shift = 1 if shifts[0].meaning in ("next", "below") else -1
+        return RecordQuery("lookup", self.table, self._targets(), self.where(values), shift=shift)
+
+    def _targets(self, where: Where = (), default: int = -1) -> tuple[str, ...]:
+        """The names of the fields that are asked for."""
+        head = self._head()
+        parts = self.take("field")
+        if not all((first.year and second.year) or self.are_joined((first, second)) for first, second in pairwise(parts)):
+            raise Misfit("fields in several places")
+        places = [part.place for part in parts] or [place for place in (head, default) if place >= 0][:1]
+        names = tuple(dict.fromkeys(map(self.name, places)))
+        if not names or {test.field for test in where if test.operator == "in"} & {*names}:
+            raise Misfit("nothing is asked for, or what is known")
+        return names
+
+    def _head(self) -> int:
+        """The field that a word like `who` means, or the key after `which`; -1 if the name of a field says it."""
+        asks = self.take("operation", *ASKS)
+        if not asks:
+            raise Misfit("nothing is asked")
+        meant = [part for part in asks if part.meaning in ("who", "when")]
+        named = {part.place for part in self.all("field") if part in self.left}
+        head = self.behind(meant[0]) if meant else None
+        texts = {head.place} if head and self.type(head.place) == "text" else set[int]()
+        if meant and not named <= {*meant[0].fields, *texts}:
+            raise Misfit("another field than what is asked for")
+        if meant and not named:
+            return meant[0].fields[0] if len(meant[0].fields) == 1 else -1
+        head = self.behind(asks[0])
+        if head and head.kind == "value" and len(head.rows) > 1:
+            return head.place
+        return self.lexicon.key if head and head.kind in ("title", "rows") else -1
+
+    def _numbers(self) -> tuple[str, ...]:
+        """The fields with numbers: those that are named, those of a range of years, or the only one with a unit."""
+        self.take("operation", *ASKS)
+        self._nouns()
+        parts, begins = self.take("field"), self.all("operation", "between", "from")
+        places, years = [part.place for part in parts], [part.year for part in parts if part.year]
+        if len(parts) == len(years) == 2 and (begins or self.are_ends(parts)):
+            places = [place for place, year in self.lexicon.headed.items() if min(years) <= year <= max(years)]
+            if len(places) != max(years) - min(years) + 1:
+                raise Misfit("not one field per year")
+        elif (begins and years) or not (len(years) == len(parts) or self.are_joined(parts)):
+            raise Misfit("fields in several places")
+        units = [part.fields for part in self.all("unit")]
+        if not places and len(units) == 1 and len(units[0]) == 1:
+            places = [*units[0]]
+        if not places or self.lexicon.labels & {*places}:
+            raise Misfit("no field to sum")
+        return tuple(dict.fromkeys(map(self.name, places)))
+
+    def _nouns(self) -> None:
+        """Use the name of the key, which stands for the records."""
+        self.left.difference_update(part for part in self.all("field") if part.place == self.lexicon.key and not part.is_part)

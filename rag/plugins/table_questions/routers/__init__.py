@@ -1,0 +1,1 @@
+"""Routers: passages or records."""

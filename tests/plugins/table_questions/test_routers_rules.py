@@ -1,0 +1,317 @@
+"""Rules make a query only of a question that the records explain word by word, and its answer is right."""
+
+from collections.abc import Sequence
+from itertools import islice
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import lists, randoms, text
+from support.choices import content
+from support.record_questions import corpus
+
+from rag.components.enrichers.tables import TableRows
+from rag.core.records.database import RecordDatabase
+from rag.core.records.queries import Routed
+from rag.core.records.sets import Field, Record, RecordSet, RecordTable
+from rag.core.types import Document, Query
+from rag.plugins.table_questions.question_reading import Reading
+from rag.plugins.table_questions.routers.rules import RulesRouter
+
+
+def built(group: str, name: str, kind: Any, **changes: Any) -> Any:
+    values = content(f"{group}/{name}")
+    values.pop("_target_")
+    return kind(**{**values, **changes})
+
+
+def records(*texts: str) -> RecordSet:
+    made: RecordSet = built("enrich", "tables", TableRows).enrich([Document(f"d{n}", text) for n, text in enumerate(texts)])
+    return made
+
+
+def route(text: str, known: RecordSet) -> Routed:
+    (routed,) = built("route", "rules", RulesRouter, language="english").route([Query("q", text)], known)
+    return routed
+
+
+def answer(text: str, known: RecordSet) -> Sequence[str] | None:
+    query = route(text, known).query
+    result = RecordDatabase(known).run(query) if query else None
+    return None if result is None else ((result.value,) if result.value else result.values)
+
+
+VANS = """# The fleet
+
+| Van | Asset | Base | Payload | Bought |
+|---|---|---|---|---|
+| Otter 1 | OV-1 | Northgate | 980 kg | Mar 2019 |
+| Otter 2 | OV-2 | Southmoor | 980 kg | Jun 2021 |
+| Mink | OV-3 | Southmoor | 1,150 kg | May 2023 |
+| Vole | OV-4 | Annex | 520 kg | Jan 2024 |
+"""
+BOATS = "# Boats\n\n| Boat | Harbour | Length |\n|---|---|---|\n| Coot | Elm Quay | 3.1 m |\n| Dunlin | Elm Quay | 5.1 m |\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How many vans have the base Southmoor?", ["2"]),
+        ("Which vans are at Southmoor?", ["Otter 2", "Mink"]),
+        ("Combined payload of both Otters?", ["1,960 kg"]),
+        ("What is the combined payload of Otter 1, Mink and Vole?", ["2,650 kg"]),
+        ("Which vans have a payload over 600 kg and the base Southmoor?", ["Otter 2", "Mink"]),
+        ("Which vans were bought before 2022?", ["Otter 1", "Otter 2"]),
+        ("List the vans that are not at Southmoor.", ["Otter 1", "Vole"]),
+        ("How many vans are there per base?", ["Northgate 1", "Southmoor 2", "Annex 1"]),
+        ("Is there any van at Pellham?", None),
+        ("Is there any van at the Annex bought since 2025?", ["no"]),
+        ("What is the difference in payload between Mink and Vole?", ["630 kg"]),
+        ("How many boats are in Elm Quay?", ["2"]),
+        ("How many vans have the base Southmoor and a sun roof?", None),
+        ("What should I check before driving the Mink?", None),
+        ("Which van has the highest payload?", None),
+        ("Combined payload of all three Otters?", None),
+        ("How many kingdoms did the Normans found?", None),
+        ("", None),
+        ("which " * 500, None),
+        ("Which vans are at Southmoor'; DROP TABLE t0; --?", None),
+    ],
+)
+def test_questions(question: str, expected: list[str] | None) -> None:
+    found = answer(question, records(VANS, BOATS))
+    assert (found and list(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Which van has the highest payload?", ["Mink"]),
+        ("What is the base of the Vole?", ["Annex"]),
+        ("What is the highest payload?", ["1,150 kg"]),
+        ("Which van comes after Mink?", ["Vole"]),
+        ("Which van was bought first?", None),
+        ("Which 2 vans have the highest payload?", None),
+        ("How many vans are there?", ["4"]),
+    ],
+)
+def test_with_one_table_single_values_are_looked_up(question: str, expected: list[str] | None) -> None:
+    found = answer(question, records(VANS))
+    assert (found and list(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the change in profit from 2023 to 2024?", "-£40"),
+        ("What is the percentage change in profit between 2023 and 2024?", "-40%"),
+        ("What was the average profit from 2022 to 2024?", "£70"),
+        ("What was the average profit for 2022 to 2024?", "£70"),
+        ("What was the average profit in 2022, 2024?", "£55"),
+        ("What was the total profit in 2022 and 2024?", "£110"),
+        ("What was the difference in profit between 2023 and 2024?", "£40"),
+        ("What is the percentage change in losses between 2023 and 2024?", None),
+    ],
+)
+def test_years_as_columns(question: str, expected: str | None) -> None:
+    text = "|  | 2022 | 2023 | 2024 |\n|---|---|---|---|\n| Profit | £50 | £100 | £60 |\n| Losses | £0 | £(5) | £5 |\n"
+    found = answer(question, records(text))
+    assert (found and found[0]) == expected
+
+
+def test_generated_questions_agree_with_python() -> None:
+    documents, endless = corpus(99)
+    known = built("enrich", "tables", TableRows).enrich(documents)
+    questions = list(islice(endless, 30))
+    routes = built("route", "rules", RulesRouter, language="english").route(
+        [Query("q", each.text) for each in questions], known
+    )
+    database = RecordDatabase(known)
+    for question, routed in zip(questions, routes, strict=True):
+        assert routed.query, question.text
+        result = database.run(routed.query)
+        assert sorted([result.value] if result.value else result.values) == sorted(question.answers), question.text
+
+
+def test_a_filter_narrows_the_search() -> None:
+    fields = (Field("title"), Field("status"))
+    rows = [("Travel", "superseded"), ("Leave", "current"), ("Pay", "superseded")]
+    table = RecordTable("policies", fields, tuple(Record(title, title, 0, 9, (title, is_)) for title, is_ in rows), "policies")
+    routed = route("What do the superseded policies say about trains to Rome?", RecordSet((table,)))
+    assert routed.mechanism == "both"
+    assert routed.query
+    assert [source[0] for source in RecordDatabase(RecordSet((table,))).run(routed.query).sources] == ["Travel", "Pay"]
+
+
+def test_superseded_editions_are_left_out_and_unnamed_sources_are_not_mixed() -> None:
+    texts = ["# Prices 2024\n\n| Item | Price |\n|---|---|\n| pump | £1 |\n| hose | £2 |\n", "# Prices 2025\n\n" + PRICES]
+    assert answer("What is the combined price of the pump and the hose?", records(*texts)) is None
+    assert answer("What is the combined price of the pump and the hose in 2025?", records(*texts)) == ("£7",)
+    old = Document("a", texts[0], {"status": "superseded"})
+    known = built("enrich", "tables", TableRows).enrich([old, Document("b", texts[1])])
+    assert answer("What is the combined price of the pump and the hose?", known) == ("£7",)
+
+
+PRICES = "| Item | Price |\n|---|---|\n| pump | £3 |\n| hose | £4 |\n"
+
+
+def test_without_words_of_the_language_every_question_is_semantic() -> None:
+    router = built("route", "rules", RulesRouter, language="finnish")
+    assert router.route([Query("q", "How many vans have the base Southmoor?")], records(VANS)) == [Routed()]
+
+
+def test_few_sets_of_records_stay_open() -> None:
+    router, query = (
+        built("route", "rules", RulesRouter, language="english"),
+        Query("q", "How many vans have the base Southmoor?"),
+    )
+    known = records(VANS)
+    for _ in range(9):
+        assert router.route([query], RecordSet(known.tables)) == router.route([query], known)
+    assert len(router._recent) == 4
+
+
+GAMES = """|  | Nation | Opponent | Date | Goals | Players |
+|---|---|---|---|---|---|
+| 1 | Norway | Chile (away) | 3 May 2001 | 4 | Ann Bo, Cy Do, Ed Fo |
+| 2 | Chile | Norway | 9 May 2001 | 1 | Gil Ho, Ida Jo |
+| 3 | Norway | Ghana | 1 June 2001 | 2 | Kim Lo, Mia No |
+| 4 | Ghana | Chile | 2 June 2001 | (3) | Ola Po, Qi Ro |
+|  | Total |  |  | 10 | |
+"""
+SEATS = """| Party | Seats | Rank | Members |
+|---|---|---|---|
+| Red | 4 | 1 | 9 |
+| Blue | 3 | 2 | 8 |
+| Green | 2 | 3 | 11 |
+| All parties | 9 | 4 | 28 |
+"""
+
+
+CLUBS = """| No. | Club | Year | Rank | Points | Opponent | President | Took office |
+|---|---|---|---|---|---|---|---|
+| 1 | Ash | 2010 | 1 | 4 | at Elm | Ann Bo | May 3, 2001 |
+| 2 | Elm | 2011 | 3 | - | Ash | Cy Do | June 9, 2004 |
+| 3 | Fir | 2012 | 2 | 8 | at Ash | Ed Fo | unknown |
+| 4 | Oak | 2013 | 4 | 6 | Fir | Gil Ho | July 1, 2009 |
+"""
+COUNCIL = (
+    "| Party | Seats | Votes |\n|---|---|---|\n| Red | 4 | 90 |\n| Blue | 3 | 70 |\n| Pink | 1 | 20 |\n| Total | 9 | 180 |\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "expected"),
+    [
+        (CLUBS, "What is the total of all ranks?", None),
+        (CLUBS, "What is the average year?", None),
+        (CLUBS, "What is the total no. of all clubs?", None),
+        (CLUBS, "What is the average points from 2010 to 2013?", "6"),  # Of three: a dash is not 0.
+        (CLUBS, "What are the total points between 2011 and 2013?", "14"),
+        (CLUBS, "How many points in total?", "18"),
+        (CLUBS, "What is the total number of points?", "18"),
+        (CLUBS, "What is the total number of points of Oak?", "6"),
+        (CLUBS, "How many clubs in total?", "4"),
+        (CLUBS, "How many total clubs are there?", "4"),
+        (CLUBS, "How many Oak are there?", None),
+        (CLUBS, "How many clubs are named Oak?", "1"),
+        (CLUBS, "What is the opponent of Ash?", None),
+        (CLUBS, "Who took office after Ann Bo?", None),
+        (CLUBS, "When was Cy Do in office?", None),
+        (COUNCIL, "What is the total of seats?", None),  # The line of totals says 9.
+        (COUNCIL, "What is the total of votes?", "180"),
+    ],
+)
+def test_what_is_added_and_counted(table: str, question: str, expected: str | None) -> None:
+    found = answer(question, records(table))
+    assert (found and found[0]) == expected
+
+
+MEDALS = "| Nation | Gold | Bronze |\n|---|---|---|\n| Norway | 2 | 0 |\n| Chile | 1 | 3 |\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "question"),
+    [(MEDALS, "Which nation has a total of 0 bronze?"), (GAMES, "What do Norway Chile say about trains?")],
+)
+def test_no_question_ends_a_batch(table: str, question: str) -> None:
+    assert route(question, records(table)).failure == ""
+
+
+ASKED = {
+    (VANS, BOATS): [
+        "How many vans have the base Southmoor?",
+        "Combined payload of both Otters?",
+        "Which vans were bought before 2022?",
+    ],
+    (VANS,): [
+        "Which van has the highest payload?",
+        "What do Otter 1 and Mink say about trains?",
+        "Which van comes after Mink?",
+    ],
+    (GAMES,): ["How many games had at least 2 goals?", "What is the difference in goals between Chile and Ghana?"],
+    (SEATS,): ["What is the average seats of Red, Blue and Green?", "Is there any party with 0 members?"],
+}
+
+
+@pytest.fixture(scope="module")
+def changed() -> list[tuple[RulesRouter, RecordSet, list[str], list[str]]]:
+    """A router, records, questions about them, and words that mean something for them."""
+    router, made = built("route", "rules", RulesRouter, language="english"), []
+    phrases = [str(each[0]) for group in (router.operations, router.orders, router.comparisons) for each in group.values()]
+    for documents, questions in ASKED.items():
+        known = records(*documents)
+        names = [field.name for table in known.tables for field in table.fields]
+        cells = [cell for table in known.tables for one in table.records for cell in one.shown]
+        made.append((router, known, questions, [*phrases, *names, *cells, *["0", "1", "2", "1999", ",", "and", "in"] * 3]))
+    return made
+
+
+@settings(max_examples=40)
+@given(chance=randoms(use_true_random=False), texts=lists(text(), max_size=2))
+def test_questions_with_other_words_end_no_batch(chance: Random, texts: list[str], changed: list[Any]) -> None:
+    router, known, questions, some = chance.choice(changed)
+    for _ in range(20):
+        words = chance.choice(questions).split()
+        for _ in range(chance.randint(1, 3)):
+            place = chance.randrange(len(words))
+            words[place : place + chance.randint(0, 1)] = [chance.choice(some)]
+        texts.append(" ".join(words))
+    assert {each.failure for each in router.route([Query("q", each) for each in texts], known)} == {""}
+
+
+def test_an_error_in_a_rule_is_that_of_its_question_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    router = built("route", "rules", RulesRouter, language="english")
+    monkeypatch.setattr(Reading, "_others", lambda *_: 1 / 0)
+    texts = ["How many vans have the base Southmoor?", "Which van has the highest payload?"]
+    first, second = router.route([Query("q", each) for each in texts], records(VANS))
+    assert (first.mechanism, first.failure) == ("semantic", "ZeroDivisionError('division by zero')")
+    assert second.mechanism == "records"
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "expected"),
+    [
+        (GAMES, "How many games were against Ghana?", None),  # `against` says nothing that a table has.
+        (GAMES, "How many games had at least 2 goals?", ["2"]),  # Neither the total nor what stands in parentheses.
+        (GAMES, "How many times did Norway meet?", None),
+        (GAMES, "How many times was Norway the opponent?", ["1"]),
+        (GAMES, "Which nation has the most goals?", None),  # Norway stands in two records.
+        (GAMES, "Who was the opponent in the first game?", None),  # The cell says more than a name.
+        (GAMES, "What is the average goals of each nation?", None),
+        (GAMES, "Which nation had as many goals as Chile?", None),
+        (SEATS, "Which party has the most seats?", None),  # The last record is the sum of the others.
+        (SEATS, "Which party has the highest rank?", None),
+        (SEATS, "What is the last party on this chart?", ["All parties"]),
+        (SEATS, "Who has more members, Red or Blue?", None),
+        (SEATS, "Does Red or Green have more members?", None),
+        (SEATS, "How many seating places has Red?", None),
+        (SEATS, "How many seats does the party Red have?", ["4"]),
+        (SEATS, "What is the total seats of Red Blue?", None),  # No comma and no `and`.
+        (SEATS, "What is the total seats of Red, Blue and Green?", ["9"]),
+    ],
+)
+def test_readings_that_are_not_certain_are_left_to_passages(table: str, question: str, expected: list[str] | None) -> None:
+    found = answer(question, records(table))
+    assert (found and list(found)) == expected
