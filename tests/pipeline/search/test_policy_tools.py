@@ -1,5 +1,6 @@
 """The tools that a pipeline gives a policy: what a model reads is screened, framed and cut as in a prompt."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from support.scripted_generator import Scripted
 from support.small_set import write_golden
 
 import rag
+from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Query, Reply
 from rag.pipeline.pipeline import Pipeline
@@ -69,3 +71,12 @@ def test_rankings_take_turns_and_each_chunk_comes_once() -> None:
     assert np.all(np.diff(by_turns([first, second, third], 10).scores[0]) < 0)
     assert [place for place, _ in by_turns([first], 2).row(0)] == [0, 1]
     assert by_turns([Rankings.pack([[]]), second], 10).row(0)[0][0] == 9
+
+
+@pytest.mark.parametrize("use", [lambda tools: tools.read(None), lambda tools: tools.records])
+def test_tools_refuse_what_a_policy_does_not_say_that_it_reads(
+    pipeline: Pipeline, use: Callable[[PipelineTools], object]
+) -> None:
+    tools = replace(tools_of(pipeline, "What does a ticket cost?"), reads=())
+    with pytest.raises(ConfigError, match="its attribute `reads` names nothing"):
+        use(tools)
