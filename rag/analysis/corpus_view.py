@@ -20,8 +20,8 @@ from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.plan import components_for
 from rag.execution.store import maintenance
 from rag.execution.sweep.open_config import config_of
-from rag.pipeline import steps
 from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.search import steps
 
 CHUNKERS = ("recursive", "token")
 MOST = 2

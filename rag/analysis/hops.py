@@ -19,6 +19,7 @@ from rag.core.numbers import jsonable, mean
 from rag.core.rankings import Rankings
 from rag.evaluation.scoring import judge
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.search_graph import LOOKS
 from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Store
 
@@ -68,7 +69,7 @@ def measure_hops(made: Plan, store: Store) -> list[Hops]:
     """The trials of a finished sweep that have a policy or a route."""
     reader = Reader(made, store)
     keys = [(trial, trial.ends.ranking) for trial in made.trials]
-    ran = [(trial, key) for trial, key in keys if made.stages[key].name == "look" and store.read_meta(made.stages[key].entry)]
+    ran = [(trial, key) for trial, key in keys if made.stages[key].name in LOOKS and store.read_meta(made.stages[key].entry)]
     return [_hops(trial, looks_of(reader.runner.obtain(key).meta), reader) for trial, key in ran]
 
 

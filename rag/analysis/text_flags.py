@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from rag.analysis.chunk_structure import BARE, HEADING, RAGGED
-from rag.pipeline.unread_text import unread
+from rag.pipeline.search.unread_text import unread
 
 LEAST, TIMES, LONG = 25, 5, 2000
 FLAGS: Mapping[str, str] = {

@@ -10,12 +10,12 @@ from rag.bundle import open_bundle as opened
 from rag.core.checks import check_choice
 from rag.core.types import Answer, Query, Turn
 from rag.execution.sweep import open_config
-from rag.pipeline import json_shapes
-from rag.pipeline.answer_json import found_passages
-from rag.pipeline.metadata_filter import Condition
-from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.pipeline.search_filter import Scope, narrowed
+from rag.pipeline.search.metadata_filter import Condition
+from rag.pipeline.search.search_filter import Scope, narrowed
+from rag.pipeline.shapes import json_shapes
+from rag.pipeline.shapes.answer_json import found_passages
+from rag.pipeline.shapes.passage_fates import traced_answer
 
 Turns = Sequence[tuple[str, str]]
 """Earlier turns of a conversation: pairs of question and answer."""

@@ -5,7 +5,7 @@ from typing import Any
 from rag.analysis.gate.spec import EXIT_CODES
 from rag.core.records.queries import ROUTES
 from rag.core.types import INPUTS, SPLITS
-from rag.pipeline.report_template import SHAPE
+from rag.pipeline.write.report_template import SHAPE
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]

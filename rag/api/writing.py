@@ -13,9 +13,9 @@ from rag.config.compose import compose, hydra_ready, resolve
 from rag.core.errors import ConfigError
 from rag.core.roles import changes_nothing
 from rag.execution.sweep.open_config import config_to_answer, open_config
-from rag.pipeline.report_gaps import GapCheck
-from rag.pipeline.report_template import outline, read_template
-from rag.pipeline.report_writer import Report, Writer
+from rag.pipeline.write.report_gaps import GapCheck
+from rag.pipeline.write.report_template import outline, read_template
+from rag.pipeline.write.report_writer import Report, Writer
 from rag.reporting.report_files import check_path, save
 
 PROMPT = "prompt=section"

@@ -19,8 +19,8 @@ from rag.core.records.queries import Routed
 from rag.core.types import Message, Query, Recalled, Sought
 from rag.execution.graph.stage_inputs import lived_of, rankings_of
 from rag.execution.store.serialisation import answer_parts, looks_of, sought_of
-from rag.pipeline.context_packing import hits, passages
-from rag.pipeline.prompt_assembly import Prepared
+from rag.pipeline.prompt.context_packing import hits, passages
+from rag.pipeline.prompt.prompt_assembly import Prepared
 
 MOST = 1000
 """Most golden questions of a bundle: a server asks all of them when it starts."""
@@ -106,13 +106,13 @@ def _queries(source: Measured) -> list[Query]:
 
 def _searches(source: Measured) -> list[Sought] | None:
     """What was searched for, if a model wrote it."""
-    stage = source.before("rewrite") or source.before("look")
+    stage = source.before("rewrite")
     return sought_of(source.entry(stage.key).meta) if stage and asks(source.config["queries"]) else None
 
 
 def _looks(source: Measured) -> list[Look]:
     """The looks of all questions, if a model chose the routes; empty otherwise."""
-    stage = source.before("look") if asks(source.config["route"]) else None
+    stage = source.before("route") if asks(source.config["route"]) else None
     return [look or Look() for look in looks_of(source.entry(stage.key).meta)] if stage else []
 
 

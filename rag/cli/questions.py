@@ -27,8 +27,8 @@ FOLLOW_UPS = "queries=carry_over"
 def search(question: str, overrides: Overrides = None, where: Where = None, as_json: Json = False) -> None:
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show their provenance."""
     from rag.execution.sweep.open_config import config_of, open_config, required_question
-    from rag.pipeline.answer_json import found_passages
-    from rag.pipeline.search_filter import narrowed, where_scope
+    from rag.pipeline.search.search_filter import narrowed, where_scope
+    from rag.pipeline.shapes.answer_json import found_passages
     from rag.reporting.terminal.passages import passages
 
     query, scope = required_question(question), where_scope(where or ())
@@ -81,9 +81,9 @@ def ask(
 
 def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_json: bool) -> None:
     from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
-    from rag.pipeline.answer_json import found_passages
-    from rag.pipeline.passage_fates import traced_answer
-    from rag.pipeline.search_filter import narrowed, where_scope
+    from rag.pipeline.search.search_filter import narrowed, where_scope
+    from rag.pipeline.shapes.answer_json import found_passages
+    from rag.pipeline.shapes.passage_fates import traced_answer
     from rag.reporting.terminal.answers import answered, looked, print_difference
     from rag.reporting.terminal.passages import passages, passages_of_answer
     from rag.reporting.terminal.streamed_answer import Waiting
@@ -117,7 +117,7 @@ def chat(overrides: Overrides = None) -> None:
     Ctrl-D leaves. Questions can also come through a pipe, one a line.
     """
     from rag.execution.sweep.open_config import config_to_answer, open_config
-    from rag.pipeline.session import Session
+    from rag.pipeline.conversation.session import Session
     from rag.reporting.terminal.answers import print_difference
     from rag.reporting.terminal.chat import Chat
     from rag.reporting.terminal.streamed_answer import Waiting

@@ -1,21 +1,19 @@
 """Questions → answers: a search, then prompt, generation and checks."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rag.core.corpus import Corpus
-from rag.core.rankings import Rankings
-from rag.core.roles import Condenser, Generator, Inspection, Shaper, changes_nothing
+from rag.core.roles import Generator, Inspection, changes_nothing
 from rag.core.text.final_answer import Announced, awaited
 from rag.core.types import Answer, Hit, Query, Ranking, Reply, Sought
-from rag.pipeline import postprocess, shaping
-from rag.pipeline.context_packing import hits, passages
-from rag.pipeline.prompt_assembly import Prepared
-from rag.pipeline.retrieval import Retrieval
-from rag.pipeline.steps import rewrite
-from rag.pipeline.timing import Clock, Step
-from rag.pipeline.traces import Trace as Trace
+from rag.pipeline.prompt import postprocess
+from rag.pipeline.prompt.context_packing import hits, passages
+from rag.pipeline.prompt.prompt_assembly import Prepared
+from rag.pipeline.search.index_search import untimed
+from rag.pipeline.search.retrieval import Retrieval
+from rag.pipeline.search.timing import Clock, Step
+from rag.pipeline.search.traces import Trace as Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +21,6 @@ class Pipeline(Retrieval):
     """The components of a config around an opened corpus."""
 
     generator: Generator
-    shaper: Shaper | None = None
-    condenser: Condenser | None = None
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
 
     def trace(self, query: Query) -> Trace:
@@ -36,20 +32,7 @@ class Pipeline(Retrieval):
         """As `trace`; nothing is searched for where a check replies to the message."""
         if not self.reading.replies(query):
             return self.trace(query)
-        nothing = Rankings.pack([[]])
-        return Trace(Sought(query.text, (query.text,)), {}, nothing, nothing, nothing)
-
-    def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
-        """As `trace`, for several questions at once; they do not affect each other."""
-        step: Step = clock.step if clock else lambda name: nullcontext()
-        if self.searches:
-            with step("rewrite"):
-                sought = rewrite(self.queries, queries)
-        else:
-            sought = [Sought(query.text, (query.text,)) for query in queries]
-        if changes_nothing(self.shaper) and changes_nothing(self.condenser):
-            return self.sought_traces(queries, sought, step)
-        return shaping.shaped_traces(self, (self.shaper, self.condenser), queries, sought, step)
+        return Trace.at(Sought(query.text, (query.text,)))
 
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """The request for the generator, and its passages."""
@@ -86,7 +69,7 @@ class Pipeline(Retrieval):
         """
         if changes_nothing(self.generator):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought, look=trace.look)
-        step: Step = clock.step if clock else lambda name: nullcontext()
+        step: Step = clock.step if clock else untimed
         with step("prompt"):
             prepared = self.prepare(query, trace, references)
         if read and prepared.request:

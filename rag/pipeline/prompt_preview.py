@@ -6,9 +6,9 @@ from typing import Any
 
 from rag.core.text.tokens import count
 from rag.core.types import Message, Query, Turn
-from rag.pipeline.context_packing import Passage, passages
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.prompt_assembly import Prepared
+from rag.pipeline.prompt.context_packing import Passage, passages
+from rag.pipeline.prompt.prompt_assembly import Prepared
 
 
 def after(query: Query, turns: Sequence[str]) -> Query:

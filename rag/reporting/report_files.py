@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from rag.core.errors import ConfigError, StoreError, closest
 from rag.core.files import replace_file
-from rag.pipeline.report_writer import Line, Report
+from rag.pipeline.write.report_writer import Line, Report
 from rag.reporting.html import page
 from rag.reporting.html.markdown import escape_markdown
 

@@ -10,12 +10,12 @@ from functools import partial
 
 from rag.core.errors import RefusalError, ServiceError
 from rag.core.types import Answer, Found, Query, Turn
-from rag.pipeline.answer_json import answer_json, chunk_text, found_passages, holder
-from rag.pipeline.json_shapes import FoundPassage
-from rag.pipeline.passage_fates import passage_fates
-from rag.pipeline.search_filter import EVERYTHING, Scope
-from rag.pipeline.steps import rewrite
-from rag.pipeline.timing import Clock
+from rag.pipeline.search.search_filter import EVERYTHING, Scope
+from rag.pipeline.search.steps import rewrite
+from rag.pipeline.search.timing import Clock
+from rag.pipeline.shapes.answer_json import answer_json, chunk_text, found_passages, holder
+from rag.pipeline.shapes.json_shapes import FoundPassage
+from rag.pipeline.shapes.passage_fates import passage_fates
 from rag.serve import response_models
 from rag.serve.batching import SearchResult
 from rag.serve.feedback import answer_id

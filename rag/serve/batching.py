@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from rag.core.roles import Embedder
 from rag.core.types import Query, Vectors
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.pipeline.search_filter import EVERYTHING, Scope, narrowed
-from rag.pipeline.timing import Clock
+from rag.pipeline.search.search_filter import EVERYTHING, Scope, narrowed
+from rag.pipeline.search.timing import Clock
 
 
 @dataclass(frozen=True)

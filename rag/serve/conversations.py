@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from rag.core.redaction import redacted_json
 from rag.core.types import Answer, Found, Query, Reply, Span, Turn
-from rag.pipeline.live_history import remembered_turn
+from rag.pipeline.conversation.live_history import remembered_turn
 from rag.serve.database import Database, MissingError
 from rag.serve.sql_tables import ANSWERS, FOUND, SESSIONS
 

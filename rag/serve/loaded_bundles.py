@@ -22,8 +22,8 @@ from rag.components.queries.none import AsTyped
 from rag.config.search_space import MARK
 from rag.core.errors import UserError, closest
 from rag.core.types import Query
-from rag.pipeline.document_records import by_document
-from rag.pipeline.json_shapes import DocumentRecord
+from rag.pipeline.shapes.document_records import by_document
+from rag.pipeline.shapes.json_shapes import DocumentRecord
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
 from rag.serve.interactive import interactive

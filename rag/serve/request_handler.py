@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rag.core.errors import ServiceError, UserError
 from rag.core.types import Found, Span, Turn
-from rag.pipeline.search_filter import Scope
+from rag.pipeline.search.search_filter import Scope
 from rag.serve.answer_job import AnswerJob
 from rag.serve.conversations import Conversations, StoredTurn
 from rag.serve.feedback import Opinions

@@ -6,7 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from rag.bundle.document_lines import TextBlock
-from rag.pipeline.json_shapes import DocumentRecord, FoundPassage, Metadata, PipelineAnswer, RecordCell
+from rag.pipeline.shapes.json_shapes import DocumentRecord, FoundPassage, Metadata, PipelineAnswer, RecordCell
 
 
 class Problem(TypedDict):

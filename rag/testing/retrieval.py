@@ -24,7 +24,7 @@ from rag.core.roles import (
     changes_nothing,
 )
 from rag.core.types import Document, Span, Vectors
-from rag.pipeline.steps import select
+from rag.pipeline.search.steps import select
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful, same
 
 TEXTS = (

@@ -22,7 +22,7 @@ from support.scripted_server import Script, answer, serving, slow
 from support.small_server import small_bundle
 
 import rag as assay
-from rag.pipeline.report_writer import Report, Source, WrittenSection
+from rag.pipeline.write.report_writer import Report, Source, WrittenSection
 from rag.reporting import report_files
 
 rag = pytest.fixture(verb)

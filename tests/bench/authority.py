@@ -22,7 +22,7 @@ from rag.config.build import Components
 from rag.config.catalog import choice
 from rag.core.types import Document, Recalled, Turn
 from rag.execution.sweep.open_config import config_of, materials
-from rag.pipeline.authority import Said, read, settled
+from rag.pipeline.prompt.authority import Said, read, settled
 
 VERB = re.compile(r"\b(?:is|are|was|were|must|may|can|will|should|has|have|does|do)\b")
 NUMBER = re.compile(r"(?<![\w.,-])\d{1,3}(?![\w,-]|\.\d)")

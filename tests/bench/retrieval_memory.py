@@ -24,7 +24,7 @@ from rag.evaluation.scoring import Gold, gold_table, judge
 from rag.execution.graph import plan
 from rag.execution.store import maintenance
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.steps import embed_queries
+from rag.pipeline.search.steps import embed_queries
 
 K = 5
 

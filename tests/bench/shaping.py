@@ -28,7 +28,7 @@ from rag.execution.graph import plan
 from rag.execution.store import maintenance
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.traces import Trace
+from rag.pipeline.search.traces import Trace
 
 PARTS: Mapping[str, list[str]] = {
     "none": [],

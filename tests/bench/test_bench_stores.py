@@ -16,7 +16,7 @@ from support.choices import node
 from support.databases import Postgres, postgres
 
 from rag.components.embedders.static import StaticEmbedder
-from rag.pipeline import steps
+from rag.pipeline.search import steps
 
 pytestmark = pytest.mark.bench
 

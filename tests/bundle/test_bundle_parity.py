@@ -36,7 +36,7 @@ from rag.core.records.queries import RecordQuery, Routed
 from rag.core.types import Message, Query, Recalled, Sought, Turn
 from rag.execution.store.entry_format import Entry
 from rag.pipeline import pipeline as pipelines
-from rag.pipeline import retrieval
+from rag.pipeline.search import retrieval
 
 PIPELINES = {
     "words alone": "index=[bm25s] fusion=single index.bm25s.analyser=ids prompt=bare chunker=fixed",

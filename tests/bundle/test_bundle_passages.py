@@ -14,7 +14,7 @@ from rag.bundle.replay import replay
 from rag.bundle.seal import export
 from rag.core.types import Query
 from rag.execution.store.store import Store
-from rag.pipeline.answer_json import found_passages
+from rag.pipeline.shapes.answer_json import found_passages
 
 WHERE = "This is from the timetable of the island of Holm."
 STUDY = """\

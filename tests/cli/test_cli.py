@@ -20,7 +20,7 @@ from support.plugin_packages import add_plugin
 from support.small_set import AXES, TEXTS, write_experiment
 
 from rag.execution.sweep import sweep
-from rag.pipeline.json_shapes import PipelineAnswer
+from rag.pipeline.shapes.json_shapes import PipelineAnswer
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "generator=none")
 RUN = ("run", "--no-track", *GIVEN)

@@ -34,7 +34,7 @@ def test_steps_are_stored_and_a_second_run_asks_nothing(here: Path, script: Scri
     store = Store(str(here / "store"))
     made = planned(write_study(here, fixed=FIXED), store)
     done = swept(made, store)
-    look = next(stage for stage in made.stages.values() if stage.name == "look")
+    look = next(stage for stage in made.stages.values() if stage.name == "policy")
     looks = [each for each in looks_of(store.read(look.entry).meta) if each]
     assert [[step.act for step in each.steps][:3] for each in looks] == [["search", "think", "search"]] * QUESTIONS
     assert {each.tokens for each in looks} == {200}
@@ -97,5 +97,6 @@ def test_a_forecast_counts_two_shapes_and_one_more_search(here: Path, script: Sc
     found = {name: planned(write_study(here), store, *given).estimate.spending for name, given in parts.items()}
     alone = planned(write_study(here), store).estimate.spending
     calls = {name: (each.likely.tokens - alone.likely.tokens) / QUESTIONS for name, each in found.items()}
-    one = 200 + 2 * 200 + 100  # the question, k=2 passages and the reply
-    assert calls == {"shape": 2 * one, "condense": one, "both": 4 * one, "policy": one, "all": 6 * one}
+    one, first = 200 + 2 * 200 + 100, 200 + 100  # the question, k=2 passages and the reply; the first shape has no passages
+    both = first + 3 * one
+    assert calls == {"shape": first + one, "condense": one, "both": both, "policy": one, "all": both + 2 * one}

@@ -22,7 +22,7 @@ from rag.core.types import Document, Hit, Query, Reply, Sought, Span
 from rag.execution.graph.stage_inputs import answers_of, corpus_of, rankings_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
-from rag.pipeline import steps
+from rag.pipeline.search import steps
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "chunker.size=60", "k=3")
 OVERLAP = '''

@@ -18,12 +18,12 @@ ROOMS = tuple(
     f"rag/components/{name}/" for name in ("prompts", "generators", "queries", "memories", "guards", "checks", "judges")
 )
 TALKING = {
-    "rag/pipeline/prompt_assembly.py",
-    "rag/pipeline/postprocess.py",
+    "rag/pipeline/prompt/prompt_assembly.py",
+    "rag/pipeline/prompt/postprocess.py",
     "rag/pipeline/pipeline.py",
-    "rag/pipeline/live_history.py",
-    "rag/pipeline/session.py",
-    "rag/pipeline/context_packing.py",
+    "rag/pipeline/conversation/live_history.py",
+    "rag/pipeline/conversation/session.py",
+    "rag/pipeline/prompt/context_packing.py",
     "rag/core/text/final_answer.py",
 }
 """Other modules that handle messages."""

@@ -19,7 +19,7 @@ from rag.core.roles import Fusion
 from rag.core.types import Query, Sought, Vectors
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.search_filter import Scope
+from rag.pipeline.search.search_filter import Scope
 from rag.serve.batching import Batcher, SearchResult
 
 SOON = 30.0

@@ -12,7 +12,7 @@ from rag.components.guards.output import OutputGuard
 from rag.components.guards.scan import ScanGuard
 from rag.core.text.citations import cited_sentences
 from rag.core.types import Chunk, Message, Query, Reply, Request, Span
-from rag.pipeline.postprocess import check
+from rag.pipeline.prompt.postprocess import check
 
 Run = Callable[[str], object]
 READ = ("ignore all ", "i g n o r e ", "&#105;", "%41%", "\u200b", "when answering, ")

@@ -6,7 +6,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.roles import Selector
 from rag.core.types import Document, Span
-from rag.pipeline.context_packing import passages
+from rag.pipeline.prompt.context_packing import passages
 
 
 def corpus_of(text: str, edges: list[int]) -> Corpus:

@@ -8,7 +8,7 @@ from rag.core.records.database import RecordDatabase
 from rag.core.records.queries import RecordQuery, Result
 from rag.core.records.sets import RecordSet
 from rag.core.types import Document, Framed, Query, Sought, Span
-from rag.pipeline.steps import by_turns
+from rag.pipeline.search.steps import by_turns
 
 
 class WordTools:

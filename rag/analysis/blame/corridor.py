@@ -13,6 +13,7 @@ from rag.core.types import Anchor, Example, Place, document_of, spans_of
 from rag.evaluation.overlaps import shared_chars
 from rag.evaluation.scoring import Gold
 from rag.execution.graph.plan import PlannedTrial
+from rag.execution.graph.search_graph import LOOKS
 from rag.execution.graph.stage_graph import Stage
 
 STAGES = (
@@ -104,7 +105,7 @@ def _by_group(values: NDArray[Any], gold: Gold) -> NDArray[Any]:
 class Steps:
     """The keys of the ranking stages of a trial; a step that changes nothing has the key of the one before.
 
-    With a router or a policy they are one stage, which has no `indexes` of its own.
+    With links such as a router or a policy they are one ranking, which has no `indexes` of its own.
     """
 
     indexes: Mapping[str, str]
@@ -117,7 +118,7 @@ class Steps:
         """The steps before the final ranking; None if it was not searched for, as with controls of reading."""
         passed: dict[str, str] = {}
         key = trial.ends.ranking
-        if stages[key].name == "look":
+        if stages[key].name in LOOKS:
             return cls({}, key, key, key)
         while stages[key].name in ("select", "rerank"):
             passed[stages[key].name] = key

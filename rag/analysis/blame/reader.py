@@ -15,7 +15,7 @@ from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store.store import Store
-from rag.pipeline.context_packing import shown_chunks
+from rag.pipeline.prompt.context_packing import shown_chunks
 
 
 @dataclass

@@ -16,7 +16,7 @@ from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import similar_pairs
 from rag.evaluation.gold_matching import judge
 from rag.evaluation.gold_table import gold_table
-from rag.pipeline.steps import chunk
+from rag.pipeline.search.steps import chunk
 
 LETTERS = re.compile(r"[^\W_]+")
 GRAM = 4

@@ -15,8 +15,8 @@ from rag.core.types import Anchor, Answer, Evidence, Example, Reply, Sought, Spa
 from rag.execution.graph.stage_inputs import answers_of
 from rag.execution.store.serialisation import sought_of
 from rag.execution.sweep import trial_scores
-from rag.pipeline.answer_json import answer_json, found_passages
 from rag.pipeline.pipeline import Trace
+from rag.pipeline.shapes.answer_json import answer_json, found_passages
 
 
 @dataclass(frozen=True)

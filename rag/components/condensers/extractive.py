@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rag.core.checks import check_number, check_whole
 from rag.core.look_checks import ITEMS, TEXT
@@ -33,6 +34,7 @@ class ExtractiveCondenser:
     language: str = "english"
     superseded: Sequence[str] = ()
     languages: Sequence[str] = ("english",)
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         for name in ("facts", "constraints"):

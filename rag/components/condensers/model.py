@@ -25,6 +25,7 @@ class ModelCondenser:
     prompt: str
     source: str = "[{number}] {text}"
     costly: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ("passages",)
 
     def __post_init__(self) -> None:
         check_template("condense.prompt", self.prompt, ("question", "passages"), ("question", "passages"))

@@ -10,6 +10,7 @@ class NoCondenser:
     """Condenses nothing."""
 
     changes_nothing: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
         """Nothing for each question."""

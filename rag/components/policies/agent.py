@@ -64,6 +64,7 @@ class Agent:
     passage_chars: int = 3000
     tables: int = 5
     costly: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ("passages", "records")
     grows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

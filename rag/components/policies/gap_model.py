@@ -34,6 +34,7 @@ class ModelGapLoop(GapLoop):
     longest: int = 300
     passage_chars: int = 6000
     costly: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ("passages",)
     grows: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import ClassVar
 
 from rag.components.policies.gap_loop import GapLoop, Texts
 from rag.components.policies.names import WORD, names
@@ -51,6 +52,7 @@ class RuleGapLoop(GapLoop):
     passages: int = 3
     language: str = "english"
     languages: Sequence[str] = ("english",)
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()

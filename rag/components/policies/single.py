@@ -10,6 +10,7 @@ class SingleLook:
     """Searches once for the question."""
 
     changes_nothing: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def look(self, query: Query, tools: Tools) -> Looked:
         """The reranked passages of one search."""

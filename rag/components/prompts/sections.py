@@ -6,6 +6,7 @@ from functools import cached_property
 
 from rag.components.prompts.authority import AuthorityOrder
 from rag.components.prompts.condensed import CondensedLayout
+from rag.components.prompts.source_layout import SOURCE, SourceLayout
 from rag.core.checks import check_choice
 from rag.core.errors import ConfigError
 from rag.core.text.templates import check_template, fill, placeholders, split_around
@@ -54,12 +55,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = dict.fromkeys(("none", "yes", "no", "wi
 }
 """The sentences of answers from records, each with its placeholders; all but {count} and {shown} are needed."""
 
-SOURCE = ("text", "document", "title", "section", "page", "date", "status")
-"""The placeholders for the parts of a source in `context_format`; `text` is needed, `date` and `status` are metadata."""
 METADATA = "; metadata of documents go into prompt.metadata=[{name}]"
-LABEL = 200
-"""The most characters that are shown of a document's name, a title and a section."""
-
 Section = str | Sequence[str]
 """A text, or a list of texts, each of which becomes a line after a dash."""
 
@@ -83,9 +79,9 @@ class SectionPrompt:
     metadata {date}, {status} and those that `metadata` names. What a document does not have is an empty text.
     `figure_format` is the layout of the parts of a {text} that a model wrote about figures.
 
-    `answers` are the sentences of answers from records (`rag.pipeline.record_answers`), by the names of ANSWERS.
+    `answers` are the sentences of answers from records (`rag.pipeline.prompt.record_answers`), by the names of ANSWERS.
 
-    `authority` says what is dropped from a conversation that files in the prompt contradict (`rag.pipeline.authority`).
+    `authority` says what is dropped from a conversation that files in the prompt contradict (`rag.pipeline.prompt.authority`).
 
     `reasoning` names one of `strategies`. A strategy that names {announcement} asks for reasoning first: the answer begins
     after these words. `inputs` are beginnings of lines before it that name the kind of the message, each with one of INPUTS.
@@ -165,27 +161,18 @@ class SectionPrompt:
         """The words after which the answer begins; empty if the whole reply is the answer."""
         return self.announcement if self._names("announcement") else ""
 
+    @cached_property
+    def quoting(self) -> SourceLayout:
+        """The layout of the document text of a source, which guards frame."""
+        inner = split_around(self.context_format, self._parts)[1]
+        nothing = self.nothing if "section" in placeholders(inner) else ""
+        return SourceLayout(inner, self.figure_format, tuple(self.metadata), nothing)
+
     def quoted(self, sources: Sequence[Source]) -> tuple[str, ...]:
         """`context_format` of each source, from its first to its last placeholder: the document text, which guards frame."""
-        inner = split_around(self.context_format, self._parts)[1]
-        return tuple(fill(inner, self._source(number, source)) for number, source in enumerate(sources, 1))
+        return self.quoting.quoted(sources)
 
-    def _source(self, number: int, source: Source) -> dict[str, str]:
-        values = {name: source.metadata.get(name, "") for name in self._parts}
-        known = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}
-        section, page = source.section or self.nothing, str(source.page or "")
-        labels = known | {"document": source.document, "title": source.title, "section": section, "page": page}
-        return {name: _label(text) for name, text in labels.items()} | {"number": str(number), "text": self._text(source)}
-
-    def _text(self, source: Source) -> str:
-        """The text of a source, its descriptions of figures in `figure_format`."""
-        pieces, at = list[str](), 0
-        for start, end in source.figures:
-            pieces += [source.text[at:start], fill(self.figure_format, {"text": source.text[start:end]})]
-            at = end
-        return "".join([*pieces, source.text[at:]])
-
-    @cached_property
+    @property
     def _parts(self) -> tuple[str, ...]:
         """The placeholders of a source that guards frame."""
         return (*SOURCE, *self.metadata)
@@ -258,12 +245,6 @@ class SectionPrompt:
         shown = [fill(head, {"number": number}) + text + fill(tail, {"number": number}) for number, text in numbered]
         around = (material.before, *(shown or [self.no_contexts]), material.after)
         return self.context_separator.join(filter(None, around))
-
-
-def _label(text: str) -> str:
-    """A name on one line, without characters that begin another line."""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    return line if len(line) <= LABEL else f"{line[: LABEL - 1].rstrip()}…"
 
 
 def _lines(section: Section) -> str:

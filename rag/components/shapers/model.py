@@ -46,6 +46,7 @@ class ModelShaper:
     longest: int = 300
     passage_chars: int = 6000
     costly: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ("conversation", "project", "passages")
 
     def __post_init__(self) -> None:
         check_template("shape.prompt", self.prompt, ("question",), ANCHORS)

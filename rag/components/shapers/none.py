@@ -11,6 +11,7 @@ class NoShaper:
     """Gives no shape."""
 
     changes_nothing: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
         """The shapes as they are."""

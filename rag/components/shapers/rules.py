@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 from rag.core.checks import check_number
 from rag.core.errors import ConfigError
@@ -39,6 +40,7 @@ class RulesShaper:
     share: float = 0.5
     language: str = "english"
     languages: Sequence[str] = ("english",)
+    reads: ClassVar[tuple[str, ...]] = ("conversation",)
 
     def __post_init__(self) -> None:
         check_number("shape.share", self.share, 0, 1)

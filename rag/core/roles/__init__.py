@@ -8,6 +8,8 @@ Class attributes that a component may set, False or empty by default:
 - `changes_nothing = True` marks the choice `none` of a role, which has no stage of its own.
 - `costly = True`: a call takes time or money. The replies of such a Generator are stored one by one.
 - `reads_gold = True`: a Generator that reads the reference answers.
+- `reads = ("passages", "records")`: what a Policy, a Shaper or a Condenser reads besides questions and chunks, of READABLE. Its
+  result is stored, and used again until something that it reads changes; it gets nothing else. A class without it reads all.
 - `parallel = True`: an Embedder that several threads may call at once; a server then does.
 - `runtime = ("device", "batch_size")` names parameters of the constructor that change no result, such as devices, batch sizes,
   cache folders and time-outs. The `runtime` block of a config takes these and no others. No key and no bundle holds them.
@@ -115,6 +117,16 @@ def has_methods(component: type, protocol: type) -> bool:
 def changes_nothing(component: object) -> bool:
     """True for the choice `none` of a role, and for no component."""
     return component is None or bool(getattr(component, "changes_nothing", False))
+
+
+READABLE = ("passages", "records", "conversation", "project")
+"""What the component of a link may read: passages as screens and guards leave them and the prompt lays them out, records, the
+part of the conversation that a memory recalls, and the text about the project."""
+
+
+def reads(component: object, what: str) -> bool:
+    """Whether the component of a link reads something of READABLE."""
+    return what in getattr(component, "reads", READABLE)
 
 
 def is_costly(component: object) -> bool:

@@ -27,8 +27,15 @@ REPLY = 100
 """Assumed tokens of a reply before one is stored."""
 
 
-LOOKING = ("queries", "route", "policy", "shape", "condense")
-"""Roles that may ask a model in the stage `look`."""
+ASKING: Mapping[str, tuple[str, ...]] = {
+    "rewrite": ("queries",),
+    "shape": ("shape", "memory"),
+    "route": ("route",),
+    "policy": ("policy",),
+    "condense": ("condense",),
+    "audit": ("shape", "policy", "condense"),
+}
+"""Stages of links → their roles that may ask a model; an audit shapes again, and may look and condense once more."""
 READING = ("generator", "judge", "passage", "enrich", "policy", "shape", "condense")
 """Roles whose requests have passages."""
 
@@ -85,15 +92,15 @@ class Forecast:
         elif stage.name == "enrich":
             questions = fresh = len(golden.documents)
             questions *= TWICE  # A reply with a problem is answered once.
-        elif stage.name not in ("rewrite", "look", "generate", "converse"):
+        elif stage.name not in (*ASKING, "generate", "converse"):
             return Outlook()  # A check repeats a request only where it fails.
-        total = Outlook()
+        whole, total = stage.name in ("converse", "latency"), Outlook()
+        shaped = whole and not changes_nothing(self._built(stage.nodes["shape"], "shape"))
         for role, node in stage.nodes.items():
-            shaped = "shape" in stage.nodes and not changes_nothing(self._built(stage.nodes["shape"], "shape"))
-            if stage.name == "look" and role not in LOOKING and not (shaped and role == "memory"):
+            if role not in ASKING.get(stage.name, (role,)):
                 continue
             cap = self._cap(node) if role == "policy" else NO_CAP
-            # A shaper is asked before and after the search, and may have the middle part run once more.
+            # In a whole pipeline a shaper is asked before and after the search, and may have the middle part run once more.
             again = TWICE if shaped and role in ("shape", "policy", "condense") else 1
             for component in spenders(self.graph.components.without_inner, node, role):
                 prompt = PASSAGE + (round(self._read(stage, golden, k) * cap.reread) if role in READING else 0)

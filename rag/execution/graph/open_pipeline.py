@@ -1,21 +1,23 @@
 """The components of a config, and a pipeline of them around indexes that were built before."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from rag.config.build import Components
+from rag.config.build import TARGET, Components
 from rag.core.corpus import Corpus
 from rag.core.errors import DataError
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
-from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Screen, Searcher, changes_nothing
+from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing
 from rag.core.types import Document
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
-from rag.pipeline.locked_files import limited, named
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.prompt_assembly import Reading
+from rag.pipeline.prompt.excerpts import quoting_of
+from rag.pipeline.prompt.prompt_assembly import Reading
+from rag.pipeline.search.locked_files import limited, named
 
 SINGLE = ("queries", "embedder", "fusion", "reranker", "route", "policy", "reuse", "shape", "condense", "generator")
 FIELDS = {"route": "router", "shape": "shaper", "condense": "condenser"}
@@ -80,6 +82,23 @@ class TrialParts:
         nodes = {name: node for name, node in (self.config.get(role) or {}).items() if names is None or name in names}
         return {name: self.components.role(role, node, f"{role}.{name}") for name, node in nodes.items()}
 
+    @cached_property
+    def quoting(self) -> Mapping[str, Any] | None:
+        """The node of that part of the prompt which lays out passages; None where it shows their texts alone."""
+        part: Any = quoting_of(prompt := self.role("prompt"))
+        if part is None or part is prompt:
+            return None if part is None else dict(self.config["prompt"])
+        values = {each.name: getattr(part, each.name) for each in fields(part)}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {TARGET: f"{type(part).__module__}.{type(part).__qualname__}", **plain}
+
+    @property
+    def files(self) -> dict[str, Any]:
+        """The values that name files which are read alone, or never."""
+        config = self.config
+        named = {name: list(config[name]) for name in ("lock", "exclude") if config.get(name)}
+        return named | ({"context_tokens": config.get("context_tokens")} if "lock" in named else {})
+
     @property
     def nodes(self) -> dict[str, Any]:
         """The nodes that `open_pipeline` builds."""
@@ -89,15 +108,31 @@ class TrialParts:
     @property
     def reading_values(self) -> dict[str, Any]:
         """The values of the wiring that a request depends on."""
-        config = self.config
-        files = {name: list(config[name]) for name in ("lock", "exclude") if config.get(name)}
-        pins = list(config.get("pinned") or ())
-        return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": pins, **files}
+        config, pins = self.config, list(self.config.get("pinned") or ())
+        return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": pins, **self.files}
 
     @property
     def values(self) -> dict[str, Any]:
         """The values of the wiring that `open_pipeline` reads."""
         return self.reading_values | {name: self.config[name] for name in ("depth", "rerank_depth")}
+
+
+class Unkeyed:
+    """Stands for a component or a value that the key of a stage does not hold; LookupError where it is read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise LookupError(f"the key of this stage does not hold {self._name!r}, of which {name!r} is read")
+
+
+@dataclass(frozen=True)
+class PromptPart:
+    """The parts of a prompt that are read before it is rendered."""
+
+    quoting: Quoting | None
+    project: str
 
 
 def several(nodes: Mapping[str, Any], components: Components) -> dict[str, Any]:
@@ -109,16 +144,22 @@ def reading_of(
     nodes: Mapping[str, Any], values: Mapping[str, Any], documents: Sequence[Document], components: Components
 ) -> Reading:
     """The parts that lay out a prompt; ConfigError for a pinned document that does not exist."""
-    return Reading(
-        components.build(nodes["prompt"], "prompt"),
-        components.build(nodes["memory"], "memory"),
-        values["k"],
-        values["context_tokens"],
-        several(nodes["screens"], components),
-        several(nodes["framings"], components),
-        pinned(values["pinned"], documents),
-        bool(values.get("lock")),
-    )
+    prompt, memory, screens, framings = (_part(name, nodes, components) for name in ("prompt", "memory", "screens", "framings"))
+    if "prompt" not in nodes and ("framings" in nodes or "project" in values):
+        quoting = components.build(nodes["quoting"], "quoting") if "quoting" in nodes else None
+        prompt = PromptPart(quoting, values.get("project", ""))
+    k, tokens = (values.get(name, Unkeyed(name)) for name in ("k", "context_tokens"))
+    pins = pinned(values.get("pinned", ()), documents)
+    return Reading(prompt, memory, k, tokens, screens, framings, pins, bool(values.get("lock")))
+
+
+def _part(name: str, nodes: Mapping[str, Any], components: Components) -> Any:
+    """The component of a role, or those of a kind by name."""
+    if name not in nodes:
+        return Unkeyed(name)
+    if name in ("screens", "framings", "inspections", "selectors"):
+        return several(nodes[name], components)
+    return (components.handed if name == "generator" else components.build)(nodes[name], name)
 
 
 def pinned(names: Sequence[str], documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -134,21 +175,20 @@ def open_pipeline(
     components: Components,
     records: RecordSet = NO_RECORDS,
 ) -> Pipeline:
-    """Build a pipeline of nodes around stored indexes; DataError for an index of another corpus."""
-    built = {name: components.build(node, f"index.{name}") for name, node in nodes["indexes"].items()}
+    """Build a pipeline of nodes around stored indexes; DataError for an index of another corpus.
+
+    A stage has nodes and values for its own work alone; what it lacks is `Unkeyed`.
+    """
+    built = {name: components.build(node, f"index.{name}") for name, node in nodes.get("indexes", {}).items()}
+    searchers: Any = {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()}
     pipeline = Pipeline(
-        corpus,
-        {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()},
-        {name: index.uses_vectors for name, index in built.items()},
+        corpus=corpus,
+        searchers=searchers if "indexes" in nodes else _part("indexes", nodes, components),
+        uses_vectors={name: index.uses_vectors for name, index in built.items()},
         reading=reading_of(nodes, values, corpus.documents, components),
-        inspections=several(nodes["inspections"], components),
-        selectors=several(nodes["selectors"], components),
         database=RecordDatabase(records),
-        **{
-            FIELDS.get(role, role): (components.handed if role == "generator" else components.build)(nodes[role], role)
-            for role in SINGLE
-        },
-        **{name: values[name] for name in ("depth", "rerank_depth")},
+        **{FIELDS.get(name, name): _part(name, nodes, components) for name in (*SINGLE, "selectors", "inspections")},
+        **{name: values.get(name, Unkeyed(name)) for name in ("depth", "rerank_depth")},
     )
     return limited(pipeline, values.get("lock", ()), values.get("exclude", ()))
 

@@ -3,31 +3,27 @@
 The function `run_embed_queries` runs the stage `embed queries`.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
-from rag.core.looks import Look
-from rag.core.rankings import NOTHING, stacked
-from rag.core.roles import changes_nothing, is_costly
+from rag.core.rankings import NOTHING, Rankings
+from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
-from rag.core.types import Answer, Query, Reply, Sought
+from rag.core.types import Allowed, Reply
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
-from rag.execution.graph import ablation_inputs
-from rag.execution.graph.open_pipeline import open_pipeline
+from rag.execution.graph import ablation_inputs, link_stages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
-from rag.pipeline import live_history, postprocess, steps, unread_text
-from rag.pipeline.pipeline import Pipeline, Trace
-from rag.pipeline.prompt_assembly import Prepared, screen
+from rag.pipeline.prompt import postprocess
+from rag.pipeline.prompt.excerpts import screen
+from rag.pipeline.prompt.prompt_assembly import Prepared
+from rag.pipeline.search import steps, unread_text
 
 
 def run_chunk(job: Job) -> Entry:
@@ -59,18 +55,6 @@ def run_rewrite(job: Job) -> Entry:
     return Entry(meta={"sought": json_values(steps.rewrite(job.build("queries"), job.queries))})
 
 
-def run_converse(job: Job) -> Entry:
-    """Questions in conversations → their histories, golden or with the answers of the pipeline itself, and what it found."""
-    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
-    pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
-    if job.values["history"] == "gold":
-        pasts = live_history.retold(pipeline, job.golden.examples)
-    else:
-        pasts = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
-    earlier = [json_values(past.earlier) for past in pasts] if any(past.earlier for past in pasts) else []
-    return Entry(meta={"histories": [json_values(past.history) for past in pasts], "earlier": earlier})
-
-
 def run_enrich(job: Job) -> Entry:
     """Documents → records."""
     enricher = job.build("enrich")
@@ -82,31 +66,6 @@ def run_enrich(job: Job) -> Entry:
 def run_roster(job: Job) -> Entry:
     """Records → records with the fields of an authoritative table."""
     return Entry(meta={"records": job.build("roster").join(job.records).to_json()})
-
-
-def run_look(job: Job) -> Entry:
-    """Questions → rankings by a router and a policy, with search texts, routes, results, steps, and how many failed."""
-    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components, job.records)
-    pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
-    traces = pipeline.traces(job.queries)
-    meta: dict[str, Any] = {
-        "sought": json_values(trace.sought for trace in traces),
-        "looks": json_values(trace.look for trace in traces),
-        "failed": sum(bool(trace.look and trace.look.note) for trace in traces),
-    }
-    if not changes_nothing(pipeline.reuse):
-        meta["fresh"] = _fresh(pipeline, job.queries, traces)
-    return Entry(entry_of_rankings(stacked([trace.selected for trace in traces])).arrays, meta)
-
-
-def _fresh(pipeline: Pipeline, queries: Sequence[Query], traces: Sequence[Trace]) -> dict[str, list[int]]:
-    """By row of a question that uses passages again: the first k positions of a search that does not."""
-    rows = [
-        row for row, one in enumerate(traces) if one.look and any(step.act in ("reuse", "merge") for step in one.look.steps)
-    ]
-    fresh = replace(pipeline, reuse=None).traces([queries[row] for row in rows]) if rows else []
-    heads = (trace.selected.first(pipeline.k).row(0) for trace in fresh)
-    return {str(row): [position for position, _ in head] for row, head in zip(rows, heads, strict=True)}
 
 
 def run_embed_queries(job: Job) -> Entry:
@@ -123,8 +82,12 @@ def run_index(job: Job) -> Entry:
 def run_search(job: Job) -> Entry:
     """An index and questions → rankings."""
     searcher = job.build("index").open(job.inputs["index"].arrays)
-    rankings = searcher.search(job.texts, job.vectors, job.values["depth"])
-    return entry_of_rankings(steps.gathered(rankings, job.sought, job.values["depth"]))
+    return entry_of_rankings(steps.searched(searcher, job.sought, job.vectors, job.values["depth"], _allowed(job)))
+
+
+def _allowed(job: Job) -> Sequence[Allowed | None]:
+    """The chunks that may be found for each question; most trials have all, and read no chunks here."""
+    return link_stages.scopes(job, link_stages.opened(job)) if "corpus" in job.inputs else [None] * len(job.sought)
 
 
 def run_fuse(job: Job) -> Entry:
@@ -144,8 +107,10 @@ def run_rerank(job: Job) -> Entry:
 
 def run_select(job: Job) -> Entry:
     """Rankings → fewer or wider rankings."""
-    questions = [sought.question for sought in job.sought]
-    return entry_of_rankings(steps.select(job.several("selectors"), job.ranking, job.corpus, questions))
+    questions, pipeline = [sought.question for sought in job.sought], link_stages.opened(job)
+    ranking = job.ranking if "ranking" in job.inputs else Rankings.pack([[]] * len(questions))  # Files are read as a whole.
+    allowed = link_stages.scopes(job, pipeline)
+    return entry_of_rankings(steps.select(pipeline.selectors, ranking, job.corpus, questions, allowed))
 
 
 def run_shuffle(job: Job) -> Entry:
@@ -250,38 +215,8 @@ def run_score(job: Job) -> Entry:
     return Entry(scores.to_arrays(), {"summary": scoring.summarise(scores, examples).to_json(), "asked": counts})
 
 
-def run_latency(job: Job) -> Entry:
-    """Seconds of single questions through the whole pipeline, warm: each is asked once before it is timed.
-
-    The pipeline works without the store, as a server does, so models are paid for it. Questions whose requests are refused for
-    good are not timed.
-    """
-    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner, job.records)
-    sample = job.golden.examples[:: max(1, len(job.golden.examples) // job.values["latency"])][: job.values["latency"]]
-    seconds, spent, refused = [], Spent(), ""
-    for example in sample:
-        try:
-            warm = pipeline.answer(example.query)
-            began = time.perf_counter()
-            timed = pipeline.answer(example.query)
-        except RefusalError as error:
-            refused = str(error)
-            continue
-        seconds.append(time.perf_counter() - began)
-        spent += sum(map(_took, (warm, timed)), Spent())
-    if refused and not seconds:
-        raise RefusalError.of(refused)
-    return Entry({"seconds": np.array(seconds)}, {"spent": asdict(spent)})
-
-
-def _took(answer: Answer) -> Spent:
-    """Tokens and cost of an answer, with those of rewriting, of its route and of the steps of a policy."""
-    reply, sought, look = answer.reply, answer.sought or Sought("", ()), answer.look or Look()
-    spent = Spent(reply.prompt_tokens + reply.completion_tokens + sought.tokens, reply.cost + sought.cost)
-    return spent + Spent(look.tokens, look.cost)
-
-
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
-    name.removeprefix("run_").replace("_", " "): run for name, run in list(globals().items()) if name.startswith("run_")
+    **link_stages.LINK_RUNNERS,
+    **{name.removeprefix("run_").replace("_", " "): run for name, run in list(globals().items()) if name.startswith("run_")},
 }
 """The function of every stage, by the name of the stage."""

@@ -28,8 +28,8 @@ from rag.execution.store.serialisation import (
     sought_of,
 )
 from rag.execution.store.store import Entry, Store
-from rag.pipeline.context_packing import hits
-from rag.pipeline.prompt_assembly import Prepared
+from rag.pipeline.prompt.context_packing import hits
+from rag.pipeline.prompt.prompt_assembly import Prepared
 
 
 @dataclass(frozen=True)

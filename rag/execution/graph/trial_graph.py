@@ -11,16 +11,13 @@ from typing import Any
 
 from rag.config.validation import WITHOUT_RETRIEVAL, check, check_control, check_history, check_together, control_of, history_of
 from rag.core.assessments import PARTS, REFERENCE
-from rag.core.roles import AssessedMetric
+from rag.core.roles import AssessedMetric, reads
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import check_column
 from rag.execution.graph.open_pipeline import TrialParts, pinned
+from rag.execution.graph.search_graph import DOCUMENTS, GOLD, LINKS, QUESTIONS, RECORDS, SearchGraph
 from rag.execution.graph.stage_graph import Graph
-from rag.pipeline.locked_files import chosen
-
-LOOKING = ("route", "policy", "reuse", "shape", "condense")
-"""Roles that make one stage of all steps from the question to its ranking."""
-DOCUMENTS, QUESTIONS, GOLD, RECORDS = "documents", "questions", "gold answers", "records"
+from rag.pipeline.search.locked_files import chosen
 
 
 def machine() -> str:
@@ -59,7 +56,7 @@ class TrialGraph:
         """Add all stages; ConfigError for anything in the config that cannot be built."""
         parts, control = self.parts, self.control
         check(self.config)
-        for role in ("enrich", "roster", *LOOKING, "fusion", "reranker", "queries", "generator"):
+        for role in ("enrich", "roster", *LINKS, "fusion", "reranker", "queries", "generator"):
             parts.role(role)
         check_together(self.graph.components, self.config)
         check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
@@ -71,7 +68,7 @@ class TrialGraph:
             corpus = ranking = self._contexts_of_control()
         else:
             corpus, indexes = self.corpus()
-            ranking = self._ranking(questions, corpus, indexes)
+            ranking = SearchGraph(self.graph, parts, self.golden, questions, corpus, self._read_records(), indexes).add()
         if control == "shuffled_contexts":
             ranking = self.graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: self.golden.golden_digest})
         generate, checked, assess = (None, None, None)
@@ -116,25 +113,10 @@ class TrialGraph:
             key = self.graph.add("roster", {"roster": self.config["roster"]}, {}, {RECORDS: key})
         return {RECORDS: key}
 
-    def _ranking(self, questions: str, corpus: str, indexes: Mapping[str, str]) -> str:
-        add, config = self.graph.add, self.config
-        limits = config.get("lock") or config.get("exclude")
-        if limits or not all(map(self.parts.is_none, LOOKING)):
-            inputs = {"corpus": corpus, QUESTIONS: questions, **self.records(), **indexes}
-            return add("look", self.parts.nodes, self.parts.values, inputs)
-        queries = self.golden.queries_digest  # Searched for as typed, a question is the same in any conversation.
-        if not self.parts.is_none("queries"):
-            queries = add("rewrite", {"queries": config["queries"]}, {}, {QUESTIONS: questions})
-        searches = {name: self._search(name, key, queries) for name, key in indexes.items()}
-        values = {"depth": config["depth"], "names": list(searches)}
-        ranking = add("fuse", {"fusion": config["fusion"]}, values, searches)
-        if not self.parts.is_none("reranker"):
-            inputs = {"ranking": ranking, "corpus": corpus, "queries": queries}
-            ranking = add("rerank", {"reranker": config["reranker"]}, {"rerank_depth": config["rerank_depth"]}, inputs)
-        if selectors := self.parts.selectors:
-            inputs = {"ranking": ranking, "corpus": corpus} | ({"queries": queries} if self.parts.selects_by_question else {})
-            ranking = add("select", {"selectors": selectors}, {}, inputs)
-        return ranking
+    def _read_records(self) -> dict[str, str]:
+        """The records, where a link reads them."""
+        parts = self.parts
+        return self.records() if not parts.is_none("route") or reads(parts.role("policy"), RECORDS) else {}
 
     def _contexts_of_control(self) -> str:
         """Add what a generator reads where nothing is searched: chunks and a ranking of them, in one stage."""
@@ -153,12 +135,6 @@ class TrialGraph:
             self.parts.role("embedder")
             inputs = {"vectors": self.graph.add("embed", {"embedder": self.config["embedder"]}, {}, inputs)}
         return self.graph.add("index", {"index": self.config["index"][name]}, {}, inputs)
-
-    def _search(self, name: str, index: str, queries: str) -> str:
-        inputs = {"index": index, "queries": queries}
-        if self.parts.indexes[name].uses_vectors:
-            inputs["vectors"] = self.graph.add("embed queries", {"embedder": self.config["embedder"]}, {}, {"queries": queries})
-        return self.graph.add("search", {"index": self.config["index"][name]}, {"depth": self.config["depth"]}, inputs)
 
     def _answers(self, questions: str, corpus: str, ranking: str) -> tuple[str, str, str | None]:
         """Add the stages that generate, check and, where a metric needs it, judge answers."""

@@ -4,7 +4,7 @@ from rag.components.passages.plain import PlainText
 from rag.core.roles import is_costly
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
-from rag.pipeline import unread_text
+from rag.pipeline.search import unread_text
 
 
 def unread_shares(made: Plan, store: Store) -> dict[str, float | None]:

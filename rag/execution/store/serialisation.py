@@ -8,7 +8,7 @@ from rag.core.adapters import records_from
 from rag.core.assessments import Assessment, Verdict
 from rag.core.looks import Look
 from rag.core.types import Finding, Found, Reply, Sought
-from rag.pipeline.prompt_assembly import Screened
+from rag.pipeline.prompt.excerpts import Screened
 
 Hits = tuple[tuple[int, float], ...]
 

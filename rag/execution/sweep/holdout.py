@@ -30,7 +30,7 @@ from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner,
 from rag.execution.sweep.selection.winner import Ints
 from rag.execution.sweep.sweep import Sweep
 from rag.execution.sweep.wins import Wins, find_wins
-from rag.pipeline import unread_text
+from rag.pipeline.search import unread_text
 
 TUNE, HOLDOUT = SPLITS
 UNFINISHED = "The sweep did not come to its end: nothing is concluded."

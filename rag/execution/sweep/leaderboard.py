@@ -15,7 +15,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
-from rag.pipeline import unread_text
+from rag.pipeline.search import unread_text
 
 SPENT = ("tokens", "cost_usd")
 """Columns of what generators spend."""
@@ -187,7 +187,8 @@ class _Rows:
                 measured |= {f"{kind}_tokens": float(taken["tokens"]), f"{kind}_failures": float(taken["failed"])}
                 measured |= {} if math.isnan(taken["cost"]) else {f"{kind}_cost_usd": round(taken["cost"], 6)}
         if self.generates:  # In a sweep without generators no row has these columns; else a trial without one spent nothing.
-            spent = sum((meta["paid"] for meta in metas if "paid" in meta), Spent())
+            looked = [meta["looked"] for meta in metas if "looked" in meta][-1:]  # The last link has the steps of all.
+            spent = sum((*(meta["paid"] for meta in metas if "paid" in meta), *looked), Spent())
             measured["tokens"] = float(spent.tokens)
             measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
         measured |= self._meta(trial.ends.assess).get("judged", {}) if trial.ends.assess else {}
@@ -211,8 +212,10 @@ SUMS = ("summary", "failures", "cost", "unread", "asked", "written", "enriched")
 def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     """The JSON of a stage with sums in the place of what it says of single answers, which may be large."""
     kept = {name: meta[name] for name in SUMS if name in meta}
-    if meta.get("cost", {}).get("name") in ("rewrite", "look", "generate", "check"):
+    if meta.get("cost", {}).get("name") in ("rewrite", "generate", "check"):
         kept["paid"] = _paid(meta)
+    elif "looks" in meta:
+        kept["looked"] = sum((Spent(look.tokens, look.cost) for look in looks_of(meta) if look), Spent())
     return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})
 
 
@@ -221,8 +224,6 @@ def _paid(meta: Mapping[str, Any]) -> Spent:
     replies = [*meta.get("failures", {}).values(), *(answer["reply"] for answer in meta.get("answers", ()) if answer)]
     rows = [Spent(reply["prompt_tokens"] + reply["completion_tokens"], reply["cost"]) for reply in replies]
     rows += [Spent(part["tokens"], part["cost"]) for name in ("sought", "recalled") for part in meta.get(name, ())]
-    if "sought" in meta:  # The stage `check` repeats the looks.
-        rows += [Spent(look.tokens, look.cost) for look in looks_of(meta) if look]
     return sum(rows, Spent())
 
 

@@ -15,8 +15,8 @@ from rag.core.errors import UserError
 from rag.core.text.citations import Citation, citations, without_markers
 from rag.core.types import Answer, Query, Reply, Turn
 from rag.execution.sweep.open_config import required_question
-from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.shapes.passage_fates import traced_answer
 from rag.plugins.mlflow_registry.load_bundle import client_errors, opened
 
 ROLES: Mapping[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from rag.bundle.open_bundle import Bundle
 from rag.execution.sweep.open_config import required_question
-from rag.pipeline.answer_json import found_passages
+from rag.pipeline.shapes.answer_json import found_passages
 from rag.plugins.mlflow_registry.load_bundle import client_errors, opened
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
 from rag.analysis.text_flags import FLAGS, OF_CHUNKS
 from rag.core.types import BLOCKS, FATES
-from rag.pipeline.document_records import by_document
+from rag.pipeline.shapes.document_records import by_document
 from rag.reporting.html import page
 from rag.reporting.html.embedded_data import BUDGET, block, chunk_values
 

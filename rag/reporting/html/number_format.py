@@ -3,7 +3,7 @@
 import math
 
 from rag.core.figures import DASH, figure
-from rag.pipeline.unread_text import COLUMNS, percent
+from rag.pipeline.search.unread_text import COLUMNS, percent
 from rag.reporting.html.view_model import TrialRow
 
 LATENCY, BYTES, COST, JUDGING = "latency_p95_ms", "index_bytes", "cost_usd", "judge_cost_usd"

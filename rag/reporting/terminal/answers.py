@@ -4,7 +4,7 @@ from rag.core.figures import amount
 from rag.core.roles import Generator, changes_nothing
 from rag.core.text.citations import CitedPlace, places_of
 from rag.core.types import REPLIED, Answer, Chunk, Finding
-from rag.pipeline.json_shapes import AnswerLook
+from rag.pipeline.shapes.json_shapes import AnswerLook
 from rag.reporting.terminal.output import escape, out, stream, visible
 
 DONE = {

@@ -14,8 +14,8 @@ from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import places_of
 from rag.core.types import REPLIED, Query
-from rag.pipeline.answer_json import answer_json, found_passages, look_json
-from rag.pipeline.session import Exchange, Session
+from rag.pipeline.conversation.session import Exchange, Session
+from rag.pipeline.shapes.answer_json import answer_json, found_passages, look_json
 from rag.reporting.terminal.answers import answered, looked, remarks, sources
 from rag.reporting.terminal.line_input import PROMPT, Typed
 from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened

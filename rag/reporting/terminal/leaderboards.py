@@ -7,7 +7,7 @@ from rag.analysis.finding_counts import Tally, as_table
 from rag.core.figures import amount, figure, interval
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import Sweep
-from rag.pipeline import unread_text
+from rag.pipeline.search import unread_text
 from rag.reporting.terminal.output import Table, dimmed, err, escape, out, print_table, table, tokens
 
 MEASURED = {

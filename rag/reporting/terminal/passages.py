@@ -7,8 +7,8 @@ from typing import Any
 from rich.padding import Padding
 
 from rag.core.pages import label
-from rag.pipeline.answer_json import holder
-from rag.pipeline.json_shapes import FoundPassage, PipelineAnswer
+from rag.pipeline.shapes.answer_json import holder
+from rag.pipeline.shapes.json_shapes import FoundPassage, PipelineAnswer
 from rag.reporting.terminal.output import escape, out, visible
 
 EXCERPT = 400

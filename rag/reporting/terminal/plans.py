@@ -7,7 +7,7 @@ from rag.config.search_space import stand_in_remarks
 from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan
 from rag.execution.sweep.leaderboard import objective_of
-from rag.pipeline import unread_text
+from rag.pipeline.search import unread_text
 from rag.reporting.terminal.output import Table, escape, out, table, tokens
 
 

@@ -9,8 +9,8 @@ from rag.core.errors import DataError
 from rag.core.files import replace_text
 from rag.core.redaction import redacted_json
 from rag.core.text.citations import places_of
-from rag.pipeline.passage_fates import traced_answer
-from rag.pipeline.session import Session
+from rag.pipeline.conversation.session import Session
+from rag.pipeline.shapes.passage_fates import traced_answer
 
 
 def save(session: Session, config: Mapping[str, Any], path: Path, replace: bool = False) -> None:

@@ -12,8 +12,8 @@ from rag.bundle.strict_parse import Text
 from rag.core.errors import UserError
 from rag.core.text.citations import without_markers
 from rag.core.types import Turn
-from rag.pipeline.json_shapes import Citation
-from rag.pipeline.live_history import UNSAID
+from rag.pipeline.conversation.live_history import UNSAID
+from rag.pipeline.shapes.json_shapes import Citation
 from rag.serve.answer_job import AnswerJob
 from rag.serve.loaded_bundles import Model
 from rag.serve.openapi import responses_of

@@ -11,7 +11,7 @@ from support.choices import build, node
 from rag.components.chunkers.token import TokenChunker
 from rag.components.passages.plain import PlainText
 from rag.core.types import Document, Span
-from rag.pipeline.unread_text import expected
+from rag.pipeline.search.unread_text import expected
 
 
 class ByteTokens:

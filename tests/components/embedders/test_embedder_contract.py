@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.choices import choices, node
 
 from rag.config.build import Components
-from rag.pipeline import unread_text
+from rag.pipeline.search import unread_text
 from rag.testing import check_embedder
 
 TEXTS = ["leave", "", " \n\t ", "𝔘nicode: naïve façade, 漢字, 👩‍👩‍👧, \x00 and \ud800.", "leave days " * 1_000]

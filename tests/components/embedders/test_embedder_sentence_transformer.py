@@ -9,7 +9,7 @@ import pytest
 
 from rag.components.embedders.sentence_transformer import SentenceTransformerEmbedder
 from rag.core.errors import ConfigError, ServiceError
-from rag.pipeline import unread_text
+from rag.pipeline.search import unread_text
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TEXTS = ["annual leave", "days", ""]

@@ -7,7 +7,7 @@ import yaml
 
 from rag.components.guards.output import OutputGuard
 from rag.core.types import Chunk, Finding, Message, Query, Reply, Request, Span
-from rag.pipeline.postprocess import check
+from rag.pipeline.prompt.postprocess import check
 
 GIVEN = yaml.safe_load((Path(__file__).parents[3] / "conf" / "guard" / "output.yaml").read_text("utf-8"))["output"]
 WORDS = {name: value for name, value in GIVEN.items() if name != "_target_"}

@@ -19,8 +19,9 @@ from rag.core.errors import ConfigError
 from rag.core.roles import Framing
 from rag.core.types import Block, Document, Material, Message, Query, Reply, Request, Span
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.context_packing import Passage
-from rag.pipeline.prompt_assembly import Reading, Screened
+from rag.pipeline.prompt.context_packing import Passage
+from rag.pipeline.prompt.excerpts import Screened
+from rag.pipeline.prompt.prompt_assembly import Reading
 from rag.pipeline.prompt_preview import prompted
 
 LABELLED = "[{number}] {title} ({document}), {section}:\n{text}"

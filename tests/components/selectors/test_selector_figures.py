@@ -14,8 +14,9 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Query, Span
-from rag.pipeline.context_packing import Passage
-from rag.pipeline.prompt_assembly import Reading, Screened
+from rag.pipeline.prompt.context_packing import Passage
+from rag.pipeline.prompt.excerpts import Screened
+from rag.pipeline.prompt.prompt_assembly import Reading
 
 CHUNKS = [
     ("text", "The Otter tows a trailer."),

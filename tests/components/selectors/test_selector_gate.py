@@ -15,8 +15,8 @@ from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Query, Span
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.shapes.passage_fates import traced_answer
 from rag.testing import check_selector
 
 WORDS = ("none", "low", "half", "high", "full")

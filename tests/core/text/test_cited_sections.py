@@ -16,7 +16,7 @@ from rag.core.roles import Chunker
 from rag.core.text.citations import citations
 from rag.core.types import Hit, Span
 from rag.evaluation.data.golden import Golden, load
-from rag.pipeline.steps import chunk
+from rag.pipeline.search.steps import chunk
 
 QUOTES = 338
 

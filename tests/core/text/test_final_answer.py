@@ -17,8 +17,8 @@ from rag.core.rankings import Rankings
 from rag.core.text.final_answer import Announced, awaited, concluded
 from rag.core.types import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.pipeline.postprocess import check
-from rag.pipeline.prompt_assembly import Reading
+from rag.pipeline.prompt.postprocess import check
+from rag.pipeline.prompt.prompt_assembly import Reading
 
 FINAL = "Final answer:"
 REQUEST = Request(Query("q", "?"), (Chunk(Span("d", 0, 1), "a"), Chunk(Span("d", 2, 3), "b")), ())

@@ -35,7 +35,7 @@ from rag.execution.graph.stage_graph import CODE, Graph
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import config_of
-from rag.pipeline import steps
+from rag.pipeline.search import steps
 from rag.reporting.terminal import output
 
 TRUSTED = ("support",)

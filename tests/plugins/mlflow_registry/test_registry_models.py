@@ -17,8 +17,8 @@ from support.registered_models import QUESTIONS, Place, bundle_folder, request
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.core.text.citations import without_markers
 from rag.core.types import Query, Request, Turn
-from rag.pipeline.answer_json import found_passages
-from rag.pipeline.passage_fates import traced_answer
+from rag.pipeline.shapes.answer_json import found_passages
+from rag.pipeline.shapes.passage_fates import traced_answer
 from rag.plugins.mlflow_registry.agent import BundleAgent
 from rag.plugins.mlflow_registry.register import register
 

@@ -11,7 +11,7 @@ from support.mlflow_process import PATIENCE, mlflow_process
 from support.registered_models import QUESTIONS
 
 from rag.core.types import Query
-from rag.pipeline.passage_fates import traced_answer
+from rag.pipeline.shapes.passage_fates import traced_answer
 from rag.plugins.mlflow_registry.promote import promote
 from rag.plugins.mlflow_registry.register import register
 

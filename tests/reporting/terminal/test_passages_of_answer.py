@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rag.execution.sweep.open_config import config_of, open_config, required_question
-from rag.pipeline.answer_json import answer_json, found_passages
+from rag.pipeline.shapes.answer_json import answer_json, found_passages
 from rag.reporting.terminal.passages import excerpt, heading, passages_of_answer
 
 LEAVE = """\

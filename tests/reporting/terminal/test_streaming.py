@@ -14,8 +14,8 @@ import rag
 from rag.components.checks.citations import CitationsCheck
 from rag.core.types import Finding, Ranking, Reply, Request
 from rag.execution.sweep.open_config import config_of, open_config
+from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.session import Session
 
 CONF = Path(rag.__file__).parent.parent / "conf"
 PROMPTS = sorted(path.stem for path in (CONF / "prompt").glob("*.yaml"))

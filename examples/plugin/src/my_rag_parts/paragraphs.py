@@ -2,7 +2,7 @@
 
 import re
 
-from rag.core.records import Document, Span
+from rag.core.types import Document, Span
 
 
 class ParagraphChunker:

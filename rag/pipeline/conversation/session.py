@@ -1,0 +1,73 @@
+"""A conversation with a pipeline: its questions and answers, and the history for the next question."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rag.core.types import Answer, Found, Query, Ranking, Turn
+from rag.pipeline.conversation.live_history import remembered_turn
+from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.search.locked_files import limited
+from rag.pipeline.search.steps import embed_queries
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """An answered question, with the trace of its passages."""
+
+    trace: Trace
+    answer: Answer
+
+    @property
+    def question(self) -> str:
+        """The question as typed."""
+        return self.answer.query.text
+
+
+@dataclass
+class Session:
+    """Questions in order; each sees the earlier answers through `queries` and `memory` of the pipeline."""
+
+    pipeline: Pipeline
+    exchanges: list[Exchange] = field(default_factory=list)
+    found: tuple[Found, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._given = self.pipeline
+
+    def limit(self, lock: Sequence[str], exclude: Sequence[str]) -> None:
+        """Read only the files of `lock` and none of `exclude` from now on, and use nothing again that was found before.
+
+        Both are within what the config allows; empty ones give back all of it. ConfigError for a document that does not exist.
+        """
+        self.pipeline, self.found = limited(self._given, lock, exclude), ()
+
+    @property
+    def history(self) -> tuple[Turn, ...]:
+        """The turns before the next question."""
+        return tuple(turn for each in self.exchanges for turn in remembered_turn(each.question, each.answer))
+
+    def make_ready(self) -> None:
+        """Load the model that the first question would otherwise wait for."""
+        if any(self.pipeline.uses_vectors.values()):
+            embed_queries(self.pipeline.embedder, [""])
+
+    def ask(
+        self, question: str, hear: Callable[[str], None] | None = None, read: Callable[[Ranking], None] | None = None
+    ) -> Exchange:
+        """Answer a question; `read` gets the passages for it, `hear` then the answer in pieces as they come.
+
+        The answer may differ from its joined pieces: a model may begin it again, and markers without a passage are removed.
+        Pieces are empty while the model writes hidden text. A question is remembered when its answer is complete: Ctrl-C or a
+        failing service leaves the conversation as it was.
+        """
+        query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.found)
+        trace = self.pipeline.trace_to_answer(query)
+        exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear, early=True, read=read))
+        self.exchanges.append(exchange)
+        self.found = self.pipeline.earlier(query, trace)
+        return exchange
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.exchanges.clear()
+        self.found = ()

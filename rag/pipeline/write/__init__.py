@@ -1,0 +1,1 @@
+"""Reports, section by section."""

@@ -1,0 +1,151 @@
+"""What becomes of a reply: cuts, markers to nothing, refusals, one more try, abstention."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.core.text.edits import Cut, Edited
+from rag.core.types import Chunk, Finding, Message, Query, Reply, Request, Span
+from rag.pipeline.prompt.postprocess import MARKERS, Checked, check
+
+REFUSAL = "I cannot say."
+
+
+@dataclass
+class Scripted:
+    """Gives the replies that it was given, and remembers what it was asked."""
+
+    replies: Sequence[Reply] = ()
+    asked: list[Request] = field(default_factory=list)
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        self.asked += requests
+        return list(self.replies[: len(requests)])
+
+    def stream(self, request: Request) -> Iterator[str]:
+        yield ""
+
+
+@dataclass(frozen=True)
+class Finds:
+    """Finds what it is told to in replies that hold `word`."""
+
+    findings: tuple[Finding, ...]
+    word: str = ""
+
+    def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
+        return [list(self.findings) if self.word in reply.text else [] for reply in replies]
+
+
+def request(*contexts: str) -> Request:
+    chunks = tuple(Chunk(Span("d", 0, len(text)), text) for text in contexts)
+    return Request(Query("q", "?"), chunks, (Message("user", "?"),))
+
+
+def checked(text: str, *findings: Finding, contexts: Sequence[str] = ("one", "two")) -> Checked:
+    (done,) = check({"one": Finds(findings)}, [request(*contexts)], [Reply(text)], Scripted(), REFUSAL)
+    return done
+
+
+def test_several_removals_are_those_that_were_meant() -> None:
+    text = "Go to A, then B, then C, then home [1]."
+    gone = [Finding("g", "x", "remove", start=start, end=end) for start, end in ((16, 23), (7, 15), (12, 18))]
+    kept = Finding("g", "y", start=30, end=34)
+    done = checked(text, *gone, kept)
+    assert done.reply.text == "Go to A, then home [1]."
+    (place,) = [(one.start, one.end) for one in done.findings if one.what == "y"]
+    assert done.reply.text[slice(*place)] == "home"
+    assert [(one.start, one.end) for one in done.findings[:3]] == [(7, 7), (7, 7), (7, 7)]
+    assert done.reply.citations == (1,)
+
+
+def test_a_finding_in_a_context_cuts_nothing() -> None:
+    assert checked("Yes [1].", Finding("g", "x", "remove", context=1, start=0, end=3)).reply.text == "Yes [1]."
+
+
+def test_markers_to_nothing_are_dropped_and_reported() -> None:
+    done = checked("Yes [1]. No [2, 7]. Perhaps [9]. Still [0][2].")
+    assert done.reply.text == "Yes [1]. No [2]. Perhaps. Still[2]."
+    assert done.reply.citations == (1, 2)
+    assert [(one.source, one.what) for one in done.findings] == [
+        (MARKERS, "cites 7, and there are 2 contexts"),
+        (MARKERS, "cites 9, and there are 2 contexts"),
+        (MARKERS, "cites 0, and there are 2 contexts"),
+    ]
+    assert [done.reply.text[one.start : one.end] for one in done.findings] == ["[2]", "", ""]
+
+
+def test_what_closes_up_around_a_marker_is_looked_at_again() -> None:
+    done = checked("Yes [[9]8].", contexts=["one"])
+    assert done.reply.text == "Yes."
+    assert len(done.findings) == 2
+
+
+def test_a_refusal_leaves_nothing_of_the_reply() -> None:
+    done = checked("Yes [1].", Finding("c", "x", "refuse", start=0, end=3))
+    assert done == Checked(Reply(REFUSAL), (Finding("c", "x", "refuse"),), True)
+
+
+def asked_again(second: str, failure: str = "") -> tuple[Checked, Scripted]:
+    generator = Scripted([Reply(second, (), 5, 2, 0.25, failure=failure)])
+    found = Finding("c", "bad", "regenerate", start=0, end=3, advice="Cite.")
+    (done,) = check({"c": Finds((found,), "bad")}, [request("one")], [Reply("bad", (), 3, 1, 0.5)], generator, REFUSAL)
+    return done, generator
+
+
+def test_a_reply_is_asked_for_once_more_and_paid_twice() -> None:
+    done, generator = asked_again("good [1]")
+    assert done.reply == Reply("good [1]", (1,), 8, 3, 0.75)
+    assert done.findings == (Finding("c", "bad", "regenerate", advice="Cite."),)
+    (again,) = generator.asked
+    assert again.messages == (Message("user", "?"), Message("assistant", "bad"), Message("user", "Cite."))
+
+
+def test_what_fails_twice_is_refused() -> None:
+    done, generator = asked_again("bad too")
+    assert len(generator.asked) == 1
+    assert (done.reply.text, done.abstained, done.reply.prompt_tokens) == (REFUSAL, True, 8)
+    assert [one.action for one in done.findings] == ["regenerate", "refuse"]
+
+
+def test_what_is_refused_is_not_asked_again() -> None:
+    findings = (Finding("c", "bad", "regenerate", advice="Cite."), Finding("d", "worse", "refuse"))
+    generator = Scripted([Reply("good")])
+    (done,) = check({"c": Finds(findings)}, [request("one")], [Reply("bad")], generator, REFUSAL)
+    assert (done.reply.text, generator.asked) == (REFUSAL, [])
+
+
+def test_what_was_to_be_cut_from_the_first_reply_stays_in_the_second() -> None:
+    findings = (Finding("c", "bad", "regenerate", advice="Cite."), Finding("d", "cut", "remove", start=0, end=3))
+    (done,) = check({"c": Finds(findings, "bad")}, [request("one")], [Reply("bad")], Scripted([Reply("good")]), REFUSAL)
+    assert done.reply.text == "good"
+    assert [(one.action, one.end) for one in done.findings] == [("regenerate", 0), ("flag", 0)]
+
+
+def test_where_there_is_no_second_reply_the_first_is_refused() -> None:
+    done, _ = asked_again("", failure="too long")
+    assert (done.reply.text, done.abstained, done.reply.prompt_tokens) == (REFUSAL, True, 3)
+    assert [one.action for one in done.findings] == ["refuse"]
+
+
+@pytest.mark.parametrize(
+    ("text", "abstained"), [("", True), ("I cannot say.", True), ("I cannot say [7]", True), ("The sources do not say.", True)]
+)
+def test_declining(text: str, abstained: bool) -> None:
+    assert checked(text).abstained is abstained
+
+
+def test_a_quoted_refusal_is_an_answer() -> None:
+    assert not checked("We do not know the depth. [1]", contexts=["It is old. We do not know the depth."]).abstained
+
+
+@given(st.text(alphabet="abc", max_size=12), st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), max_size=4))
+def test_cuts_leave_what_none_of_them_holds(text: str, places: list[tuple[int, int]]) -> None:
+    cuts = [Cut(min(start, len(text)), min(start + size, len(text))) for start, size in places]
+    edited = Edited.of(text, cuts)
+    kept = [place for place in range(len(text)) if not any(cut.start <= place < cut.end for cut in cuts)]
+    assert edited.text == "".join(text[place] for place in kept)
+    assert edited.places(kept) == list(range(len(kept)))
