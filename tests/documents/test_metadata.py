@@ -13,7 +13,8 @@ from rag.core.errors import ConfigError, DataError
 from rag.core.headings import title
 from rag.core.types import Value
 from rag.documents import metadata
-from rag.documents.metadata import PathPatterns, front_matter, read_table, typed
+from rag.documents.metadata import PathPatterns, front_matter
+from rag.documents.metadata_table import read_table, typed
 
 HEAD = "---\n{}\n---\n# Heading\n\nWords.\n"
 

@@ -12,6 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
+import yaml
+
 from rag.components.parsers.encodings import LAST, MARKS
 from rag.components.parsers.office_files import checked_zip
 from rag.components.parsers.refusals import refusal
@@ -199,8 +201,6 @@ def _arrow_rows(file: BinaryIO, container: str, name: str) -> Iterator[Any]:
 
 def _listed(text: str, container: str, where: str) -> Sequence[Any]:
     """The rows of a JSON or YAML file, which is a list or has one; no tag of YAML makes an object."""
-    import yaml
-
     # The loader in C has no limit of depth.
     value = parse_json(text.removeprefix("\ufeff"), where) if container == "json" else yaml.safe_load(text)
     if isinstance(value, dict):
@@ -220,8 +220,6 @@ def write(path: Path, rows: Iterable[Fields], columns: Sequence[str] = ()) -> No
             writer.writerow(columns)
             writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
         elif path.suffix == ".yaml":
-            import yaml
-
             yaml.safe_dump(list(rows), file, allow_unicode=True, sort_keys=False)
         else:
             file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

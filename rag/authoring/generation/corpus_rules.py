@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from rag.authoring.candidates import Candidate, touches
-from rag.authoring.generation.filters import Passages, short_title
+from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.pages import Page, Statement, unnumbered
 from rag.authoring.generation.table_rules import NO_NOUN, PERSON, Grid, cell_text, is_noun
-from rag.authoring.generation.wording import Wording
+from rag.authoring.generation.wording import Wording, short_title
 from rag.core.text.layout import Row
 from rag.core.types import Span
 

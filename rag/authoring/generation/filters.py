@@ -13,7 +13,7 @@ from rag.authoring.candidates import Candidate, touches
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.probe import DEPTH, search_by_words
 from rag.authoring.generation.proposals import MODEL
-from rag.authoring.generation.wording import Wording
+from rag.authoring.generation.wording import Wording, head_title, short_title
 from rag.core.roles import Searcher
 from rag.core.text.stems import Stems
 from rag.core.types import Span
@@ -46,7 +46,6 @@ LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 DIGITS = {word: str(number) for number, word in enumerate(NUMBERS, 1)}
-CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
 QUESTION = re.compile(
     r"(?:What|Who|When|Where|Why|How|Which|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
 )
@@ -244,13 +243,3 @@ class Filters:
         for word in ordered[: len(ordered) - math.ceil(ALIKE * len(ordered) - 1e-9) + 1]:
             self._first[word].append(words)
         return ""
-
-
-def head_title(title: str) -> str:
-    """A title without codes, up to its first colon or dash."""
-    return re.split(r":\s|\s[–—-]\s", short_title(title))[0]
-
-
-def short_title(title: str) -> str:
-    """A title without codes and brackets."""
-    return " ".join(CODE.sub("", title).split()).strip(" :.-") or title

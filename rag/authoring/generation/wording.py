@@ -13,6 +13,8 @@ from rag.core.errors import ConfigError
 from rag.core.text.templates import check_template, fill
 
 FILE, OTHER = "question_templates", "other"
+CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
+"""A code before a title, or brackets in it."""
 FIELDS = ("title", "question", "term", "column", "row", "key", "first", "second", "heading", "link")
 
 
@@ -74,3 +76,13 @@ def _content() -> Mapping[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get(OTHER), dict):
         raise ConfigError(str(path or f"conf/{FILE}.yaml"), f"has no templates {OTHER!r}", "restore the file")
     return content
+
+
+def head_title(title: str) -> str:
+    """A title without codes, up to its first colon or dash."""
+    return re.split(r":\s|\s[–—-]\s", short_title(title))[0]
+
+
+def short_title(title: str) -> str:
+    """A title without codes and brackets."""
+    return " ".join(CODE.sub("", title).split()).strip(" :.-") or title

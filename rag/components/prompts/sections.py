@@ -243,8 +243,7 @@ class SectionPrompt:
             return self.context_separator.join(filter(None, texts))
         numbered = ((str(number), text) for number, text in enumerate(material.contexts, 1))
         shown = [fill(head, {"number": number}) + text + fill(tail, {"number": number}) for number, text in numbered]
-        around = (material.before, *(shown or [self.no_contexts]), material.after)
-        return self.context_separator.join(filter(None, around))
+        return self.context_separator.join(filter(None, (material.before, *(shown or [self.no_contexts]), material.after)))
 
 
 def _lines(section: Section) -> str:

@@ -12,7 +12,7 @@ from rag.core.errors import ConfigError, DataError, closest
 from rag.core.models.pinned import sha256
 from rag.core.records.sets import Cell, Field, Reconciled, Record, RecordSet, RecordTable
 from rag.core.text.field_values import UnfitError, fitted, folded, shown
-from rag.documents.metadata import table_rows
+from rag.documents.metadata_table import table_rows
 
 APART = re.compile(r"[\s\-‐-―−_]+")
 """White space, hyphens and dashes, which ids are written with and without."""

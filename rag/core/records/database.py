@@ -236,8 +236,7 @@ def _counted(query: RecordQuery, number: int, sources: tuple[tuple[str, int, int
 
 
 def _cited(records: Iterable[Record]) -> tuple[tuple[str, int, int], ...]:
-    places = dict.fromkeys((record.doc_id, record.start, record.end) for record in records)
-    return tuple(places)[:MOST_SOURCES]
+    return tuple(dict.fromkeys((record.doc_id, record.start, record.end) for record in records))[:MOST_SOURCES]
 
 
 def _single(values: Sequence[str]) -> str:

@@ -1,10 +1,9 @@
 """A corpus with its golden questions: loaded, checked, split and digested."""
 
 import hashlib
-import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -17,6 +16,7 @@ from rag.documents.anchors.quote_anchors import Documents, find_document
 from rag.documents.clean.redact import redacted_questions
 from rag.documents.folder.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.folder.files import gathered
+from rag.evaluation.data.golden_digests import asked_fields, asked_query, digest, document_fields, question_fields
 
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs for a holdout.
@@ -84,22 +84,22 @@ class Golden:
     @cached_property
     def corpus_digest(self) -> str:
         """SHA-256 over names, texts, metadata, blocks and redactions of all documents, independent of the order of loading."""
-        return _digest(map(_document_fields, self.documents))
+        return digest(map(document_fields, self.documents))
 
     @cached_property
     def queries_digest(self) -> str:
         """SHA-256 over ids, texts and histories of the questions, in their order, without gold."""
-        return _digest(_asked(asdict(example.query)) for example in self.examples)
+        return digest(asked_query(asdict(example.query)) for example in self.examples)
 
     @cached_property
     def golden_digest(self) -> str:
         """SHA-256 over all fields of the questions, in their order, which is that of the rows of results."""
-        return _digest(question_fields(example) for example in self.examples)
+        return digest(question_fields(example) for example in self.examples)
 
     @cached_property
     def asked_digest(self) -> str:
         """The golden digest with quotes as they are asked: the same for every parser and redactor of a corpus."""
-        return _digest(asked_fields(example) for example in self.examples)
+        return digest(asked_fields(example) for example in self.examples)
 
     @cached_property
     def fates(self) -> dict[str, int]:
@@ -139,7 +139,7 @@ def load_documents(loader: Loader) -> tuple[Document, ...]:
         raise DataError("documents", what, "check loader.path and dataset.path")
     if skipped := skipped_by(loader):
         what = f"corpus: {tally(len(documents), skipped)}. `rag data check` lists them"
-        warnings.warn(SkippedWarning(what, _digest([*sorted(documents), *map(str, sorted(skipped))])), stacklevel=2)
+        warnings.warn(SkippedWarning(what, digest([*sorted(documents), *map(str, sorted(skipped))])), stacklevel=2)
     return tuple(documents[doc_id] for doc_id in sorted(documents))
 
 
@@ -227,48 +227,3 @@ def _check_group(group: Evidence, documents: Mapping[str, Document], where: str)
                 size = f"({len(document.text)} characters)"
                 what = f"the span {span.start} to {span.end} lies outside {document.doc_id!r} {size}"
                 raise DataError(where, what, "offsets count characters from 0, end exclusive")
-
-
-def _document_fields(document: Document) -> tuple[object, ...]:
-    fields = (document.doc_id, document.text, dict(document.metadata))
-    if not (document.blocks or document.redactions):
-        return fields  # so that corpora from before these fields keep their digests
-    return (*fields, [asdict(block) for block in document.blocks], [asdict(each) for each in document.redactions])
-
-
-def question_fields(example: Example) -> dict[str, object]:
-    """The fields of a question that enter its digests."""
-    fields = {**asdict(example), "judged": sorted(example.judged)}
-    _asked(fields["query"])
-    if not example.unanswerable:
-        del fields["unanswerable"]  # so that sets from before these fields keep their digests
-    if not example.expects:
-        del fields["expects"]
-    elif not example.expects.table:
-        fields["expects"] = {name: value for name, value in asdict(example.expects).items() if name != "table"}
-    for name in ("route", "input"):
-        if not fields[name]:
-            del fields[name]
-    return fields
-
-
-def _asked(query: dict[str, object]) -> dict[str, object]:
-    """The fields of a query that a golden set has: what a conversation found is a result of a pipeline."""
-    del query["earlier"]
-    return query
-
-
-def asked_fields(example: Example) -> dict[str, object]:
-    """The fields of a question with quotes as they are asked: two trials with equal fields asked the same."""
-    groups = (
-        replace(group, alternatives=tuple(place.asked if isinstance(place, Anchor) else place for place in group.alternatives))
-        for group in example.evidence
-    )
-    return question_fields(replace(example, evidence=tuple(groups)))
-
-
-def _digest(values: Iterable[object]) -> str:
-    total = hashlib.sha256()
-    for value in values:
-        total.update(json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n")
-    return total.hexdigest()

@@ -7,7 +7,7 @@ from typing import Any
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError
 from rag.core.types import Example
-from rag.evaluation.data.golden import asked_fields
+from rag.evaluation.data.golden_digests import asked_fields
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
