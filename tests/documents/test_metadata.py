@@ -12,7 +12,7 @@ from support.corpora import text_folder
 from rag.core.errors import ConfigError, DataError
 from rag.core.headings import title
 from rag.core.types import Value
-from rag.documents import metadata
+from rag.documents import metadata_table
 from rag.documents.metadata import PathPatterns, front_matter
 from rag.documents.metadata_table import read_table, typed
 
@@ -154,7 +154,7 @@ def test_a_pattern_of_many_folders_ends(tmp_path: Path) -> None:
 
 
 def test_patterns_for_too_many_names_are_refused_with_their_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "WORK", 20)
+    monkeypatch.setattr(metadata_table, "WORK", 20)
     (tmp_path / "metadata.csv").write_text("path,x\na.md,1\nA.md,1\n*.md,1\n*.md,1\n*.md,1\n")
     with pytest.raises(DataError, match=r"metadata.csv:6: has too many patterns before it"):
         read_table(tmp_path / "metadata.csv", ["a.md", "b"])
