@@ -4,11 +4,12 @@ import math
 import re
 from collections.abc import Mapping, Sized
 from decimal import Decimal
-from typing import Any
-
-from hydra.core.override_parser.types import ChoiceSweep, RangeSweep
+from typing import TYPE_CHECKING, Any
 
 from rag.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import RangeSweep
 
 MOST_VALUES = 10_000
 """The most values of one axis."""
@@ -45,6 +46,8 @@ def check_length(override: str) -> None:
 
 def check_axis(where: str, values: object) -> None:
     """Raise ConfigError for more than MOST_VALUES values of an axis; a range is not expanded for it."""
+    from hydra.core.override_parser.types import ChoiceSweep, RangeSweep
+
     where = where if len(where) <= SHOWN else f"{where[:SHOWN]}…"
     held = values.list if isinstance(values, ChoiceSweep) else values
     count = _steps(where, values) if isinstance(values, RangeSweep) else len(held) if isinstance(held, Sized) else 0
@@ -52,7 +55,7 @@ def check_axis(where: str, values: object) -> None:
         raise ConfigError(where, f"names {count:,} values", f"at most {MOST_VALUES:,}")
 
 
-def _steps(where: str, values: RangeSweep) -> int:
+def _steps(where: str, values: "RangeSweep") -> int:
     start, stop, step = (Decimal(str(value)) for value in (values.start or 0, values.stop or 0, values.step))
     if not (start.is_finite() and stop.is_finite() and step.is_finite() and step):
         raise ConfigError(where, "is not a valid range", "write range(start,stop,step) with finite numbers, step not 0")

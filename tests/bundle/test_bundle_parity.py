@@ -36,7 +36,7 @@ from rag.core.records.queries import RecordQuery, Routed
 from rag.core.types import Message, Query, Recalled, Sought, Turn
 from rag.execution.store.entry_format import Entry
 from rag.pipeline import pipeline as pipelines
-from rag.pipeline.search import retrieval
+from rag.pipeline.search import index_search
 
 PIPELINES = {
     "words alone": "index=[bm25s] fusion=single index.bm25s.analyser=ids prompt=bare chunker=fixed",
@@ -194,7 +194,7 @@ def test_golden_questions_are_read_from_the_stages_and_not_asked(
         for name in ("trace", "traces", "answer", "answer_from"):
             patch.setattr(pipelines.Pipeline, name, asked)
         for name in ("embed_queries", "fuse", "rerank", "select"):
-            patch.setattr(retrieval, name, asked)
+            patch.setattr(index_search, name, asked)
         (row,) = (row for row in trials(there) if row["choices"]["pipeline"] == "words alone")
         sealed = export(f"trial={row['trial']}", tmp_path / "b")
     assert sealed.queries == 8

@@ -134,7 +134,7 @@ def test_overrides_next_to_a_trial_replace_its_parts(rag: Verb, trial: str) -> N
         ("chunker.size=4", "chunker.size=4", ["generator", "leave out trial="]),
         ("generatr=extractive", "generatr=extractive", ["did you mean 'generator'"]),
         ("generator=extractve", "generator", ["did you mean 'extractive'"]),
-        ("generator.sentencs=1", "generator.sentencs=1", ["did you mean 'sentences'"]),
+        ("generator.sentencs=1", "generator.sentencs", ["did you mean 'sentences'"]),
         ("k=1,2", "k=1,2", ["names several values"]),
         ("k=0", "k", ["a whole number from 1"]),
         ("generator=gold", "generator", ["generator=extractive"]),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.choices import FILES as SHIPPED
 from support.command_line import Verb, verb
 from support.plugin_packages import add_plugin
 from support.scripted_server import say, serving
@@ -15,7 +16,6 @@ from support.small_set import write_golden
 from rag.config import catalog
 from rag.config.servers import Trust, origin_of
 from rag.core.errors import ConfigError
-from rag.core.files import shipped
 
 ELSEWHERE = "https://192.0.2.2:8898/v1"  # a documentation address: RFC 5737
 SECRET = "sk-USERSECRETKEY0001"
@@ -56,7 +56,7 @@ def write(path: str, text: str) -> None:
 
 def changed(choice: str, key: str, value: str) -> str:
     """The text of a shipped choice with another value of a key."""
-    text = (shipped("conf") / f"{choice}.yaml").read_text("utf-8")
+    text = SHIPPED[choice].read_text("utf-8")
     found, count = re.subn(rf"(?m)^(\s*){key}:.*$", rf"\g<1>{key}: {value}", text)
     assert count
     return found

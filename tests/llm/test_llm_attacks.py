@@ -10,7 +10,7 @@ from rag.analysis import attacks
 from rag.analysis.attacks import Attacked
 from rag.config.experiment import load
 from rag.execution.sweep import sweep
-from rag.reporting.terminal.attacks import attacks as show
+from rag.reporting.terminal import studies
 
 pytestmark = pytest.mark.llm
 
@@ -25,7 +25,7 @@ def found(base_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
         ran = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
         assert not ran.to_json()["errors"]
         measured = attacks.measure_attacks(ready.plan, ready.store)
-        show(measured)
+        studies.show(studies.attacks(measured))
         yield measured
     finally:
         os.chdir(before)

@@ -143,7 +143,7 @@ def test_evidence_without_room_was_left_out_of_the_prompt(here: Path, golden: Pa
 @pytest.mark.parametrize(
     ("text", "where", "what"),
     [
-        ("Be brief.\n", "mine.yaml:1", "holds text, not a mapping"),
+        ("Be brief.\n", "mine.yaml:1", "holds 'Be brief.', not a mapping"),
         ("\n- a\n- b\n", "mine.yaml:2", "holds a list, not a mapping"),
         ("# to be written\n", "mine.yaml:1", "holds nothing, not a mapping"),
         ("instruction: a\n  role: b\n", "mine.yaml:2", "is not valid YAML (mapping values"),
@@ -154,7 +154,7 @@ def test_evidence_without_room_was_left_out_of_the_prompt(here: Path, golden: Pa
         (f"_target_: {TARGET}\ninstruction: a\nexamples: 5\n", "prompt.examples", "is 5"),
         (f"_target_: {TARGET}\ninstruktion: a\n", "prompt.instruktion", "no parameter 'instruktion'"),
         (f"_target_: {TARGET}\nrole: a\n", "prompt.instruction", "needs it and it is not given"),
-        (f'_target_: {TARGET}\ninstruction: "${{amount}}"\n', "prompt.instruction", "'amount' not found"),
+        (f'_target_: {TARGET}\ninstruction: "${{amount}}"\n', "prompt.instruction", "refers to amount"),
     ],
 )
 def test_a_malformed_prompt_is_reported_with_its_place(rag: Verb, conf: Any, text: str, where: str, what: str) -> None:

@@ -8,11 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from rag.components.condensers.none import NoCondenser
-from rag.components.policies.single import SingleLook
-from rag.components.reuse.none import NoReuse
-from rag.components.routers.semantic import SemanticRouter
-from rag.components.shapers.none import NoShaper
 from rag.core.corpus import Corpus
 from rag.core.memo import Recent
 from rag.core.records.database import RecordDatabase
@@ -74,11 +69,11 @@ class Retrieval:
     reranker: Reranker
     selectors: Mapping[str, Selector | QuestionSelector]
     reading: Reading
-    router: Router = field(default_factory=SemanticRouter)
-    policy: Policy = field(default_factory=SingleLook)
-    reuse: RetrievalMemory = field(default_factory=NoReuse)
-    shaper: Shaper = field(default_factory=NoShaper)
-    condenser: Condenser = field(default_factory=NoCondenser)
+    router: Router
+    policy: Policy
+    reuse: RetrievalMemory
+    shaper: Shaper
+    condenser: Condenser
     database: RecordDatabase = field(default_factory=lambda: RecordDatabase(NO_RECORDS))
     depth: int = 100
     rerank_depth: int = 20

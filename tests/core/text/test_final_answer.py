@@ -110,7 +110,8 @@ def test_reasoning_is_not_passed_on(instruction: str, heard: str) -> None:
     corpus = Corpus.of([Document("d", "seven")], [Span("d", 0, 5)])
     reading = Reading(SectionPrompt(instruction, announcement=FINAL), NoMemory(), 1)
     unused: Any = None
-    parts = {name: unused for name in ("queries", "embedder", "fusion", "reranker", "selectors", "router", "policy", "reuse")}
+    roles = ("queries", "embedder", "fusion", "reranker", "selectors", "router", "policy", "reuse", "shaper", "condenser")
+    parts = dict.fromkeys(roles, unused)
     pipeline = Pipeline(corpus, {}, {}, reading=reading, generator=Thinking(), **parts)
     found = Rankings.pack([[(0, 1.0)]])
     pieces: list[str] = []

@@ -193,7 +193,7 @@ def test_code_outside_of_a_key_is_noticed(ran: Ran, monkeypatch: pytest.MonkeyPa
     fuse: Callable[..., object] = steps.fuse
 
     def detour(*parts: object) -> object:
-        output.shortened("", 9)
+        output.escape("")
         return fuse(*parts)
 
     monkeypatch.setattr(steps, "fuse", detour)

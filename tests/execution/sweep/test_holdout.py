@@ -45,9 +45,9 @@ def study(folder: Path, axes: str = AXES, more: str = "", fixed: str = "") -> Pa
     return path
 
 
-def run(path: Path, *overrides: str, watch: Watch | None = None) -> tuple[Sweep, Conclusion]:
+def run(path: Path, *overrides: str, mode: str = "inline", watch: Watch | None = None) -> tuple[Sweep, Conclusion]:
     store = Store(str(path.parent / "store"))
-    settings = {"mode": "inline"}
+    settings = {"mode": mode, "workers": 2}
     done = sweep.run(plan.make(load(str(path), overrides), store), store, settings, lambda key, outcome: None)
     return done, holdout.reach(done, store, settings, watch or silent)
 

@@ -130,7 +130,7 @@ def test_controls_headroom_and_the_page_read_all_trials(done: Any) -> None:
     assert found.explorer is not None
     assert len(found.explorer.trials) == 6
     assert {name for name in found.explorer.documents if name.startswith("bakery")} >= {"bakery.pages", "bakery.pages (Halved)"}
-    gold = next(question.gold for question in found.explorer.questions if question.query_id == "bakery-2")
+    gold = found.explorer.gold[[each.query.query_id for each in found.explorer.questions].index("bakery-2")]
     shown = {name: found.explorer.documents[name][start:end] for name, start, end in gold[0]}
     assert {text.split(",")[0].lower() for text in shown.values()} == {quote_of("bakery", 2)}
     assert measure_headroom(trial_of(done, "torn", "none"), plan, store, "recall@5")

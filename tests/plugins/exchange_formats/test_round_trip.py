@@ -14,7 +14,8 @@ from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import UserError
 from rag.core.types import Document, Example, document_of, spans_of
 from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.golden import Golden, question_record
+from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.golden_digests import question_fields
 
 TEXTS = {
     "town/ferry.md": "# Ferry\n\nThe ferry leaves at **seven**. A ticket costs 9 crowns.\n\nDogs travel free of charge.",
@@ -100,7 +101,7 @@ def test_formats_with_room_for_all_fields_give_the_same_set(golden: Golden, form
         (tmp_path / "documents" / name).write_text(text, "utf-8")
     again = loaded(tmp_path / "set", tmp_path / "documents")
     for before, after in zip(golden.examples, again.examples, strict=True):
-        assert question_record(after) == question_record(before)
+        assert question_fields(after) == question_fields(before)
     first = json.loads((tmp_path / "set" / "questions.jsonl").read_text("utf-8").splitlines()[0])["provenance"]
     assert first["method"] == f"import:{report.format}"
     assert (first["author"], first["at"]) == (source.name, "2026-11-23")

@@ -147,7 +147,7 @@ def test_empty_statements_are_no_value() -> None:
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = judge(SayingAsRagasWants())
-    needed = r"judge: needs the package .ragas.*\n.*pip install .assay.ragas."
+    needed = r"judge: needs the package .ragas.*\n.*pip install 'assay-rag.ragas.'"
     monkeypatch.setitem(sys.modules, "ragas.metrics.collections", None)  # as in versions of another make
     with pytest.raises(MissingExtraError, match=needed):
         asked.judge([Case("The door is red.", CONTEXTS)])
