@@ -72,7 +72,11 @@ class YamlFile:
             return self.value
         held = "a list" if isinstance(self.value, list) else "nothing" if self.value is None else f"{self.value!r}"
         line = self.root.start_mark.line + 1 if self.root else 1
-        raise ConfigError(f"{self.path}:{line}", f"holds {held}, not a mapping", "write `key: value` lines, as the files of conf/ and experiments/ do")
+        raise ConfigError(
+            f"{self.path}:{line}",
+            f"holds {held}, not a mapping",
+            "write `key: value` lines, as the files of conf/ and experiments/ do",
+        )
 
 
 def read(path: Path) -> YamlFile:
