@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,17 @@ def test_a_session_shows_its_answers_unchanged(client: httpx.Client) -> None:
     for turn, answer in zip(session["turns"], (first, second), strict=True):
         assert {name: turn[name] for name in answer} == answer
         assert session["created"] <= turn["at"] <= session["expires"]
+
+
+def test_simultaneous_questions_in_one_session_are_all_stored(client: httpx.Client) -> None:
+    session = asked(client)["session"]
+    questions = [f"{QUESTION} Asked {n} times." for n in range(12)]
+    with ThreadPoolExecutor(6) as threads:
+        answers = list(threads.map(lambda question: asked(client, question, session=session), questions))
+    assert sorted(one["turn"] for one in answers) == list(range(2, 14))
+    shown = client.get(f"/sessions/{session}").json()["turns"]
+    assert [one["turn"] for one in shown] == list(range(1, 14))
+    assert {one["turn"]: one["question"] for one in answers}.items() <= {one["turn"]: one["question"] for one in shown}.items()
 
 
 def test_another_server_continues_a_session(bundle: Path, tmp_path: Path) -> None:
