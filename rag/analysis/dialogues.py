@@ -16,7 +16,7 @@ from rag.analysis.blame.corridor import Steps
 from rag.analysis.blame.reader import Reader
 from rag.analysis.reused_passages import ReusedPassages, reused_passages
 from rag.analysis.why import ReopenedTrial
-from rag.config.compose import compose, hydra_ready, resolve
+from rag.config.compose import compose, composing, resolve
 from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
 from rag.config.validation import history_of
@@ -106,7 +106,7 @@ def study_dialogues(reopened: ReopenedTrial, watch: Watch) -> Dialogues:
 
 def _human(reopened: ReopenedTrial) -> ReopenedTrial:
     trial = reopened.trial.trial
-    with hydra_ready():
+    with composing():
         composed = resolve(compose(HUMAN))
     parts = {key: composed[key] for key in ("queries", "generator", "metric", "metrics", "reuse")}
     twin = Trial("human", {}, {**trial.config, **parts, "history": "gold", "latency": 0})

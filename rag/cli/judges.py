@@ -92,7 +92,7 @@ def agree(experiment: Experiment, overrides: Overrides = None, as_json: Json = F
 
 def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tuple[str, Any, Components, list[Labelled]]":
     """Name and config of the judge, the builder of components, and the sets of labels; computed parts are kept in the store."""
-    from rag.config.compose import compose, hydra_ready, resolve
+    from rag.config.compose import compose, composing, resolve
     from rag.core.checks import check_choice
     from rag.execution.graph.plan import components_for
     from rag.execution.judges.human_labels import CORRECTNESS, FAITHFULNESS, labelled
@@ -104,7 +104,7 @@ def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tu
     task = known.get("task", FAITHFULNESS)
     check_choice("task", task, (FAITHFULNESS, CORRECTNESS))
     name = known.get("judge", "local")
-    with hydra_ready():
+    with composing():
         config = resolve(compose([f"judge={name}", *others]))
     data = [labelled(labels, task) for labels in known.get("data", usual).split(",")]
     return name, config["judge"], components_for(maintenance.at(store)), data

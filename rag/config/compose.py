@@ -24,14 +24,12 @@ from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
 
 __all__ = [
-    *("HELPER", "LISTS", "check_override", "choices", "compose", "expanded", "hydra_ready", "is_group", "no_data", "parsed"),
+    *("HELPER", "LISTS", "check_override", "choices", "compose", "composing", "expanded", "is_group", "no_data", "parsed"),
     *("plugins", "resolve", "search_folders", "shipped", "written"),
 ]
 
 HELPER = "helper"
 """The key with the model that components share. They hold its values once a config is resolved; it is left out then."""
-
-hydra_ready = composing
 
 
 def compose(overrides: Sequence[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from bench.measuring import DATA, Report, needs_data
 
 from rag.config.build import Components
-from rag.config.compose import compose, hydra_ready, resolve
+from rag.config.compose import compose, composing, resolve
 from rag.core.types import Document, Material, Query, Request, Turn
 from rag.documents.anchors.quote_anchors import WORD
 
@@ -22,7 +22,7 @@ def config(base_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> An
     monkeypatch.chdir(tmp_path)
 
     def built(role: str, *overrides: str) -> Any:
-        with hydra_ready():
+        with composing():
             return Components().role(role, resolve(compose(list(overrides)))[role])
 
     return built

@@ -27,7 +27,7 @@ from rag.api.sweeps import load_experiment
 from rag.cli.app import app
 from rag.config import listing
 from rag.config.catalog import PLUGINS
-from rag.config.compose import choices, compose, hydra_ready
+from rag.config.compose import choices, compose, composing
 from rag.config.experiment import ad_hoc
 from rag.core.errors import ConfigError
 
@@ -130,7 +130,7 @@ def components() -> list[str]:
 
 def composes(key: str) -> bool:
     """Whether a key of a choice within a choice can be set, such as one of the parsers of a loader."""
-    with suppress(ConfigError), hydra_ready():
+    with suppress(ConfigError), composing():
         return bool(compose([f"{key}=null"]))
     return False
 

@@ -122,7 +122,7 @@ def test_values_are_those_of_the_preset(name: str, monkeypatch: pytest.MonkeyPat
     for variable in (name for name in os.environ if name.endswith(("_API_KEY", "_MODEL"))):
         monkeypatch.delenv(variable)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with compose.hydra_ready():
+    with compose.composing():
         config = compose.resolve(compose.compose([f"preset={name}"]))
     table = [row for row in ROWS("values") if row["system"] == name]
     assert len(table) > 5

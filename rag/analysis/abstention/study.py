@@ -11,7 +11,7 @@ import numpy as np
 from rag.analysis.abstention.curve import Area, Cases, Checked, Point, area, check, choose, points
 from rag.analysis.blame.reader import Reader
 from rag.analysis.why.reopened_trial import run_missing
-from rag.config.compose import compose, hydra_ready, resolve
+from rag.config.compose import compose, composing, resolve
 from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
 from rag.core.errors import ConfigError, DataError
@@ -103,7 +103,7 @@ def prepare(overrides: Sequence[str], correct: str) -> Study:
     config, _ = config_to_answer(overrides, generates=False)
     checks = {name: node for name, node in config["check"].items() if node.get("_target_") != FLOORS}
     metric = correct.partition("@")[0]
-    with hydra_ready():
+    with composing():
         shipped = resolve(compose([f"metric=[{metric}]", f"check=[{FLOOR}]", "metrics=[]"]))
     floors = [node for node in config["check"].values() if node.get("_target_") == FLOORS]
     floor = floors[0] if floors else {**shipped["check"][FLOOR], "embedder": config["embedder"]}

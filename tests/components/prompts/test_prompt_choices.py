@@ -12,7 +12,7 @@ import yaml
 
 from rag.components.prompts.sections import SectionPrompt
 from rag.config.build import Components
-from rag.config.compose import choices, compose, hydra_ready, resolve, shipped
+from rag.config.compose import choices, compose, composing, resolve, shipped
 from rag.core.errors import ConfigError
 from rag.core.types import Document, Material, Message, Query, Recalled, Turn
 
@@ -37,7 +37,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     before = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("prompts"))
     try:
-        with hydra_ready():
+        with composing():
             yield
     finally:
         os.chdir(before)

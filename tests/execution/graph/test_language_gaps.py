@@ -8,7 +8,7 @@ import pytest
 from support.command_line import Verb, verb
 from support.small_set import write_golden
 
-from rag.config.compose import compose, hydra_ready, resolve
+from rag.config.compose import compose, composing, resolve
 from rag.config.experiment import ad_hoc
 from rag.core.errors import ConfigError
 from rag.core.text.languages import check_language
@@ -31,7 +31,7 @@ def languages(config: dict[str, Any]) -> set[str]:
 
 def test_the_key_reaches_every_component(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with hydra_ready():
+    with composing():
         for more in (
             [],
             ["chunker=token", "memory=two_layer", "queries=carry_over"],
