@@ -9,7 +9,7 @@ from rag.components.checks.quotes import QuotesCheck
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.core.headings import Section
 from rag.core.roles import Inspection
-from rag.core.text.numerals import numbers, values
+from rag.core.text.values.numbers import numbers, values
 from rag.core.types import Chunk, Message, Query, Reply, Request, Span, Turn
 
 

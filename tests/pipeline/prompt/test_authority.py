@@ -16,7 +16,7 @@ from rag.pipeline.prompt.authority import GONE, settled
 FILE = Document(
     "leave.md", "# Leave\n\nField crew get 25 days of annual leave. Contracts may be signed by the director in writing."
 )
-RULES = AuthorityOrder(negations={"english": ["not"]})
+RULES = AuthorityOrder()
 
 
 def left(said: str, rules: AuthorityOrder = RULES, *files: Document) -> tuple[str, list[str]]:
