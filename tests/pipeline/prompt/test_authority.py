@@ -14,7 +14,9 @@ from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt.authority import GONE, settled
 
 FILE = Document(
-    "leave.md", "# Leave\n\nField crew get 25 days of annual leave. Contracts may be signed by the director in writing."
+    "leave.md",
+    "# Leave\n\nField crew get 25 days of annual leave. Contracts may be signed by the director in writing. "
+    "The old iron gate at Holm opens at seven in the morning.",
 )
 RULES = AuthorityOrder()
 
@@ -50,6 +52,7 @@ def test_what_a_file_says_otherwise_or_too_is_left_out_and_said(said: str, how: 
         "Do field crew get 28 days of annual leave?",
         "Leave is 28.",
         "The ferry leaves at seven.",
+        "The old iron gate at Southmoor opens at eight in the morning.",
     ],
 )
 def test_other_matters_questions_and_short_statements_stay(said: str) -> None:
