@@ -36,4 +36,4 @@ class NumbersCheck(ReplyCheck):
         ]
 
     def _counts(self, number: Number) -> bool:
-        return self.words and number.values.isdisjoint("01")
+        return self.words and not {("0",), ("1",)}.intersection(number.readings)

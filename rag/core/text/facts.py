@@ -100,7 +100,7 @@ def _number(text: str, number: Number) -> Fact:
     end = number.end
     further = RANGE.match(text, end)
     money, behind = SIGNS.get(text[: number.start].rstrip()[-1:]), UNIT.match(text, further.end() if further else end)
-    percent = any(value.endswith("%") for value in number.values)
+    percent = any(value.endswith("%") for reading in number.readings for value in reading)
     name = "%" if percent else money or (unit_of(behind[1]) if behind else "")
     end = behind.end() if behind and name and not (money or percent or further) else end
     dimension, size = SIZES.get(name, ("", Decimal(1)))

@@ -84,11 +84,6 @@ class Number:
     spelt: bool = False
     doubt: bool = False
 
-    @property
-    def values(self) -> frozenset[str]:
-        """The values of all readings."""
-        return frozenset(value for reading in self.readings for value in reading)
-
     def among(self, known: frozenset[str]) -> bool:
         """True if all values of one of its readings are known."""
         return any(all(value in known for value in reading) for reading in self.readings)
@@ -133,7 +128,7 @@ def cardinal(word: str) -> str | None:
 
 def values(text: str) -> frozenset[str]:
     """Every value in the readings of a text: percentages with and without their sign, phrases and their single words."""
-    read = frozenset[str]().union(*(number.values for number in numbers(text)))
+    read = {value for number in numbers(text) for reading in number.readings for value in reading}
     singly = {str(WORTH[word]) for match in _spelt(text) for word in _words(match["words"]) if word in WORTH}
     # 5 k may be 5 kelvins; 5 thousand is never 5.
     bare = (match for match in DIGITS.finditer(text) if (match["scale"] or "").lower() not in SCALES)

@@ -18,7 +18,7 @@ SINGLE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 WORD = re.compile(rf"[{SINGLE}]|[^\W_{SINGLE}]+(?:['’][^\W_]+)*")
 CODE = re.compile(r"\b[^\W\d_]+[-/.]?\d[\w/-]*(?:\.\d+)*|(?<![£$€\d.,])\b\d+[A-Z]\b")
 """`OV-4010`, `F-36`, `K2`, `2L`: a name, not a number."""
-BEGINS = re.compile(r"(?:\A|[.?!:;\n])\W{0,9}\Z")
+BEGINS = re.compile(r"(?:\A|[.?!:;\n>|\"“(\[])\W{0,9}\Z")
 """The text before a word that has a capital because it begins a sentence."""
 OPENERS = frozenset(
     "additionally according again although always another anyone anybody around as because besides currently despite during "
