@@ -23,6 +23,7 @@ class Statement:
     ends with a question mark, and is `negated` if it denies.
     """
 
+    text: str
     stems: frozenset[str]
     names: frozenset[str]
     numbers: tuple[Number, ...]
@@ -75,6 +76,7 @@ def read_statement(text: str, language: str, denying: frozenset[str] = frozenset
     read = [word for word in known if word.kind != "negation" and text[word.start : word.end].lower() not in denying]
     names = frozenset(word.stem for word in read if word.kind == "name" and not word.doubt)
     return Statement(
+        text,
         frozenset(word.stem for word in read if _is_topic(word, text, language)) - names,
         names,
         counted,

@@ -1,7 +1,7 @@
 """Statements of a conversation that a file in the prompt, or another statement, overrules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from rag.components.prompts.authority import AuthorityOrder
@@ -16,13 +16,8 @@ GONE = "…"
 Relation = Literal["", "repeats", "contradicts"]
 
 
-@dataclass(frozen=True)
-class Said:
-    """A statement with its origin and what it says."""
-
-    text: str
-    origin: str
-    content: Statement
+Said = tuple[str, Statement]
+"""The origin of a statement, and what it says."""
 
 
 def settled(rules: AuthorityOrder, recalled: Recalled, files: Sequence[Document]) -> tuple[Recalled, tuple[Finding, ...]]:
@@ -49,30 +44,28 @@ def _stronger(rules: AuthorityOrder, told: Sequence[Sequence[Said]], place: int)
     """The statements by the same speaker that overrule those of a turn."""
     ranks = [rules.order.index(kind) for kind in ("newer", "older") if kind in rules.order]
     others = told[place + 1 :] if ranks == sorted(ranks) else told[:place]
-    same = (said for turn in others for said in turn if said.origin == told[place][0].origin) if told[place] else ()
-    return [replace(said, origin="") for said in same] if len(ranks) > 1 else []
+    same = [said for turn in others for origin, said in turn if origin == told[place][0][0]] if told[place] else []
+    return [("", said) for said in same] if len(ranks) > 1 else []
 
 
 def _left(own: Sequence[Said], others: Sequence[Said], rules: AuthorityOrder, findings: list[Finding]) -> str | None:
     """The statements of a text that no other overrules; None if that is all of them."""
     kept = list[str]()
-    for said in own:
-        related = [
-            (other, how) for other in others if (how := relation(said, other, rules)) and (other.origin or how == "contradicts")
-        ]
+    for _, said in own:
+        related = [(relation(said, other, rules), origin, other.text) for origin, other in others]
         # A file that says the same elsewhere is not contradicted.
-        found = min(related, key=lambda each: each[1] == "contradicts", default=None)
+        held = [each for each in related if each[0] == "contradicts" or (each[0] and each[1])]
+        found = min(held, key=lambda each: each[0] == "contradicts", default=None)
         if found is None:
             kept.append(said.text)
         else:
-            other = f"{found[0].origin or 'a statement that stands above it'}: {found[0].text!r}"
-            findings.append(Finding("authority", f"left out of the conversation: {said.text!r} {found[1]} {other}"))
+            other = f"{found[1] or 'a statement that stands above it'}: {found[2]!r}"
+            findings.append(Finding("authority", f"left out of the conversation: {said.text!r} {found[0]} {other}"))
     return None if len(kept) == len(own) else " ".join(kept)
 
 
-def relation(said: Said, other: Said, rules: AuthorityOrder) -> Relation:
+def relation(own: Statement, theirs: Statement, rules: AuthorityOrder) -> Relation:
     """How a statement relates to a stronger one; empty for another matter and for what says more."""
-    own, theirs = said.content, other.content
     ours, stems = own.stems | own.names, theirs.stems | theirs.names
     fewest, common = min(len(ours), len(stems)), len(ours & stems)
     elsewhere = own.names - theirs.names and theirs.names - own.names
@@ -87,4 +80,4 @@ def relation(said: Said, other: Said, rules: AuthorityOrder) -> Relation:
 def read(text: str, origin: str, rules: AuthorityOrder) -> list[Said]:
     """The statements of a text, one for each sentence."""
     denying = frozenset(rules.negations.get(rules.language, ()))
-    return [Said(piece, origin, read_statement(piece, rules.language, denying)) for piece in pieces(text, rules.language)]
+    return [(origin, read_statement(piece, rules.language, denying)) for piece in pieces(text, rules.language)]
