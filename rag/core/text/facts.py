@@ -8,14 +8,16 @@ from decimal import Decimal
 from functools import lru_cache
 
 from rag.core.text.citations import without_markers
-from rag.core.text.values.numbers import FRACTIONS, LONGEST, Number
+from rag.core.text.values.numbers import ENUMERATED, FRACTIONS, LONGEST, Number, blank, blanked, numbers
 from rag.core.text.values.units import SIGNS, SIZES, unit_of
-from rag.core.text.values.words import blanked, others, split
+from rag.core.text.values.words import others
 
 READ = 20_000
 """Characters of a text that are read, so that time and memory stay bounded."""
 MARKS = re.compile(r"[*_`#>|]+|[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Marks of Markdown and of the direction of writing."""
+CODE = re.compile(r"\b[^\W\d_]+[-/.]?\d[\w/-]*(?:\.\d+)*|(?<![£$€\d.,])\b\d+[A-Z]\b")
+"""`OV-4010`, `F-36`, `K2`, `2L`: a name, not a number."""
 UNIT = re.compile(r"\s?(%|°\s?[CF]\b|°|[^\W\d_]+)")
 RANGE = re.compile(r"\s?(?:[-–—]|to|and|or)\s?\d[\d.,]*")
 """The other end of a range, which has the unit of both."""
@@ -67,12 +69,12 @@ def clean(text: str) -> str:
 @lru_cache(maxsize=256)
 def facts(text: str, language: str = "english") -> tuple[Fact, ...]:
     """The facts of a cleaned text in reading order, words without meaning left out."""
-    codes, values, rest = split(text)
-    named = [Fact("name", frozenset({code.stem}), code.start, code.end) for code in codes]
-    counted = list(_dated(rest, [_number(rest, number) for number in values]))
+    codes = [Fact("name", frozenset({match[0].lower()}), *match.span()) for match in CODE.finditer(text)]
+    rest = blanked(ENUMERATED.sub(blank, text), codes)
+    counted = list(_dated(rest, [_number(rest, number) for number in numbers(rest)]))
     stems = (word for word in others(text, blanked(rest, counted), language) if word.meaning)
     plain = [Fact("name" if word.kind == "name" else "word", frozenset({word.stem}), word.start, word.end) for word in stems]
-    return tuple(sorted((*named, *counted, *plain), key=lambda fact: fact.start))
+    return tuple(sorted((*codes, *counted, *plain), key=lambda fact: fact.start))
 
 
 def parts(key: str) -> frozenset[str]:

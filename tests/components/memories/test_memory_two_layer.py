@@ -98,14 +98,7 @@ EVERYTHING = {"least": 0.0, "whole": 0.0}
     ("first", "second", "left"),
     [
         ("The gate code is 4417.", "The gate code is 9021.", ["The gate code is 9021."]),
-        (
-            "The gate code is 4417.",
-            "The gate code is 4417, all year.",
-            ["The gate code is 4417.", "The gate code is 4417, all year."],
-        ),
         ("The gate code is 4417.", "The parking fee is 9 crowns.", ["The gate code is 4417.", "The parking fee is 9 crowns."]),
-        ("Is the gate code 4417?", "Is the gate code 9021?", ["Is the gate code 4417?", "Is the gate code 9021?"]),
-        ("We meet at Holm.", "We meet at Southmoor.", ["We meet at Southmoor."]),
         (
             "The code of the gate at Holm is 4417.",
             "They gave the gate at Holm another code yesterday, 9021 it is.",

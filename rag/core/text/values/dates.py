@@ -21,12 +21,12 @@ Readings = tuple[int, int, tuple[Reading, ...]]
 
 
 def times(text: str) -> Iterator[Readings]:
-    """The times of day of a text, read as hours of the 24-hour clock and as numbers."""
+    """The times of day of a text, read as numbers and as hours of the 24-hour clock."""
     for match in CLOCK.finditer(text):
         hour, minute = int(match[1] or match[4]), int(match[2] or match[5] or 0)
         numbers = (str(hour), str(minute)) if match[4] or match[2] else (str(hour),)
         past = 12 if (match[3] or "").lower() == "p" else 0
-        yield *match.span(), ((f"{hour % 12 + past if match[3] else hour}:{minute:02}",), numbers)
+        yield *match.span(), (numbers, (f"{hour % 12 + past if match[3] else hour}:{minute:02}",))
 
 
 def dates(text: str) -> Iterator[Readings]:

@@ -156,7 +156,8 @@ def _measured(match: re.Match[str], unit: re.Match[str]) -> tuple[Reading, ...]:
     more = Decimal(str(round(unicodedata.numeric(match["part"]), 6))) if match["part"] else Decimal(0)
     scale = SHORT.get(unit["scale"].lower()) or SCALES[unit["scale"].lower()] if unit["scale"] else 1
     if more or scale != 1:
-        readings = [(*reading[:-1], _reckoned(reading[-1], more, scale)) for reading in readings]
+        plain = readings if scale == SHORT["k"] and unit["scale"] in "kK" and not unit["money"] else []  # 401(k)
+        readings = [*((*reading[:-1], _reckoned(reading[-1], more, scale)) for reading in readings), *plain]
     return tuple(tuple(value + sign for value in reading) for reading in readings)
 
 
