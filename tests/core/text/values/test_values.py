@@ -151,6 +151,12 @@ def test_what_a_newer_statement_contradicts(newer: str, older: str, contradicts:
     assert read_statement(newer, "english").contradicts(read_statement(older, "english")) == contradicts
 
 
+def test_what_the_judge_finds_besides() -> None:
+    assert by_judge("two gates", "both gates")
+    assert by_judge("401(k)", "401K")
+    assert [word.kind for word in words("a no-confidence vote")][1] == "negation"
+
+
 def test_a_word_that_counts() -> None:
     counted = {"two": "2", "nineteen": "19", "1,500": "1500", "007": "7", "one": None, "first": None, "x1": None}
     assert {word: cardinal(word) for word in counted} == counted
