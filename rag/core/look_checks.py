@@ -1,10 +1,10 @@
 """Checks of shapes and condensed contexts, which a model may have written; a problem is a ValueError that says what it is."""
 
-import re
 from collections.abc import Sequence
 
 from rag.core.looks import KINDS, Condensed, Item, Shape
 from rag.core.text.stated import Stated
+from rag.core.text.values.words import BEGINS
 
 HEADERS = ("role", "task", "format", "audience", "limits")
 """The names of the lines that a shape may add to a prompt."""
@@ -12,8 +12,6 @@ LINE, LABEL = 200, 80
 """The most characters of a header, and of an intent or a domain."""
 ITEMS, TEXT = 12, 1000
 """The most items of each kind in a condensed context, and the most characters of one."""
-BEGINS = re.compile(r"(?:^|[.!?:>|\"“(\[]\s?)\s*$")
-"""The text before a word that has a capital because it begins a sentence."""
 
 
 def one_line(text: str, most: int | None = None) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from random import Random
 
 from rag.components.judges.assertions import clauses
-from rag.components.judges.words import Word, words
 from rag.core.assessments import Case
 from rag.core.text.sentences import blocks, sentences
+from rag.core.text.values.words import Word, words
 
 TWINS = (
     "said stated|big large|buy purchase|bought purchased|help assist|start begin|started began|ask request|need require|"

@@ -16,6 +16,7 @@ from rag.authoring.generation.proposals import MODEL
 from rag.authoring.generation.wording import Wording, head_title, short_title
 from rag.core.roles import Searcher
 from rag.core.text.stems import Stems
+from rag.core.text.values.numbers import cardinal
 from rag.core.types import Span
 from rag.documents.anchors.quote_anchors import WORD
 from rag.documents.anchors.rendered import occurrences
@@ -44,8 +45,6 @@ Drops 17, 33 and 20; WORDS and MOST_WORDS alone 6, 6 and 5.
 """
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
-NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-DIGITS = {word: str(number) for number, word in enumerate(NUMBERS, 1)}
 QUESTION = re.compile(
     r"(?:What|Who|When|Where|Why|How|Which|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
 )
@@ -70,7 +69,7 @@ class Passages:
 
     def stems(self, text: str) -> frozenset[str]:
         """The content stems of a text, numbers as digits."""
-        return frozenset(DIGITS.get(stem, stem) for stem in self._stems.of(text.replace("_", " ")))
+        return frozenset(cardinal(stem) or stem for stem in self._stems.of(text.replace("_", " ")))
 
     def words(self, text: str) -> list[str]:
         """The stems of all words of a text, in their order."""

@@ -14,8 +14,8 @@ from rag.components.guards.patterns import compiled
 from rag.components.guards.scan import ScanGuard
 from rag.config.catalog import choice
 from rag.core.models.typed_reply import json_object
-from rag.core.text.numerals import numbers, values
 from rag.core.text.stems import Stems
+from rag.core.text.values.numbers import numbers, values
 from rag.core.types import Span, Turn
 from rag.documents.languages import language_of
 

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from rag.authoring.candidates import Row, digests, place_row
 from rag.components.judges.opposites import OPPOSITES
-from rag.components.judges.words import Word, words
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError, UserError
 from rag.core.roles import Loader
+from rag.core.text.values.words import Word, words
 from rag.core.types import Document, Span, spans_of
 from rag.documents.anchors.lost_quotes import Quoted
 from rag.documents.anchors.quote_anchors import WORD, nearest, place_of, places_in, whole_sentences

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from rag.components.checks.failure_action import ReplyCheck, texts_of
 from rag.core.text.citations import unmarked
-from rag.core.text.numerals import numbers, values
+from rag.core.text.values.numbers import Number, numbers, values
 from rag.core.types import Finding, Request
 
 
@@ -28,12 +28,12 @@ class NumbersCheck(ReplyCheck):
         """One finding per number that no context contains."""
         own = [request.query.text, *(turn.text for turn in request.query.history)] if self.question else []
         known = frozenset[str]().union(*(values(text) for text in [*texts_of(request.contexts), *own]))
-        checked = [number for number in numbers(unmarked(reply)) if not number.spelt or self._counts(number.readings)]
+        checked = [number for number in numbers(unmarked(reply)) if not number.spelt or self._counts(number)]
         return [
             self.finding(f"no context holds {' '.join(reply[one.start : one.end].split())}", one.start, one.end)
             for one in checked
             if not one.among(known)
         ]
 
-    def _counts(self, readings: frozenset[tuple[str, ...]]) -> bool:
-        return self.words and readings.isdisjoint({("0",), ("1",)})
+    def _counts(self, number: Number) -> bool:
+        return self.words and not {("0",), ("1",)}.intersection(number.readings)

@@ -10,7 +10,7 @@ from rag.core.models.typed_reply import json_object
 from rag.core.records.sets import Cell, Field
 from rag.core.text.cells import DATE, date
 from rag.core.text.field_values import UnfitError, fitted, shown
-from rag.core.text.numerals import values
+from rag.core.text.values.numbers import values
 
 TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "text": ("string", (str,)),

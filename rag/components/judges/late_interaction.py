@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rag.components.judges.assertions import clauses
 from rag.components.judges.passages import WINDOW, Passages, TokenEncoder
-from rag.components.judges.words import Word
+from rag.core.text.values.words import Word
 
 Floats = NDArray[np.float64]
 

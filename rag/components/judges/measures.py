@@ -11,8 +11,8 @@ from rag.components.judges.late_interaction import piece_weights, similarities, 
 from rag.components.judges.opposites import contradicting
 from rag.components.judges.passages import Passages, TokenEncoder, following
 from rag.components.judges.substitutions import FACTS, changing, substituted
-from rag.components.judges.words import Word, words
 from rag.core.assessments import QuotedPassage
+from rag.core.text.values.words import Word, words
 
 SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "pairs": 1, "numbers": -1, "names": -1}
 """The fitted measures: 1 if more of it raises support, -1 if it lowers support."""
@@ -96,8 +96,9 @@ def _copied(pairs: Sequence[tuple[str, str]], changed: Sequence[Word], passages:
 
 
 def _missing(claimed: Sequence[Word], passages: Passages, kinds: Sequence[str]) -> list[Word]:
-    missing = {word.stem: word for word in claimed if word.kind in kinds and word.meaning and word.stem not in passages.stems}
-    return list(missing.values())
+    held = passages.stems
+    facts = [word for word in claimed if word.kind in kinds and word.meaning]
+    return list({word.stem: word for word in facts if held.isdisjoint({word.stem, *word.also})}.values())
 
 
 def _absences(claimed: Sequence[Word], passages: Passages) -> tuple[float, float]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from rag.components.judges.claim_judge import ClaimJudge
 from rag.components.judges.passages import WINDOW, Passages
-from rag.components.judges.words import words
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
@@ -25,6 +24,7 @@ from rag.core.progress import blocks
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
 from rag.core.text.templates import check_template, fill
+from rag.core.text.values.words import words
 
 TURN = Lock()
 """One thread at a time loads or calls a model, because each call of its tokenizer sets the padding."""

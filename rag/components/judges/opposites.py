@@ -9,7 +9,7 @@ from math import fsum
 
 from rag.components.judges.assertions import clauses
 from rag.components.judges.passages import Passages, Sentence
-from rag.components.judges.words import Word, words
+from rag.core.text.values.words import Word, words
 
 SAME = 0.6
 """The least share of a clause's weight in a passage about the same matter."""

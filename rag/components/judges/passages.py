@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.judges.words import Word, words
 from rag.core.assessments import QuotedPassage
 from rag.core.memo import Recent
 from rag.core.text.sentences import blocks, sentences
+from rag.core.text.values.words import Word, words
 from rag.core.types import Vectors
 
 WINDOW = 3
@@ -61,8 +61,8 @@ class Sentence:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """The stems of its words."""
-        return frozenset(word.stem for word in self.words)
+        """The stems of its words, and the other readings of its numbers."""
+        return frozenset(stem for word in self.words for stem in (word.stem, *word.also))
 
 
 class Passages:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from rag.components.judges.mix import mixed
 from rag.components.judges.passages import TokenEncoder
-from rag.components.judges.words import words
 from rag.core.numbers import unit_rows
 from rag.core.text.sentences import blocks, sentences
+from rag.core.text.values.words import words
 
 Floats = NDArray[np.float64]
 NAMES = ("cosine", "words")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.judges.passages import Passages
-from rag.components.judges.words import Word
+from rag.core.text.values.words import Word
 
 AROUND = 3
 """The fewest equal words with a meaning around a word, on both sides together."""

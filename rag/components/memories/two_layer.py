@@ -109,12 +109,11 @@ class TwoLayerMemory:
         return math.fsum(weight * part for weight, part in zip(weights, parts, strict=True)) / math.fsum(weights)
 
     def _replaces(self, newer: Statement, older: Statement) -> bool:
-        """True if a newer message gives other values for the same matter."""
-        if newer.asks or older.asks or not (newer.values - older.values and older.values - newer.values):
-            return False
+        """True if a newer message on the same matter contradicts an older one."""
         # Common values are evidence for one matter; the other values are those that may differ.
         common = len(newer.values & older.values)
-        return common + len(newer.stems & older.stems) >= self.overlap * (common + len(newer.stems | older.stems)) > 0
+        same = common + len(newer.stems & older.stems) >= self.overlap * (common + len(newer.stems | older.stems)) > 0
+        return same and newer.contradicts(older)
 
     def _cut(self, text: str, score: float, now: frozenset[str]) -> str:
         """A whole message, or its best sentences in their order, by its score."""

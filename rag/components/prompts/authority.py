@@ -15,7 +15,7 @@ class AuthorityOrder:
 
     A kind that is not in `order` neither drops statements nor is dropped. Two statements are about the same matter if the one
     with fewer words has the share `same` of them in common with the other; one that has the share `copy` of its words in a
-    file repeats it. `negations` are words by language.
+    file repeats it. `negations` are words by language, besides those of English.
     """
 
     order: Sequence[str] = ORDER

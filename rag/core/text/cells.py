@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rag.core.records.display import SIGNS
 from rag.core.records.sets import Cell, Field
-from rag.core.text.calendar import MONTHS, NAMES
+from rag.core.text.values.dates import NAMES, month_number
 
+SIGNS = "£$€¥₹"
+"""Currencies that stand before a number."""
 NUMBER = re.compile(
     rf"""
     (?P<first>[{SIGNS}])? \s? (?P<open>\()? \s* (?:(?P<minus>[-−–]) \s?)? (?P<sign>[{SIGNS}] \s? (?P<second>[-−–])?)? \s?
@@ -70,9 +71,8 @@ def date(text: str) -> str | None:
         return None
     if match["iso"]:
         return match["iso"]
-    month = 1 + next(place for place, name in enumerate(MONTHS) if name.startswith(match["month"][:3].lower()))
     day = match["day"] or match["second"]
-    return f"{match['year']}-{month:02}" + (f"-{int(day):02}" if day else "")
+    return f"{match['year']}-{month_number(match['month']):02}" + (f"-{int(day):02}" if day else "")
 
 
 def column(name: str, texts: Sequence[str], words: Words) -> tuple[Field, list[Cell]]:

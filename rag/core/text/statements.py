@@ -1,18 +1,15 @@
 """The content of turns: their sentences, the stems of their topic, and the values that can contradict other turns."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from rag.core.text.languages import stemmer, stop_words
+from rag.core.text.languages import stop_words
 from rag.core.text.sentences import blocks, sentences
 from rag.core.text.tokens import count
+from rag.core.text.values.numbers import Number, numbers, values
+from rag.core.text.values.words import Word, words
 from rag.core.types import Turn
-
-WORD = re.compile(r"[^\W_]+(?:[-.’'/:][^\W_]+)*")
-SENTENCE_ENDS = re.compile(r"[.?!:;]\s*$")
 
 Exchange = tuple[Turn, ...]
 """A message of the user and the answer to it."""
@@ -20,11 +17,30 @@ Exchange = tuple[Turn, ...]
 
 @dataclass(frozen=True)
 class Statement:
-    """The topic stems of a text, and its values: numbers, ids and names; `asks` if it ends with a question mark."""
+    """What a text says: the stems of its topic, and its `names`, codes and numbers, which can contradict other statements.
 
+    `known` are the numbers in all their readings, `values` the names, and the numbers that are certainly some. It `asks` if it
+    ends with a question mark, and is `negated` if it denies.
+    """
+
+    text: str
     stems: frozenset[str]
+    names: frozenset[str]
+    numbers: tuple[Number, ...]
+    known: frozenset[str]
     values: frozenset[str]
-    asks: bool = False
+    negated: bool
+    asks: bool
+
+    def contradicts(self, other: "Statement") -> bool:
+        """True if one of both denies, or each has a number, or each a name, that the other does not have.
+
+        A newer statement on the same matter then replaces an older one. A question contradicts nothing.
+        """
+        ours = any(not number.among(other.known) for number in self.numbers)
+        theirs = any(not number.among(self.known) for number in other.numbers)
+        named = bool(self.names - other.names and other.names - self.names)
+        return not (self.asks or other.asks) and (self.negated != other.negated or (ours and theirs) or named)
 
 
 def exchanges(history: Sequence[Turn]) -> list[Exchange]:
@@ -53,38 +69,25 @@ def fitting(lines: Sequence[str], worth: Sequence[float], tokens: int) -> list[s
     return [lines[place] for place in sorted(chosen)]
 
 
-def read_statement(text: str, language: str) -> Statement:
-    """The content of a text; numbers and names are values and no part of the topic."""
-    words, values, stop = set(), set(), _stop_words(language)
-    for word in WORD.finditer(text):
-        normalised = _normalised(word[0], stop)
-        if is_value(text, word, stop):
-            values.add(normalised)
-        elif len(normalised) > 1 and normalised not in stop:
-            words.add(normalised)
-    stem = _stemmer(language)
-    stems = stem.stemWords(sorted(words)) if stem else words
-    return Statement(frozenset(stems), frozenset(values), text.rstrip().endswith("?"))
+@lru_cache(maxsize=1 << 14)
+def read_statement(text: str, language: str, denying: frozenset[str] = frozenset()) -> Statement:
+    """The content of a text; `denying` are words that deny, besides those that are known for English."""
+    known, counted = words(text, language), tuple(number for number in numbers(text) if not number.doubt)
+    read = [word for word in known if word.kind != "negation" and text[word.start : word.end].lower() not in denying]
+    names = frozenset(word.stem for word in read if word.kind == "name" and not word.doubt)
+    return Statement(
+        text,
+        frozenset(word.stem for word in read if _is_topic(word, text, language)) - names,
+        names,
+        counted,
+        values(text),
+        names | {" ".join(number.readings[0]) for number in counted},
+        len(read) < len(known),
+        text.rstrip().endswith("?"),
+    )
 
 
-def is_value(text: str, word: re.Match[str], stop: frozenset[str]) -> bool:
-    """True for a word with a digit, or with a capital inside a sentence."""
-    if any(letter.isdigit() for letter in word[0]):
-        return True
-    first = word.start() == 0 or SENTENCE_ENDS.search(text[: word.start()])
-    return word[0][0].isupper() and not first and _normalised(word[0], stop) not in stop
-
-
-def _normalised(word: str, stop: frozenset[str]) -> str:
-    """The word in lower case without a possessive ending: Holm's and Holm are one name."""
-    normalised = word.lower().replace("’", "'")
-    return normalised if normalised in stop else normalised.removesuffix("'s")
-
-
-@lru_cache(maxsize=8)
-def _stemmer(language: str) -> Any:
-    return stemmer(language)
-
-
-def _stop_words(language: str) -> frozenset[str]:
-    return stop_words("english_plus" if language == "english" else language)
+def _is_topic(word: Word, text: str, language: str) -> bool:
+    stop = stop_words("english_plus" if language == "english" else language)
+    base = text[word.start : word.end].lower().replace("’", "'").removesuffix("'s")
+    return word.kind in ("word", "name") and len(base) > 1 and base not in stop

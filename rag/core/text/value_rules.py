@@ -14,6 +14,7 @@ from rag.core.text.facts import READ, Fact
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import normalised
 from rag.core.text.stated import Stated
+from rag.core.text.values.words import NEGATION
 
 SHORT = 8
 """The most facts of a short reference, those of the question left out."""
@@ -25,11 +26,6 @@ SENTENCE = re.compile(r"[.!?](?=\s)|\n+")
 JOINT = re.compile(r"\s*(?:[-–,/]|to|and|or|,? or|and/or)\s*(?:the |an? )?", re.IGNORECASE)
 """The text between two numbers that are alternatives or the ends of a range."""
 EITHER = re.compile(r"\s*(?:,? or|and/or|/)\s*(?:in |at |by |the |an? )*", re.IGNORECASE)
-NEGATION = re.compile(
-    r"\b(?:not|never|no longer|neither|nor|cannot|rather than|instead of|except|unlike|without|\w+n't"
-    r"|no(?= \w)(?! (?:later|more|less|fewer|longer)\b))\b",
-    re.IGNORECASE,
-)
 LIMITED = re.compile(r"\b(?:until|only|just|merely|but|before|after|since)\b", re.IGNORECASE)
 """`not until 1606` states 1606."""
 DENIED = re.compile(r"\W*(?:is|was|are|were|does|did|has|had|can|will)(?: not\b|n't\b)", re.IGNORECASE)

@@ -1,68 +1,26 @@
 """Statements of a conversation that a file in the prompt, or another statement, overrules."""
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Literal, Protocol
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
 
+from rag.components.prompts.authority import AuthorityOrder
 from rag.core.editions import editions_of
-from rag.core.text.numerals import Number, numbers, values
-from rag.core.text.statements import pieces, read_statement
+from rag.core.text.statements import Statement, pieces, read_statement
 from rag.core.types import Document, Finding, Recalled
 
 LEAST = 3
 """The fewest words of a statement that can be compared."""
 GONE = "…"
 """The text of a turn whose statements were all dropped: chat models need alternating turns."""
-WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 Relation = Literal["", "repeats", "contradicts"]
 
 
-class AuthorityRules(Protocol):
-    """The rules of `rag.components.prompts.authority.AuthorityOrder`, which a prompt may have."""
-
-    @property
-    def order(self) -> Sequence[str]:
-        """The kinds of statements, the strongest first."""
-        ...
-
-    @property
-    def same(self) -> float:
-        """The share of words in common from which two statements are about the same matter."""
-        ...
-
-    @property
-    def copy(self) -> float:
-        """The share of words in a file from which a statement repeats it."""
-        ...
-
-    @property
-    def language(self) -> str:
-        """The language of the statements."""
-        ...
-
-    @property
-    def negations(self) -> Mapping[str, Sequence[str]]:
-        """Words that deny, by language."""
-        ...
+Said = tuple[str, Statement]
+"""The origin of a statement, and what it says."""
 
 
-@dataclass(frozen=True)
-class Said:
-    """A statement with its origin: `stems` of its words and names, `names`, numbers, and whether it denies or asks."""
-
-    text: str
-    origin: str
-    stems: frozenset[str]
-    names: frozenset[str]
-    numbers: tuple[Number, ...]
-    values: frozenset[str]
-    negated: bool
-    asks: bool
-
-
-def settled(rules: AuthorityRules, recalled: Recalled, files: Sequence[Document]) -> tuple[Recalled, tuple[Finding, ...]]:
+def settled(rules: AuthorityOrder, recalled: Recalled, files: Sequence[Document]) -> tuple[Recalled, tuple[Finding, ...]]:
     """What is recalled without the statements that files or stronger statements overrule, and a finding for each of these.
 
     Of several editions of a file only the newest counts.
@@ -82,60 +40,44 @@ def settled(rules: AuthorityRules, recalled: Recalled, files: Sequence[Document]
     return replace(recalled, turns=tuple(turns), summary="\n".join(filter(None, kept))), tuple(findings)
 
 
-def _stronger(rules: AuthorityRules, told: Sequence[Sequence[Said]], place: int) -> list[Said]:
+def _stronger(rules: AuthorityOrder, told: Sequence[Sequence[Said]], place: int) -> list[Said]:
     """The statements by the same speaker that overrule those of a turn."""
     ranks = [rules.order.index(kind) for kind in ("newer", "older") if kind in rules.order]
     others = told[place + 1 :] if ranks == sorted(ranks) else told[:place]
-    same = (said for turn in others for said in turn if said.origin == told[place][0].origin) if told[place] else ()
-    return [replace(said, origin="") for said in same] if len(ranks) > 1 else []
+    same = [said for turn in others for origin, said in turn if origin == told[place][0][0]] if told[place] else []
+    return [("", said) for said in same] if len(ranks) > 1 else []
 
 
-def _left(own: Sequence[Said], others: Sequence[Said], rules: AuthorityRules, findings: list[Finding]) -> str | None:
+def _left(own: Sequence[Said], others: Sequence[Said], rules: AuthorityOrder, findings: list[Finding]) -> str | None:
     """The statements of a text that no other overrules; None if that is all of them."""
     kept = list[str]()
-    for said in own:
-        related = [
-            (other, how) for other in others if (how := relation(said, other, rules)) and (other.origin or how == "contradicts")
-        ]
+    for _, said in own:
+        related = [(relation(said, other, rules), origin, other.text) for origin, other in others]
         # A file that says the same elsewhere is not contradicted.
-        found = min(related, key=lambda each: each[1] == "contradicts", default=None)
+        held = [each for each in related if each[0] == "contradicts" or (each[0] and each[1])]
+        found = min(held, key=lambda each: each[0] == "contradicts", default=None)
         if found is None:
             kept.append(said.text)
         else:
-            other = f"{found[0].origin or 'a statement that stands above it'}: {found[0].text!r}"
-            findings.append(Finding("authority", f"left out of the conversation: {said.text!r} {found[1]} {other}"))
+            other = f"{found[1] or 'a statement that stands above it'}: {found[2]!r}"
+            findings.append(Finding("authority", f"left out of the conversation: {said.text!r} {found[0]} {other}"))
     return None if len(kept) == len(own) else " ".join(kept)
 
 
-def relation(said: Said, other: Said, rules: AuthorityRules) -> Relation:
+def relation(own: Statement, theirs: Statement, rules: AuthorityOrder) -> Relation:
     """How a statement relates to a stronger one; empty for another matter and for what says more."""
-    fewest, common = min(len(said.stems), len(other.stems)), len(said.stems & other.stems)
-    elsewhere = said.names - other.names and other.names - said.names
-    if said.asks or other.asks or fewest < LEAST or common < rules.same * fewest or elsewhere:
+    ours, stems = own.stems | own.names, theirs.stems | theirs.names
+    fewest, common = min(len(ours), len(stems)), len(ours & stems)
+    elsewhere = own.names - theirs.names and theirs.names - own.names
+    if own.asks or theirs.asks or fewest < LEAST or common < rules.same * fewest or elsewhere:
         return ""
-    own = [number for number in said.numbers if not number.among(other.values)]
-    theirs = [number for number in other.numbers if not number.among(said.values)]
-    if said.negated != other.negated or (own and theirs):
+    if own.contradicts(theirs):
         return "contradicts"
-    whole = common >= rules.copy * len(said.stems) and not own and said.names <= other.names
-    return "repeats" if whole else ""
+    more = own.names - theirs.names or not all(number.among(theirs.known) for number in own.numbers)
+    return "" if more or common < rules.copy * len(ours) else "repeats"
 
 
-def read(text: str, origin: str, rules: AuthorityRules) -> list[Said]:
+def read(text: str, origin: str, rules: AuthorityOrder) -> list[Said]:
     """The statements of a text, one for each sentence."""
-    return [
-        _said(piece, origin, rules.language, frozenset(rules.negations.get(rules.language, ())))
-        for piece in pieces(text, rules.language)
-    ]
-
-
-@lru_cache(maxsize=1 << 14)
-def _said(text: str, origin: str, language: str, negations: frozenset[str]) -> Said:
-    known, bare = numbers(text), text
-    for number in known:
-        bare = bare[: number.start] + " " * (number.end - number.start) + bare[number.end :]
-    content = read_statement(bare, language)
-    names = frozenset(value for value in content.values if not any(map(str.isdigit, value)))
-    words = {word.lower().replace("’", "'") for word in WORD.findall(text)}
-    stems = (content.stems | names) - negations
-    return Said(text, origin, stems, names, tuple(known), values(text), bool(words & negations), content.asks)
+    denying = frozenset(rules.negations.get(rules.language, ()))
+    return [(origin, read_statement(piece, rules.language, denying)) for piece in pieces(text, rules.language)]

@@ -8,10 +8,10 @@ from typing import Any
 
 from rag.components.policies.replies import search_texts
 from rag.core.models.chat import Given
-from rag.core.text.numerals import numbers
 from rag.core.text.passage_statements import statements
 from rag.core.text.stems import Stems
 from rag.core.text.templates import fill
+from rag.core.text.values.numbers import numbers
 from rag.core.types import Chunk, Message
 
 LONGEST = 300

@@ -9,10 +9,9 @@ from typing import Any
 from rag.core.records.display import written
 from rag.core.records.sets import Cell, RecordTable
 from rag.core.text.languages import stemmer
-from rag.core.text.numerals import NAMES
+from rag.core.text.values.numbers import cardinal
 
 TOKEN = re.compile(r"(?:(,)[\s\"'“‘(]*)?([^\W_]+(?:(?:[.,'’](?=[^\W_]))[^\W_]+)*|[%£$€¥])")
-CARDINALS = {words.split()[0]: str(value) for value, words in enumerate(NAMES.split("|")) if value > 1}
 LONGEST = 6
 """The most words of a value or a field name that are compared."""
 SHARE = 3
@@ -53,10 +52,9 @@ class Tokenizer:
     def _token(self, word: str, has_comma: bool) -> Token:
         if (word, has_comma) not in self._known:
             plain = re.sub(r"['’]s$", "", word)
-            digits = CARDINALS.get(plain, re.sub(r"(?<=\d),(?=\d{3})", "", plain))
-            number = float(digits) if re.fullmatch(r"\d{1,15}(\.\d+)?", digits) else None
-            stem = digits if number is not None else self._stemmer.stemWord(plain) if self._stemmer else plain
-            self._known[word, has_comma] = Token(plain, stem, number, has_comma)
+            counted = cardinal(plain)
+            stem = counted or (self._stemmer.stemWord(plain) if self._stemmer else plain)
+            self._known[word, has_comma] = Token(plain, stem, float(counted) if counted else None, has_comma)
         return self._known[word, has_comma]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from rag.components.judges.opposites import _nearest, contradicting
 from rag.components.judges.passages import Passages, Sentence
-from rag.components.judges.words import Word
+from rag.core.text.values.words import Word
 
 PASSAGE = "Unpaid leave is not granted during probation. Requests are sent before the first day of leave. The door is open."
 

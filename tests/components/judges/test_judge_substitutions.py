@@ -8,8 +8,8 @@ from support.judge_texts import CONTEXTS
 
 from rag.components.judges.passages import Passages
 from rag.components.judges.substitutions import changing, substituted
-from rag.components.judges.words import words
 from rag.core.assessments import Case
+from rag.core.text.values.words import words
 
 SOURCE = ("The old bridge of Basel was painted green by Keller in 2019. The owner of the new bridge lives in Bern.",)
 

@@ -58,12 +58,6 @@ def test_values_and_signals_make_a_message_important() -> None:
     assert older("x", *texts, topic=0, freshness=0, whole=1.0, least=1.0, signals=[]) == found[:1]
 
 
-def test_a_name_with_a_possessive_ending_is_that_name_and_a_shortened_word_is_none() -> None:
-    texts = ("we met at Holm's gate, and that’s that", "some other words here", *FILLER)
-    found = older("who was at Holm?", *texts, freshness=0, importance=0, least=0.3)
-    assert found == ["we met at Holm's gate, and that’s that"]
-
-
 def test_scores_are_weighted_means() -> None:
     made = memory(topic=2, freshness=1, importance=1, half_life=4)
     turn = Turn("user", "pump oil Holm")
@@ -98,14 +92,7 @@ EVERYTHING = {"least": 0.0, "whole": 0.0}
     ("first", "second", "left"),
     [
         ("The gate code is 4417.", "The gate code is 9021.", ["The gate code is 9021."]),
-        (
-            "The gate code is 4417.",
-            "The gate code is 4417, all year.",
-            ["The gate code is 4417.", "The gate code is 4417, all year."],
-        ),
         ("The gate code is 4417.", "The parking fee is 9 crowns.", ["The gate code is 4417.", "The parking fee is 9 crowns."]),
-        ("Is the gate code 4417?", "Is the gate code 9021?", ["Is the gate code 4417?", "Is the gate code 9021?"]),
-        ("We meet at Holm.", "We meet at Southmoor.", ["We meet at Southmoor."]),
         (
             "The code of the gate at Holm is 4417.",
             "They gave the gate at Holm another code yesterday, 9021 it is.",
