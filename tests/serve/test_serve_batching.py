@@ -241,48 +241,6 @@ def test_a_second_batch_begins_only_when_it_is_as_large_as_the_first(pipeline: P
     assert sizes == [2, 2]
 
 
-def test_a_question_fails_alone_with_two_threads(pipeline: Pipeline) -> None:
-    class Failing(HashingEmbedder):
-        parallel = True
-
-        def embed_queries(self, texts: Sequence[str]) -> Vectors:
-            if "broken" in texts:
-                raise ZeroDivisionError
-            return super().embed_queries(texts)
-
-    async def ask(batcher: Batcher) -> list[SearchResult | BaseException]:
-        questions = map(batcher.search_with_steps, queries_of("good", "broken", "other", "broken", "last"))
-        return await asyncio.gather(*questions, return_exceptions=True)
-
-    batcher = Batcher(replace(pipeline, embedder=Failing()))
-    outcomes = asyncio.run(asyncio.wait_for(ask(batcher), SOON))
-    batcher.close()
-    assert [type(outcome) for outcome in outcomes] == [
-        SearchResult,
-        ZeroDivisionError,
-        SearchResult,
-        ZeroDivisionError,
-        SearchResult,
-    ]
-
-
-def test_several_event_loops_may_search(pipeline: Pipeline) -> None:
-    batcher = Batcher(pipeline)
-    outcomes: list[SearchResult] = []
-
-    def ask() -> None:
-        outcomes.append(asyncio.run(batcher.search_with_steps(Query("q", "the ferry"))))
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(SOON)
-    batcher.close()
-    assert len({str(found.trace.selected.row(0)) for found in outcomes}) == 1
-    assert len(outcomes) == 8
-
-
 def test_a_closed_event_loop_breaks_nothing(pipeline: Pipeline) -> None:
     gate = Gate()
     batcher = Batcher(replace(pipeline, queries=gate))

@@ -20,11 +20,11 @@ from rag.serve.connections import BoundedConnection
 from rag.serve.process import allowed_connections
 
 
-@pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+@pytest.fixture(scope="module")
+def address() -> Iterator[tuple[str, int]]:
     """Host and port of an app with small limits."""
-    monkeypatch.setattr(connections, "HEAD", 2000)
-    with in_thread(guarded(echo, keys=TWO_KEYS, rate=0)) as (url, _):
+    with pytest.MonkeyPatch.context() as patch, in_thread(guarded(echo, keys=TWO_KEYS, rate=0)) as (url, _):
+        patch.setattr(connections, "HEAD", 2000)
         yield address_of(url)
 
 
@@ -89,6 +89,11 @@ def test_a_body_that_is_too_long_gets_its_answer_and_the_connection_is_closed(co
     answer = received(connection)
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"connection: close" in answer
+
+
+def test_a_request_for_another_protocol_is_the_last(connection: socket.socket) -> None:
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+    assert b"connection: close\r\n" in received(connection)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from playwright.sync_api import expect
 from support.page_server import Opened, PageServer, page_server, say
 
 Open = Callable[..., Opened]
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 FOLDERS = ("guide", "guide/plug-ins/writing", "reference/api/of/everything")
 TEXTS = (
     {
@@ -83,39 +82,3 @@ def test_folders_are_walked_with_the_arrow_keys(many: PageServer, opened: Open) 
     expect(listed.locator(".fold", has_text="guide")).to_be_focused()
     keyboard.press("ArrowLeft")
     expect(listed.locator(".file")).to_have_count(1)
-
-
-def test_equal_names_are_shown_with_their_folders(many: PageServer, opened: Open) -> None:
-    page = opened(many).page
-    page.fill("#documents-filter", "overview")
-    assert page.locator(".file .name").all_inner_texts() == ["Overview"] * 3
-    assert page.locator(".file .open").nth(0).get_attribute("title") == "guide/plug-ins/writing/index.md"
-    page.get_by_label("Read Overview · guide whole", exact=True).click()
-    expect(page.locator("#scope")).to_have_text("Read whole, without a search: Overview · guide")
-
-
-def test_on_a_phone_everything_is_reached(many: PageServer, opened: Open) -> None:
-    found = opened(many, **PHONE)
-    page = found.page
-    for control in ("#documents-open", "#new", "#first"):
-        assert page.locator(control).bounding_box()["y"] < 80, "two rows above the conversation"  # type: ignore[index]
-    turn = found.ask("About api 7")
-    turn.locator(".sources .open").first.scroll_into_view_if_needed()
-    expect(turn.locator(".sources .open").first).to_be_in_viewport()
-    page.locator("#documents-open").click()
-    page.locator(".fold").first.click()
-    page.locator(".fold").nth(1).click()
-    wide = "[...document.querySelectorAll('#documents *')].filter(one => one.getBoundingClientRect().right > 390.5).length"
-    assert page.evaluate(wide) == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    small = (
-        "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 32).map(one => one.outerHTML)"
-    )
-    assert page.locator("#documents-list button, #documents-list .switch").evaluate_all(small) == []
-    page.locator("#documents-close").click()
-    expect(page.locator("#question")).to_be_in_viewport()
-
-
-def test_pipelines_are_named_by_their_components(many: PageServer, opened: Open) -> None:
-    page = opened(many).page
-    assert page.locator("#first option").all_inner_texts() == ["recursive-200 · bm25s · Qwen2.5-7B-Instruct"]

@@ -68,10 +68,3 @@ def test_hostile_pages_stay_text(opened: Callable[..., Opened], paged: PageServe
     page.page.locator("details.reading summary").click()
     assert page.page.evaluate("window.pwned") is None
     assert page.page.locator("img, iframe, body script").count() == 0
-
-
-def test_a_document_without_pages_is_as_before(opened: Callable[..., Opened], server: PageServer) -> None:
-    page = opened(server)
-    page.page.locator("#documents-list .open", has_text="Leave").click()
-    expect(page.page.locator("details.reading summary")).to_have_text("2 chunks")
-    assert page.page.locator("section.page, .sheet").count() == 0

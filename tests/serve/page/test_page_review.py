@@ -14,7 +14,6 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
-from support.chromium import CONTRAST
 from support.page_server import HOSTILE
 from support.servers import address_of
 from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
@@ -97,13 +96,6 @@ def test_wrong_decisions_are_problems_and_change_nothing(client: TestClient, gol
     assert client.post("/decide", json={"name": "q2", "row": row}).status_code == 200
 
 
-def test_the_list_comes_in_parts_and_is_filtered(client: TestClient) -> None:
-    first = client.get("/items").json()
-    assert (first["waiting"], first["found"], len(first["items"])) == (120, 120, 100)
-    assert len(client.get("/items", params={"start": 100}).json()["items"]) == 20
-    assert client.get("/items", params={"find": "BUS ticket"}).json()["found"] == 20
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """The address that the verb prints, and the set; the process must end in order."""
@@ -149,15 +141,6 @@ def tab(browser: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     assert wrong == []
-
-
-@pytest.mark.system
-def test_both_colour_schemes_and_a_narrow_window_can_be_read(tab: Callable[..., Page], served: tuple[str, Path]) -> None:
-    for options in ({"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}):
-        page = tab(served[0], **options)
-        page.locator("mark").wait_for()
-        assert page.evaluate(CONTRAST) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.system

@@ -25,16 +25,6 @@ def prompted(page: Opened) -> str:
     return str(page.server.script.asked[-1]["messages"][-1]["content"])
 
 
-def test_documents_are_listed_by_title_and_filtered_by_words(page: Opened) -> None:
-    names = page.page.locator("#documents-list .file .name")
-    hostile = "window.pwned=1 a"
-    assert names.all_inner_texts() == ["bus.txt", "ferry.txt", "Expenses", hostile, "Leave"]
-    page.page.fill("#documents-filter", "staff l")
-    assert names.all_inner_texts() == [hostile, "Leave"]
-    page.page.fill("#documents-filter", "nothing has this")
-    expect(page.page.locator("#documents-list .nothing")).to_have_text("No document has that in its name.")
-
-
 def test_a_document_that_is_off_is_not_searched(page: Opened) -> None:
     assert sent(page, FERRY)["within"] is None
     assert "leaves at seven" in prompted(page)
@@ -57,14 +47,6 @@ def test_no_question_can_be_asked_with_all_documents_off(page: Opened) -> None:
     assert page.page.locator("#documents-list input:not(:checked)").count() == 0
     page.page.press("#question", "Enter")
     expect(page.page.locator(".turn .foot")).to_have_count(1, timeout=60_000)
-
-
-def test_filtered_documents_are_switched_together(page: Opened) -> None:
-    page.page.fill("#documents-filter", "harbour")
-    page.page.locator("#documents-all").uncheck()
-    page.page.fill("#documents-filter", "")
-    assert page.page.locator("#documents-all").evaluate("box => box.indeterminate")
-    assert sorted(sent(page, LEAVE)["within"]["documents"]) == ["staff/expenses.md", "staff/hostile.md", "staff/leave.md"]
 
 
 def test_a_pinned_document_is_read_whole(page: Opened) -> None:

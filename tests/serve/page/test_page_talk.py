@@ -64,20 +64,6 @@ def test_a_pipeline_that_searches_for_questions_as_typed_says_so(tmp_path: Path,
         assert any("ferry" in text and "cost" in text for text in searched), "a rewritten question is shown"
 
 
-def test_a_reload_continues_the_conversation(page: Opened) -> None:
-    page.server.plays(say(ANSWER))
-    page.ask(LEAVE)
-    page.page.reload()
-    page.page.wait_for_selector("html[data-ready]", state="attached")
-    turn = page.page.locator(".turn")
-    assert turn.locator("h2").all_inner_texts() == [LEAVE]
-    assert turn.locator(".cite").all_inner_texts() == ["1", "1", "2"]
-    turn.get_by_role("button", name="How it was found").click()
-    assert page.page.locator("#panel .passages li.kept").count() == 3
-    page.ask("And when are they taken?")
-    assert LEAVE in str(page.server.script.asked[-1]["messages"])
-
-
 def test_a_new_conversation_deletes_the_old_one_on_the_server(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     page.ask(LEAVE)
@@ -131,23 +117,3 @@ def test_a_model_that_is_down_leaves_the_passages(page: Opened) -> None:
     page.server.plays(say("At seven [1]."))
     alert.get_by_role("button", name="Ask again").click()
     expect(turn.locator(".cite")).to_have_count(1, timeout=60_000)
-
-
-def test_an_answer_that_declines_is_shown_as_such(page: Opened) -> None:
-    page.server.plays(say("I don't know."))
-    turn = page.ask("Who paints the lighthouse?")
-    assert turn.locator(".abstained .declined").inner_text() == "It declined to answer"
-    assert turn.locator(".sources h4").inner_text() == "What was read"
-
-
-def test_the_arrow_key_brings_back_questions(opened: Callable[..., Opened]) -> None:
-    page = opened()
-    page.server.plays(say(ANSWER))
-    page.ask(LEAVE)
-    page.ask(FERRY)
-    page.page.press("#question", "ArrowUp")
-    assert page.page.input_value("#question") == FERRY
-    page.page.press("#question", "ArrowUp")
-    assert page.page.input_value("#question") == LEAVE
-    page.page.press("#question", "Shift+Enter")
-    assert page.page.input_value("#question") == LEAVE + "\n"
