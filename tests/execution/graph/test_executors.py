@@ -79,32 +79,23 @@ def test_the_cut_k_makes_new_scores_and_nothing_else(tmp_path: Path, copied: Sto
 
 
 @pytest.mark.system
-def test_one_process_two_processes_beside_another_cluster_and_shuffled_stages_say_the_same(tmp_path: Path, base: Any) -> None:
+def test_one_process_two_processes_a_cluster_that_runs_already_and_shuffled_stages_say_the_same(
+    tmp_path: Path, base: Any
+) -> None:
     expected = board(base[1])
-    two, shuffled = store_at(tmp_path / "two"), store_at(tmp_path / "shuffled")
+    two, shared, shuffled = (store_at(tmp_path / name) for name in ("two", "shared", "shuffled"))
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         with dask_cluster.processes(1) as other:
             assert board(swept(made(tmp_path, two), two, "processes")) == expected
-            assert other.submit(sum, [1, 2]).result() == 3
+            place = {"mode": "cluster", "address": other.scheduler.address}
+            done = sweep.run(made(tmp_path, shared), shared, place, lambda key, outcome: None)
+            assert (done.counts()["ran"], board(done)) == (49, expected)
     planned = made(tmp_path, shuffled)
     tasks = task_graph(planned)
     keys = random.Random(0).sample(list(tasks), len(tasks))
     reordered = replace(planned, to_run=tuple(TopologicalSorter({key: tasks[key] for key in keys}).static_order()))
     assert board(swept(reordered, shuffled)) == expected
-
-
-@pytest.mark.system
-def test_a_cluster_that_runs_already_says_the_same(tmp_path: Path, base: Any) -> None:
-    from distributed import LocalCluster
-
-    shared = store_at(tmp_path / "shared")
-    planned = made(tmp_path, shared)
-    with LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
-        place = {"mode": "cluster", "address": cluster.scheduler_address}
-        done = sweep.run(planned, shared, place, lambda key, outcome: None)
-    assert done.counts()["ran"] == 49
-    assert board(done) == board(base[1])
 
 
 def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: Path) -> None:
@@ -116,25 +107,6 @@ def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: P
     assert (counts["failed"], counts["blocked"]) == (1, 2)  # generate; check and score
     assert "127.0.0.1:9" in done.board.rows[1].error
     json.dumps(done.to_json(), allow_nan=False)
-
-
-def test_a_damaged_entry_is_logged_and_computed_again(
-    tmp_path: Path, base: Any, copied: Store, caplog: pytest.LogCaptureFixture
-) -> None:
-    store, planned = copied, base[1].plan
-    chunks = next(stage for stage in planned.stages.values() if stage.name == "chunk")
-    scores = [stage for stage in planned.stages.values() if stage.name in ("score", "judge", "gold")]
-    for stage in scores:
-        store.remove(stage.entry)
-    path = Path(store.path(chunks.entry))
-    data = bytearray(path.read_bytes())
-    data[-5] ^= 1
-    path.write_bytes(bytes(data))
-    with caplog.at_level("WARNING"):
-        done = swept(made(tmp_path, store), store)
-    assert "damaged" in caplog.text
-    assert done.counts()["failed"] == 0
-    assert board(done) == board(base[1])
 
 
 def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path: Path, base: Any) -> None:

@@ -44,15 +44,3 @@ def test_latency_of_a_reranker_with_an_embedder_is_that_of_embedding(tmp_path: P
     assert store.keys("vectors") == stored
     # Two questions, each asked once before it is timed; questions are embedded one by one.
     assert len([texts for texts in asked if len(texts) > 1]) == 4
-
-
-def test_passages_of_a_nested_embedder_are_stored_where_results_are(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "store"))
-    components = plan.components_for(store)
-    embedder = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
-    node = {"_target_": "rag.components.rerankers.mmr.MmrReranker", "embedder": embedder}
-    components.build(node, "reranker").score(["a"], [["b c", "d"]], [[1.0, 0.5]])
-    stored = store.keys("vectors")
-    assert len(stored) == 2
-    components.without_inner.build(node, "reranker").score(["e"], [["f", "g"]], [[1.0, 0.5]])
-    assert store.keys("vectors") == stored

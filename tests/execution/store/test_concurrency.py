@@ -11,7 +11,7 @@ from typing import Any
 
 from support.small_set import write_experiment, write_golden
 
-PROCESSES = 3
+PROCESSES = 2
 REPEATS = int(os.environ.get("RAG_REPEATS", "1"))
 AXES = """\
   chunker: [chunker=whole, "chunker=fixed chunker.size=60"]
