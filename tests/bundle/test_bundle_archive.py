@@ -154,7 +154,6 @@ def test_no_more_is_decompressed_than_is_listed(tmp_path: Path, tar: bytes, monk
     ("data", "words"),
     [
         (b"\x28\xb5\x2f\xfd" + b"\xff" * 100, "cannot be decompressed"),
-        (b"PK\x03\x04" * 20, "cannot be decompressed"),
         (b"\x1f\x8b" * 20, "cannot be decompressed"),
         (WIDE.compress(os.urandom(9 << 20)), "memory"),
         (b"", "empty file"),

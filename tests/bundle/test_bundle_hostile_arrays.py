@@ -34,10 +34,6 @@ def words(**arrays: Any) -> Change:
 ARRAYS: Cases = {
     "a pickle": (written(DENSE, b"\x80\x04cos\nsystem\n."), "not a valid safetensors"),
     "a header without end": (written(DENSE, struct.pack("<Q", 1 << 62) + b"{}"), "header too large"),
-    "a header that is not JSON": (raw(header=b"__import__('os').system('touch canary')"), "JSON in header"),
-    "a shape that overflows": (raw(shape=[2**62, 2**62]), "overflow"),
-    "70 dimensions": (raw(shape=[1] * 70), "dimensions"),
-    "bytes that no array has": (raw(b"12345678", data_offsets=[0, 4]), "not fully covered"),
     "short floats": (raw(dtype="BF16", shape=[2]), "has the type BF16"),
     "too many arrays": (tensors(DENSE, **{f"a{number}": np.zeros(1) for number in range(70)}), "at most 64"),
     "truth values of 7": (raw(b"\x07", dtype="BOOL"), "truth values"),

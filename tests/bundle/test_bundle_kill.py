@@ -127,12 +127,6 @@ def test_a_full_disk_is_reported_and_leaves_nothing(
     assert written(content, tmp_path / "out" / "b").written
 
 
-def test_a_target_that_cannot_be_written_is_reported(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("", "utf-8")
-    with pytest.raises(StoreError, match="--to PATH"):
-        export("small", tmp_path / "file" / "b")
-
-
 def test_of_two_writers_the_second_does_not_overwrite(tmp_path: Path) -> None:
     def fill(place: Path, text: str) -> None:
         place.mkdir()

@@ -1,7 +1,6 @@
 """The routes of a server: what they return and what they refuse."""
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from support.small_set import TEXTS
 
 from rag.bundle.open_bundle import open_bundle
 from rag.core.types import Query
-from rag.serve import responses
 from rag.serve.routes import documents
 
 
@@ -137,21 +135,6 @@ def test_a_model_is_picked_by_name(server: Server) -> None:
     ]
     manifest = replace(first.bundle.manifest, name="recursive-800 · dense · maxsim", experiment="quickstart")
     assert replace(first, bundle=replace(first.bundle, manifest=manifest)).title == "recursive-800 · dense · maxsim"
-
-
-def test_a_long_document_is_encoded_in_pieces_off_the_loop(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    pieces: list[tuple[str, int]] = []
-
-    def json_bytes(payload: Any) -> bytes:
-        pieces.append((threading.current_thread().name, len(payload)))
-        return responses.json_bytes(payload)
-
-    monkeypatch.setattr(documents, "json_bytes", json_bytes)
-    monkeypatch.setattr(documents, "PIECE", 10)
-    text = server.client.get("/documents/ferry.md").json()["text"]
-    assert text == TEXTS["ferry.md"]
-    assert len(pieces) == 2 + -(-len(text) // 10), "the document, its one chunk, its text"
-    assert all(name.startswith("AnyIO worker") and length <= 10 for name, length in pieces)
 
 
 @pytest.mark.parametrize("text", ["", 'a "quoted" \\ word\n', "🌴" * 9, "half \ud800 a pair", "\u2028 </script> \x00"])

@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -204,41 +203,6 @@ def test_two_threads_call_a_parallel_embedder_and_one_any_other(pipeline: Pipeli
     assert not any(thread.is_alive() for thread in batcher._threads)
     assert len(embedder.threads) == 1 + parallel
     assert [one.trace.selected.row(0) for one in found] == [pipeline.trace(query).selected.row(0) for query in queries]
-
-
-def test_a_second_batch_begins_only_when_it_is_as_large_as_the_first(pipeline: Pipeline) -> None:
-    sizes: list[int] = []
-    begun, both, declined = threading.Event(), threading.Event(), threading.Event()
-
-    class Noting(HashingEmbedder):
-        parallel = True
-
-        def embed_queries(self, texts: Sequence[str]) -> Vectors:
-            sizes.append(len(texts))
-            (both if begun.is_set() else begun).set()
-            assert both.wait(SOON)
-            return super().embed_queries(texts)
-
-    async def ask(batcher: Batcher) -> None:
-        first, second, third, fourth = (partial(batcher.search_with_steps, query) for query in queries_of(*"abcd"))
-        with batcher._changed:  # no thread takes a batch before both wait
-            asking = [asyncio.ensure_future(first()), asyncio.ensure_future(second())]
-            await asyncio.sleep(0)
-        await asyncio.to_thread(begun.wait, SOON)
-        batcher._changed.wait = wait  # type: ignore[method-assign]
-        asking.append(asyncio.ensure_future(third()))
-        assert await asyncio.to_thread(declined.wait, SOON), "the second thread has begun with one question"
-        await asyncio.gather(*asking, fourth())
-
-    def wait(timeout: float | None = None) -> bool:
-        # The second thread sees the third question, and waits again.
-        declined.set()
-        return threading.Condition.wait(batcher._changed, timeout)
-
-    batcher = Batcher(replace(pipeline, embedder=Noting()))
-    asyncio.run(asyncio.wait_for(ask(batcher), SOON))
-    batcher.close()
-    assert sizes == [2, 2]
 
 
 def test_a_closed_event_loop_breaks_nothing(pipeline: Pipeline) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -76,25 +77,12 @@ def test_another_server_continues_a_session(conversing_bundle: Path, tmp_path: P
         assert rate(client, answer) == 204
 
 
-class Failing:
-    """Sessions whose database fails at first."""
-
-    def __init__(self) -> None:
-        self.times = 0
-
-    def purge(self) -> int:
-        self.times += 1
-        if self.times < 3:
-            raise ServiceError("sessions", "is away", "wait")
-        return 1
-
-
 def test_the_purge_continues_when_the_database_is_back() -> None:
-    failing = Failing()
+    failing = Mock(purge=Mock(side_effect=[ServiceError("sessions", "is away", "wait"), *[1] * 1000]))
 
     async def until_it_works() -> None:
-        job = asyncio.create_task(purge_regularly(failing, 0))  # type: ignore[arg-type]
-        while failing.times < 5:
+        job = asyncio.create_task(purge_regularly(failing, 0))
+        while failing.purge.call_count < 3:
             await asyncio.sleep(0)
         assert not job.done()
         job.cancel()

@@ -170,12 +170,3 @@ def test_a_traceback_of_a_library_becomes_one_line_without_its_message(written: 
     assert line["error"] == "ValueError"
     assert line["calls"][0].endswith("test_a_traceback_of_a_library_becomes_one_line_without_its_message")
     assert CANARY not in written.getvalue()
-
-
-def test_health_is_logged_at_level_debug(written: io.StringIO) -> None:
-    app = guarded(failing)
-    ask(app, "/healthz", "GET")
-    assert lines(written) == []
-    logging.getLogger("rag.serve").setLevel(logging.DEBUG)
-    ask(app, "/healthz", "GET")
-    assert [line["route"] for line in lines(written)] == ["/healthz"]

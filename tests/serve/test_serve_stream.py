@@ -124,19 +124,6 @@ def test_passages_without_room_are_removed_before_the_first_piece(tmp_path: Path
     assert parts == [(one["number"], one["chunk"], one["text"]) for one in answer["contexts"]]
 
 
-def test_half_a_surrogate_pair_is_sent_as_it_came(bundle: Path, tmp_path: Path) -> None:
-    class Halves(Halting):
-        def stream(self, request: Request) -> Iterator[str]:
-            yield from ("Ahoy ", "\ud83d", "\ude00")
-
-    with halting(bundle, tmp_path, Halves()) as server:
-        *events, (name, answer) = server.events("/ask", **body_of("/ask"))
-        assert [piece["text"] for name, piece in events if name == "piece"] == ["Ahoy ", "\ud83d", "\ude00"]
-        assert (name, answer["answer"].encode("utf-16", "surrogatepass").decode("utf-16")) == ("answer", "Ahoy 😀")
-        assert server.post("/v1/chat/completions", **body_of("/v1")).text.count("\\ud83d") == 1
-        assert server.payload("/ask", question=QUESTION)["answer"]
-
-
 def test_a_model_that_fails_in_the_middle_ends_the_stream_with_a_problem(bundle: Path, tmp_path: Path) -> None:
     generator = Halting(fails=True)
     generator.go_on()

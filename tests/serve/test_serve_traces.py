@@ -1,7 +1,6 @@
 """Requests as spans of OpenTelemetry, sent to a collector, and to MLflow."""
 
 import json
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from starlette.testclient import TestClient
 from support.small_server import ALICE, QUESTION, TWO_KEYS, bearer, small_app
 from support.span_collector import collecting
 
-from rag.core.errors import MissingExtraError
 from rag.serve import otel_spans
 from rag.serve.otel_spans import steps_in_time
 from rag.serve.request_log import EndedRequest
@@ -130,13 +128,6 @@ def test_spans_are_made_only_for_an_endpoint(monkeypatch: pytest.MonkeyPatch) ->
     assert otel_spans.wanted()
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     assert not otel_spans.wanted()
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
-    with pytest.raises(MissingExtraError) as caught:
-        otel_spans.Spans(log_texts=False)
-    assert caught.value.remedy == "pip install 'assay-rag[otel]'"
 
 
 def test_steps_follow_one_another_and_end_with_the_request() -> None:

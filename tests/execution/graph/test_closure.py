@@ -5,8 +5,8 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -34,9 +34,10 @@ from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import config_of
 
 TRUSTED = ("support",)
+HISTORY = [{"role": "user", "text": "Do dogs travel to Holm?"}, {"role": "assistant", "text": "Free."}]
 TALK = [
-    {"id": "t-1", "text": "Do dogs travel to Holm?", "turn": 1, "history": [], "doc": "ferry.md", "quote": "Dogs travel free"},
-    {"id": "t-2", "text": "What of bicycles?", "turn": 2, "doc": "bus.md", "quote": "Bicycles need a ticket"},
+    ("Do dogs travel to Holm?", [], {"doc": "ferry.md", "quote": "Dogs travel free"}),
+    ("What of bicycles?", HISTORY, {"doc": "bus.md", "quote": "Bicycles need a ticket"}),
 ]
 GIVEN = ("dataset=native", "dataset.path=golden", "dataset.questions=talk.jsonl", "embedder=hashing", "latency=0", "k=2")
 EVERYTHING = (
@@ -82,20 +83,11 @@ Ran = dict[str, set[str]]
 def _talk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A golden set with a conversation."""
     monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: TRUSTED)
-    folder, history = write_golden(here / "golden"), list[Mapping[str, str]]()
     (here / "roster.csv").write_text("id,Kind\nmd,Markdown\n", "utf-8")
-    with (folder / "talk.jsonl").open("w", encoding="utf-8") as file:
-        for turn in TALK:
-            row = {name: value for name, value in turn.items() if name not in ("doc", "quote")}
-            evidence = [{"any": [{"doc": turn["doc"], "quote": turn["quote"]}]}]
-            row |= {"dialogue": "talk", "history": history, "answers": ["free"], "split": "tune", "evidence": evidence}
-            file.write(json.dumps(row) + "\n")
-            history = [*history, {"role": "user", "text": str(turn["text"])}, {"role": "assistant", "text": "Free."}]
-
-
-def planned(*trials: Sequence[str]) -> plan.Plan:
-    made = [Trial(str(number), {}, config_of([*GIVEN, *overrides])) for number, overrides in enumerate(trials)]
-    return plan.assemble(Experiment("test", "", ()), made, Store("store"))
+    with (write_golden(here / "golden") / "talk.jsonl").open("w", encoding="utf-8") as file:
+        for number, (text, history, place) in enumerate(TALK, 1):
+            row = {"id": f"t-{number}", "text": text, "dialogue": "talk", "turn": number, "history": history, "split": "tune"}
+            file.write(json.dumps(row | {"answers": ["free"], "evidence": [{"any": [place]}]}) + "\n")
 
 
 def ours(module: str) -> bool:
@@ -131,11 +123,6 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ran]:
     WATCH.reset(without)
 
 
-def run(made: plan.Plan) -> None:
-    done = sweep.run(made, Store("store"), {"mode": "inline"}, lambda key, outcome: None)
-    assert [row.error for row in done.board.rows] == [""] * len(made.trials)
-
-
 def keys(graph: Graph, known: Iterable[str]) -> list[str]:
     """The keys that stages have with the code of now, given the inputs that they have."""
     again = Graph(Components(TRUSTED))
@@ -143,20 +130,20 @@ def keys(graph: Graph, known: Iterable[str]) -> list[str]:
     return [again.add(stage.name, stage.nodes, stage.values, stage.inputs) for stage in map(graph.stages.__getitem__, known)]
 
 
-def edited(graph: Graph, module: str, among: Sequence[str]) -> set[str]:
-    """The stages among some whose keys change with the code of a module."""
+@contextmanager
+def edited(*modules: str) -> Iterator[None]:
+    """The code of modules is another one inside the block."""
     known = identity._source
 
     def changed(name: str) -> identity.Source | None:
         found = known(name)
-        return replace(found, content=b"edited", tree=None) if found and name == module else found
+        return replace(found, content=b"edited", tree=None) if found and name in modules else found
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identity, "_source", changed)
         code_identity.cache_clear()
-        now = keys(graph, among)
+        yield
     code_identity.cache_clear()
-    return {old for old, new in zip(among, now, strict=True) if old != new}
 
 
 def unkeyed(graph: Graph, ran: Ran) -> set[tuple[str, str]]:
@@ -164,14 +151,17 @@ def unkeyed(graph: Graph, ran: Ran) -> set[tuple[str, str]]:
     free = set[tuple[str, str]]()
     for module in sorted(set().union(*ran.values())):
         among = [key for key in ran if module in ran[key]]
-        free |= {(graph.stages[key].name, module) for key in {*among} - edited(graph, module, among)}
+        with edited(module):
+            free |= {(graph.stages[key].name, module) for key, now in zip(among, keys(graph, among), strict=True) if key == now}
     return free
 
 
 def test_all_code_that_ran_in_a_stage_is_in_its_key(ran: Ran) -> None:
-    made = planned(*TRIALS)
+    trials = [Trial(str(number), {}, config_of([*GIVEN, *overrides])) for number, overrides in enumerate(TRIALS)]
+    made = plan.assemble(Experiment("test", "", ()), trials, Store("store"))
     assert keys(made.graph, made.graph.stages) == list(made.graph.stages)
-    run(made)
+    done = sweep.run(made, Store("store"), {"mode": "inline"}, lambda key, outcome: None)
+    assert [row.error for row in done.board.rows] == [""] * len(made.trials)
     assert {made.stages[key].name for key in ran} == set(RUNNERS)
     assert {
         "rag.execution.graph.stage_inputs",
@@ -259,20 +249,8 @@ def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None
         pairs = StoredReranker(MmrReranker(embedder), store, "one").pairs  # type: ignore[arg-type]
         return [stored.documents.space, stored.queries.space, pairs.space, judge.stored.space]
 
-    before, known = spaces(), identity._source
-
-    def changed(name: str) -> identity.Source | None:
-        found = known(name)
-        return (
-            replace(found, content=b"edited", tree=None)
-            if found and name in ("rag.execution.store.cached_vectors", "rag.evaluation.attribution")
-            else found
-        )
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(identity, "_source", changed)
-        code_identity.cache_clear()
+    before = spaces()
+    with edited("rag.execution.store.cached_vectors", "rag.evaluation.attribution"):
         after = spaces()
-    code_identity.cache_clear()
     assert spaces() == before
     assert not set(before) & set(after)

@@ -106,12 +106,3 @@ def test_a_plan_says_it_before_anything_ran_and_without_a_model(
     shown = rag("plan", path).out
     assert f"0.0 % – {100 * share:.1f} %" in shown
     assert "In 2 of 6 trials chunks are longer than a model's window" in shown
-
-
-def test_what_a_model_reads_that_is_not_fetched_yet_is_not_known(
-    study: Callable[[str], str], rag: Verb, tmp_path: Path
-) -> None:
-    named = f"embedder.model=tiny/bert embedder.revision={'0' * 40} embedder.runtime.cache={tmp_path}"
-    path = study(f'  embedder: ["embedder=sentence_transformer index=[dense] {named}"]')
-    assert list(rag("plan", path, "--json").json["unread"].values()) == [None]
-    assert "unread" in rag("plan", path).out

@@ -8,25 +8,18 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
 from support.command_line import Verb, verb
+from support.gate_experiment import write_gated
 
 from rag.evaluation.statistics.agreement import RankCorrelation, Resampled
 
 rag = pytest.fixture(verb)
 ONCE = np.ones((1, 60))
-FIXED = (
-    'fixed: ["dataset.path={golden}", "index=[bm25s]", fusion=single, embedder=hashing, generator=extractive, latency=0, '
-    '"metrics=[ndcg@10,faithfulness]", "~judge.encoder.runtime",'
-    ' "judge.encoder._target_=support.judge_texts.WordEncoder"{more}]'
-)
-STUDY = """\
-question: Do two judges agree?
-dataset: native
-{fixed}
-axes:
+AXES = """\
   judge:
     trusting: judge.weights.bias=3.0
-    doubting: judge.weights.bias=-6.0
-"""
+    doubting: judge.weights.bias=-6.0"""
+HELD = ', generator=extractive, "metrics=[ndcg@10,faithfulness]", "~judge.encoder.runtime"'
+WORDS = ', "judge.encoder._target_=support.judge_texts.WordEncoder"'
 
 
 @pytest.fixture
@@ -61,13 +54,9 @@ def test_one_value_for_all_orders_nothing(scores: tuple[Any, Any]) -> None:
         assert math.isnan(RankCorrelation(scores[0], np.ones(60), name)(ONCE)[0])
 
 
-def write(golden: Path, more: str = "") -> None:
-    Path("study.yaml").write_text(STUDY.format(fixed=FIXED.format(golden=golden, more=more)), "utf-8")
-
-
 def test_a_sweep_says_how_far_its_judges_agree(rag: Verb, here: Path, golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
-    write(golden)
+    write_gated(Path("study.yaml"), golden, AXES, "", HELD + WORDS)
     swept = rag("sweep", "study.yaml", "--no-track")
     assert swept.code == 0
     assert "trusting and doubting on faithfulness of 2 answers: Spearman" in swept.out.replace("\n", " ")
@@ -81,7 +70,7 @@ def test_a_sweep_says_how_far_its_judges_agree(rag: Verb, here: Path, golden: Pa
 
 
 def test_without_two_judges_nothing_agrees(rag: Verb, here: Path, golden: Path) -> None:
-    write(golden)
+    write_gated(Path("study.yaml"), golden, AXES, "", HELD + WORDS)
     alone = rag("judge", "agree", "study.yaml", "metrics=[ndcg@10]")
     assert alone.code == 2
     assert "no two judges judged the same answers" in alone.err

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Verb, verb
-from support.gate_experiment import write_gated, write_many
-from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
+from support.gate_experiment import AXES, write_gated, write_many
+from support.judge_texts import SUPPORTED, UNSUPPORTED
 
 from rag.config.experiment import load
 from rag.core.figures import figure
@@ -20,11 +20,6 @@ rag = pytest.fixture(verb)
 WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
 COLUMNS = "metrics=[ndcg@10,faithfulness,answer_relevance,context_relevance,citation_support,citation_support_precision]"
 SPEECHLESS = ("judge=llm", "~judge.generator", "+judge.generator._target_=support.judge_texts.SayingNothing")
-GATE = 'gate: {metrics: {faithfulness: 0.03}, bounds: ["failed == 0", "citation_support >= 0.5"]}\n'
-AXES = """\
-  size:
-    narrow: chunker=fixed chunker.size=120
-    wide: chunker=fixed chunker.size=600"""
 
 
 @pytest.fixture(autouse=True)
@@ -33,17 +28,14 @@ def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def labels(here: Path) -> str:
-    rows = [{"text": text, "contexts": list(CONTEXTS), "supported": True} for text in SUPPORTED]
-    rows += [{"text": text, "contexts": list(CONTEXTS), "supported": False} for text in UNSUPPORTED]
-    Path("people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return "data=people.jsonl"
+def labels(small_set: Path) -> str:
+    return f"data={small_set}"
 
 
-def written(here: Path, *fixed: str, gate: str = GATE) -> str:
+def written(here: Path, *fixed: str) -> str:
     write_many(here / "golden", 10)
     more = ", ".join(["", "generator=extractive", *(f'"{part}"' for part in fixed)])
-    write_gated(here / "study.yaml", Path("golden"), AXES, gate, more)
+    write_gated(here / "study.yaml", Path("golden"), AXES, "", more)
     return "study.yaml"
 
 
@@ -74,7 +66,9 @@ def swept(study: str, *overrides: str) -> tuple[sweep.Sweep, Store]:
     return done, ready.store
 
 
-def test_a_card_is_found_by_the_judge_that_it_was_made_for(study: str, labels: str, rag: Verb) -> None:
+def test_a_card_is_found_by_its_judge_and_means_carry_the_error_that_its_labels_show(
+    study: str, labels: str, rag: Verb
+) -> None:
     done, store = swept(study)
     (judge,) = assessors(done.plan, store)
     assert (judge.name, judge.cards, judge.failed) == ("LocalJudge", (), 0)
@@ -85,15 +79,9 @@ def test_a_card_is_found_by_the_judge_that_it_was_made_for(study: str, labels: s
     assert judge.corrected == ()
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     (card,) = assessors(done.plan, store)[0].cards
-    assert (card.data, card.texts) == ("people", len(SUPPORTED) + len(UNSUPPORTED))
-    assert assessors(done.plan, store)[0].remarks == [f"LocalJudge {remark}" for remark in card.remarks]
-
-
-def test_means_carry_the_error_that_the_labels_show(study: str, labels: str, rag: Verb) -> None:
-    done, store = swept(study)
-    assert rag("judge", "calibrate", *WORDS, labels).code == 0
+    assert (card.data, card.texts) == ("small", len(SUPPORTED) + len(UNSUPPORTED))
     (judge,) = assessors(done.plan, store)
-    (card,) = judge.cards
+    assert judge.remarks == [f"LocalJudge {remark}" for remark in card.remarks]
     moved = sum(label - output for output, label, _ in card.pairs) / len(card.pairs)
     rows = {row.name: row.metrics["faithfulness"] for row in done.board.rows}
     assert len(judge.corrected) == 2
@@ -110,9 +98,9 @@ def test_means_carry_the_error_that_the_labels_show(study: str, labels: str, rag
     assert judge.corrected[0].sentence in shown
 
 
-def test_a_card_of_other_texts_than_answers_warns(study: str, labels: str, rag: Verb) -> None:
-    rows = [json.loads(line) | {"kind": "claim"} for line in Path("people.jsonl").read_text("utf-8").splitlines()]
-    Path("people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+def test_a_card_of_other_texts_than_answers_warns(study: str, small_set: Path, labels: str, rag: Verb) -> None:
+    rows = [json.loads(line) | {"kind": "claim"} for line in small_set.read_text("utf-8").splitlines()]
+    small_set.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     done, store = swept(study)
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     (judge,) = assessors(done.plan, store)

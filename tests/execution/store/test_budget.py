@@ -1,9 +1,10 @@
 """What a run may spend on models: it stops there, keeps what is done, and goes on when it is asked again."""
 
 import math
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 
@@ -81,47 +82,22 @@ def test_an_unknown_price_fits_no_budget_in_money(store: Store) -> None:
         assert count == 1
 
 
-ENTERING = """
-import sys, time
-from pathlib import Path
-from rag.execution.store.budget import Ledger, Terms
-from rag.core.assessments import Spent
-from rag.core.errors import BudgetError
-from rag.execution.store.store import Store
-store = Store(sys.argv[1])
-ledger = Ledger(store, Terms(tokens=100))
-ledger.space = "ledger/shared"
-looked = ledger.spent
+def test_many_enter_no_more_than_fits(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = Ledger.spent
+    monkeypatch.setattr(Ledger, "spent", lambda self: (looked(self), time.sleep(0.005))[0])
 
-def slowly():
-    found = looked()
-    time.sleep(0.02)
-    return found
+    def enter(_: int) -> int:
+        ledger, entered = Ledger(Store(store.root), Terms(tokens=100)), 0
+        ledger.space = "ledger/shared"
+        with suppress(BudgetError):
+            while True:
+                with ledger.entered([Spent(3)] * 5) as (count, settle):
+                    settle(Spent(3 * count))
+                    entered += count
+        return entered
 
-ledger.spent = slowly
-print("ready", flush=True)
-sys.stdin.readline()
-entered = 0
-try:
-    while True:
-        with ledger.entered([Spent(3)] * 5) as (count, settle):
-            settle(Spent(3 * count))
-            entered += count
-except BudgetError:
-    print(entered, flush=True)
-"""
-
-
-@pytest.mark.system
-def test_many_processes_enter_no_more_than_fits(store: Store) -> None:
-    command = [sys.executable, "-c", ENTERING, store.root]
-    others = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    for other in others:
-        assert other.stdout.readline() == "ready\n"
-    for other in others:
-        other.stdin.write("go\n")
-        other.stdin.flush()
-    assert sum(int(other.communicate(timeout=60)[0]) for other in others) == 33, "3 tokens each, 100 in all"
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(enter, range(4))) == 33, "3 tokens each, 100 in all"
 
 
 def test_who_runs_a_stage_may_enter_a_batch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

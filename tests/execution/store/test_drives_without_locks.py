@@ -77,19 +77,6 @@ def test_a_lock_that_seems_held_is_waited_for_and_reported(
     ]
 
 
-def test_a_lock_that_is_not_given_back_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flock = fcntl.flock
-
-    def kept(file: int, operation: int) -> None:
-        if operation == fcntl.LOCK_UN:
-            raise OSError(errno.ENOLCK, "No locks available")
-        flock(file, operation)
-
-    monkeypatch.setattr(fcntl, "flock", kept)
-    with Store(str(tmp_path)).claim("stages/ab"):
-        pass
-
-
 # Locks that every process gets at once
 
 

@@ -400,26 +400,18 @@ def test_collection_removes_old_stages_and_nothing_else(store: Store, tmp_path: 
     assert [store.has(key) for key in (old, new, vectors)] == [False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("look", "printed"),
-    [
-        (lambda store: maintenance.stats(store)["spaces"]["stages"]["entries"], 2),
-        (lambda store: maintenance.verify(store)["damaged"], []),
-        (lambda store: maintenance.collect(store, -1)["removed"], 2),
-    ],
-)
-def test_another_who_removes_at_the_same_time_does_no_harm(
-    store: Store, monkeypatch: pytest.MonkeyPatch, look: Callable[[Store], Any], printed: Any
-) -> None:
+def test_another_who_removes_at_the_same_time_does_no_harm(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         store.write(f"stages/{number:064x}", example())
     listed: Callable[[Store, str], list[str]] = Store.keys
 
     def late(self: Store, space: str) -> list[str]:
         found = listed(self, space)
-        for key in found[:2]:
+        for key in found[:1]:
             self.remove(key)
         return found
 
     monkeypatch.setattr(Store, "keys", late)
-    assert look(store) == printed
+    assert maintenance.stats(store)["spaces"]["stages"]["entries"] == 3
+    assert maintenance.verify(store)["damaged"] == []
+    assert maintenance.collect(store, -1)["removed"] == 1

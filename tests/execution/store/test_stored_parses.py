@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 from support.hostile_parsers import HostileParser
 
-from rag.components.ingest.rules import FirstMatchRules
-from rag.components.loaders.folder import FolderLoader
-from rag.components.noise.none import NoNoiseFilter
 from rag.components.redactors.none import NoRedactor
 from rag.core.roles import Parser, Redactor
 from rag.core.types import Parsed
@@ -31,10 +28,6 @@ class DigitRedactor:
 def wrapped(store: Store, parser: Parser, redactor: Redactor, name: str = "one") -> tuple[Parser, Redactor]:
     ledger = Ledger(store, Terms())
     return stored(store, ledger, parser, lambda: name), stored(store, ledger, redactor, lambda: type(redactor).__name__)
-
-
-def folder_of(path: Path, parser: Parser, redactor: Redactor) -> FolderLoader:
-    return FolderLoader(str(path), {"bad": parser}, redactor, FirstMatchRules("All.", []), NoNoiseFilter(), workers=1)
 
 
 def read(
@@ -106,13 +99,3 @@ def test_parses_are_counted_and_collected_with_age(store: Store, folder: Path) -
     assert maintenance.stats(store)["spaces"]["parses"]["entries"] == 4
     assert maintenance.collect(store, 1)["removed"] == 0
     assert maintenance.collect(store, -1)["removed"] == 4
-
-
-def test_a_loader_counts_the_files_that_a_process_would_parse(store: Store, folder: Path) -> None:
-    parser, redactor = wrapped(store, HostileParser("hi"), NoRedactor())
-    loader = folder_of(folder, parser, redactor)
-    assert loader.unparsed() == (4, [(parser, size) for size in (9, 16, 9, 8)])
-    assert parser.rate() is None  # type: ignore[attr-defined]
-    list(loader.load())
-    assert loader.unparsed() == (4, [])
-    assert 0 < parser.rate() < 1  # type: ignore[attr-defined]

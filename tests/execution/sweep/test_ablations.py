@@ -179,17 +179,8 @@ def test_what_ends_them_is_reported(extractive: Any, raised: BaseException, left
     assert (result.interrupted, result.stopped) == (left.interrupted, left.stopped)
 
 
-@pytest.fixture
-def study(here: Path, golden: Path) -> Callable[..., str]:
-    def write(name: str, more: str = "", generator: str = "extractive") -> str:
-        path = write_experiment(here / f"{name}.yaml", golden, f"  k: k=1,3\n{more}")
-        path.write_text(path.read_text("utf-8").replace("generator=none", f"generator={generator}"), "utf-8")
-        return str(path)
-
-    return write
-
-
 @pytest.mark.parametrize("value", ["often", "0", "[closed_book]"])
-def test_controls_are_on_or_off(study: Any, value: str) -> None:
+def test_controls_are_on_or_off(here: Path, golden: Path, value: str) -> None:
+    path = write_experiment(here / "wrong.yaml", golden, f"  k: k=1,3\ncontrols: {value}")
     with pytest.raises(ConfigError, match=r"(?s)controls: is .*true or false is needed"):
-        load(study("wrong", f"controls: {value}\n"))
+        load(str(path))

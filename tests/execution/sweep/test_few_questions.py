@@ -21,13 +21,13 @@ def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     return verb(capsys, monkeypatch)
 
 
-def study(documents: int, change: Callable[[Lines], Lines] = lambda lines: lines, **parts: str) -> None:
+def study(documents: int, change: Callable[[Lines], Lines] = lambda lines: lines) -> None:
     """A study without splits over some documents, with two questions each, and over those lines that `change` makes of them."""
     path = write_many(Path("../golden"), documents) / "questions.jsonl"
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     kept = change([{key: value for key, value in line.items() if key != "split"} for line in lines])
     path.write_text("".join(f"{json.dumps(line)}\n" for line in kept), "utf-8")
-    write_gated(Path("study.yaml"), Path("../golden"), **{"gate": "", **parts})
+    write_gated(Path("study.yaml"), Path("../golden"), gate="")
 
 
 def output(rag: Verb, code: int, *arguments: str) -> str:
@@ -70,18 +70,10 @@ def test_one_cluster_is_given_no_verdict(rag: Verb, documents: int, change: Call
     assert "looked at together" not in compared
 
 
-@pytest.mark.parametrize(
-    ("documents", "change", "counted"),
-    [
-        (19, lambda lines: lines, "38 questions in 19 clusters"),
-        (20, lambda lines: lines, ""),
-    ],
-)
-def test_few_questions_are_given_no_recommendation(
-    rag: Verb, documents: int, change: Callable[[Lines], Lines], counted: str
-) -> None:
+@pytest.mark.parametrize(("documents", "counted"), [(19, "38 questions in 19 clusters"), (20, "")])
+def test_few_questions_are_given_no_recommendation(rag: Verb, documents: int, counted: str) -> None:
     """Terminal, JSON, report and MLflow read one decision: 30 questions in 20 clusters are enough."""
-    study(documents, change)
+    study(documents)
     swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
     winner = rag("sweep", "study.yaml", "--no-track", "--json").json["winner"]
     reported = output(rag, 0, "report", "study.yaml")

@@ -1,10 +1,8 @@
 """Keys, ratings, keyboard, contrast, narrow windows, and failures of requests."""
 
-import json
 import re
 from collections.abc import Callable
 from importlib import resources
-from typing import Any
 
 import httpx
 import pytest
@@ -43,11 +41,6 @@ def test_scripts_write_no_html_and_name_no_other_host() -> None:
         if name != "icons.svg":
             addresses = set(re.findall(r"https?://[^\"' )]+", text)) - {"http://www.w3.org/2000/svg"}
             assert addresses == set(), name
-
-
-def test_all_scripts_are_fetched_at_once() -> None:
-    named = set(re.findall(r'(?:href|src)="page/([^"]+\.js)"', SHIPPED["index.html"]))
-    assert named == {name for name in SHIPPED if name.endswith(".js")}
 
 
 def test_a_key_is_asked_for_and_stored_in_the_tab(keyed: PageServer, opened: Open) -> None:
@@ -164,21 +157,3 @@ def test_on_a_phone_nothing_is_cut_off_and_panels_cover_the_page(opened: Open) -
     expect(page.locator("#documents")).to_be_hidden()
     expect(page.locator("#scope")).to_contain_text("Only characters")
     expect(page.locator("#question")).to_be_in_viewport()
-
-
-def test_a_rate_limit_says_when_to_ask_again(page: Opened) -> None:
-    refused: dict[str, Any] = {"type": "urn:assay:too-many-requests", "title": "Too Many Requests", "status": 429}
-    refused |= {"detail": "600 requests a minute are taken from one key", "remedy": ""}
-    page.page.route(
-        "**/chat",
-        lambda route: route.fulfill(
-            status=429, headers={"Retry-After": "7"}, content_type="application/problem+json", body=json.dumps(refused)
-        ),
-    )
-    turn = page.ask(FERRY)
-    assert "Too many questions at once. 600 requests a minute" in turn.get_by_role("alert").inner_text()
-    assert "Try again in 7 seconds." in turn.get_by_role("alert").inner_text()
-    problem = {"error": {"message": "this key asks too often → ask again in 7 s", "type": "", "param": None, "code": None}}
-    page.page.route("**/v1/models", lambda route: route.fulfill(status=429, headers={"Retry-After": "7"}, json=problem))
-    page.page.reload()
-    expect(page.page.locator(".nowhere p")).to_have_text("This key asks too often. Ask again in 7 s.")

@@ -64,21 +64,3 @@ def test_a_folder_is_switched_with_its_documents(many: PageServer, opened: Open)
     within = asked(found)
     assert len(within["documents"]) == 103
     assert not [one for one in within["documents"] if one.startswith("guide/page")]
-
-
-def test_folders_are_walked_with_the_arrow_keys(many: PageServer, opened: Open) -> None:
-    page = opened(many).page
-    keyboard, listed = page.keyboard, page.locator("#documents-list")
-    page.locator(".fold").first.focus()
-    keyboard.press("ArrowRight")
-    expect(listed.locator(".fold", has_text="guide")).to_have_attribute("aria-expanded", "true")
-    keyboard.press("ArrowDown")
-    expect(listed.locator(".fold", has_text="plug-ins")).to_be_focused()
-    keyboard.press("ArrowDown")
-    keyboard.press("Enter")
-    expect(page.locator("article.document")).to_contain_text("It begins here.")
-    keyboard.press("Escape")
-    keyboard.press("ArrowLeft")
-    expect(listed.locator(".fold", has_text="guide")).to_be_focused()
-    keyboard.press("ArrowLeft")
-    expect(listed.locator(".file")).to_have_count(1)

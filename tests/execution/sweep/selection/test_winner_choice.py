@@ -115,13 +115,3 @@ def test_a_holdout_refutes_a_loss_beyond_the_margin_alone(lost: float, recommend
             "It is the best by mean; trial worse, the cheapest of 1 that would do by tune, is worse on the"
         )
         assert found.why.endswith("more than the .100 that is allowed.")
-
-
-def test_as_json() -> None:
-    result = field(entrant("a", EASY + 0.1), entrant("b", EASY)).to_json()
-    assert (result["best"], result["recommended_name"], result["tied"]) == ("a", "trial a", ["a"])
-    assert [standing["trial_id"] for standing in result["standings"]] == ["a", "b"]
-    assert result["rule"] == {"margin": 0.03, "exchange": []}
-    assert result["unsettled"] is None
-    assert result["standings"][0]["p_best"] == 1.0
-    assert result["standings"][0]["tune"] == {"mean": pytest.approx(EASY.mean() + 0.1), "low": None, "high": None}
