@@ -15,6 +15,7 @@ from support.small_server import ManualClock
 
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.types import Found, Span, Turn
+from rag.serve import conversations
 from rag.serve.conversations import Conversations
 from rag.serve.database import MissingError
 from rag.serve.feedback import answer_id
@@ -75,15 +76,18 @@ def test_a_session_lives_as_long_as_it_is_used(talks: Conversations, clock: Manu
         say(talks, "ann", session, "too late")
 
 
-def test_a_purge_deletes_expired_sessions_only(talks: Conversations, clock: ManualClock) -> None:
-    old = talks.create("ann")
+def test_a_purge_deletes_expired_sessions_only(
+    talks: Conversations, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "PORTION", 1)
+    old, _ = talks.create("ann"), talks.create("ann")
     say(talks, "ann", old, "old")
     clock.now += 1000
     young = talks.create("ann")
     say(talks, "ann", young, "young")
     assert talks.purge() == 0
     clock.now += 800
-    assert (talks.purge(), talks.purge()) == (1, 0)
+    assert (talks.purge(), talks.purge()) == (2, 0)
     assert [one.question for one in talks.show("ann", young).turns] == ["young"]
     clock.now -= 800
     # A session that was only hidden would be back.

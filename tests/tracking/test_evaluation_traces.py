@@ -182,3 +182,6 @@ def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(t
     assert len({trace.info.client_request_id for trace in traces}) == len(traces) == TUNE
     assert {len(trace.data.spans) for trace in traces} == {3}
     assert {len(trace.info.assessments) for trace in traces} == {3}
+    parent = all_runs(there)[0]
+    histories = [there.get_metric_history(parent.info.run_id, name) for name in parent.data.metrics]
+    assert {len(history) for history in histories} == {1}, "no value is sent twice"

@@ -41,22 +41,18 @@ def board(done: sweep.Sweep) -> str:
     return json.dumps(done.board.to_json())
 
 
-def store_at(path: Path) -> Store:
-    return Store(str(path))
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sweep.Sweep]:
     """The folder of a study, with its store, and the sweep of it in one process."""
     folder = tmp_path_factory.mktemp("base")
-    store = store_at(folder / "store")
+    store = Store(str(folder / "store"))
     return folder, swept(made(folder, store), store)
 
 
 @pytest.fixture
 def copied(tmp_path: Path, base: tuple[Path, sweep.Sweep]) -> Store:
     """The store of the base in this test's folder, to be changed."""
-    return store_at(shutil.copytree(base[0] / "store", tmp_path / "store"))
+    return Store(str(shutil.copytree(base[0] / "store", tmp_path / "store")))
 
 
 def test_every_distinct_stage_runs_once_and_a_second_sweep_runs_none(tmp_path: Path, base: Any, copied: Store) -> None:
@@ -83,7 +79,7 @@ def test_one_process_two_processes_a_cluster_that_runs_already_and_shuffled_stag
     tmp_path: Path, base: Any
 ) -> None:
     expected = board(base[1])
-    two, shared, shuffled = (store_at(tmp_path / name) for name in ("two", "shared", "shuffled"))
+    two, shared, shuffled = (Store(str(tmp_path / name)) for name in ("two", "shared", "shuffled"))
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         with dask_cluster.processes(1) as other:
@@ -99,7 +95,7 @@ def test_one_process_two_processes_a_cluster_that_runs_already_and_shuffled_stag
 
 
 def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: Path) -> None:
-    store = store_at(tmp_path / "store")
+    store = Store(str(tmp_path / "store"))
     dead = "generator=openai generator.model=none generator.base_url=http://127.0.0.1:9/v1 generator.runtime.retries=0"
     done = swept(made(tmp_path, store, f'  generator: {{quoting: generator=extractive, dead: "{dead}"}}'), store)
     assert [(row.name, row.status) for row in done.board.rows] == [("quoting", "done"), ("dead", "failed")]
@@ -110,7 +106,7 @@ def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: P
 
 
 def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path: Path, base: Any) -> None:
-    store = store_at(tmp_path / "store")
+    store = Store(str(tmp_path / "store"))
     planned = made(tmp_path, store)
     seen: list[str] = []
 
@@ -186,7 +182,7 @@ def test_twenty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path, base:
     golden = write_golden(tmp_path / "golden")
     write_experiment(tmp_path / "study.yaml", golden, AXES)
     subprocess.run([sys.executable, "-c", KILLER, "20", "1600"], cwd=tmp_path, check=True, timeout=600)
-    store = store_at(tmp_path / "store")
+    store = Store(str(tmp_path / "store"))
     assert 10 < len(store.keys("stages")) < 49, "the kills must hit a sweep on its way"
     assert [key for key in store.keys("stages") if store.read(key) is None] == []
     assert list(Path(store.base).rglob("*.tmp")), "and some of them a write"

@@ -8,27 +8,14 @@ from support.small_set import write_experiment, write_golden
 
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.config.experiment import load
-from rag.core.types import Vectors
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
 from rag.execution.store.store import Store
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
-    """The texts that the embedder is really given, call by call."""
-    found: list[Sequence[str]] = []
-    embed = HashingEmbedder.embed_documents
-
-    def counting(self: HashingEmbedder, texts: Sequence[str]) -> Vectors:
-        found.append(texts)
-        return embed(self, texts)
-
-    monkeypatch.setattr(HashingEmbedder, "embed_documents", counting)
-    return found
-
-
-def test_latency_of_a_reranker_with_an_embedder_is_that_of_embedding(tmp_path: Path, asked: list[Sequence[str]]) -> None:
+def test_latency_of_a_reranker_with_an_embedder_is_that_of_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, embed = list[Sequence[str]](), HashingEmbedder.embed_documents
+    monkeypatch.setattr(HashingEmbedder, "embed_documents", lambda self, texts: (asked.append(texts), embed(self, texts))[1])
     store = Store(str(tmp_path / "store"))
     golden = write_golden(tmp_path / "golden")
     study = write_experiment(tmp_path / "study.yaml", golden, "  reranker: reranker=mmr", ", chunker.size=60, latency=2")

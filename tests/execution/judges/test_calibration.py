@@ -160,15 +160,6 @@ def test_a_card_knows_what_it_measured_and_what_people_would_say(drawn: Labelled
     assert card.error == pytest.approx(sum(shares) / 200)
 
 
-def test_a_card_of_older_code_is_read(drawn: Labelled) -> None:
-    content = json.loads(json.dumps(calibrate(Reader(), drawn, "me", 50).to_json()))
-    for name in ("held_out", "kinds", "error", "pairs"):
-        del content[name]
-    card = Card.from_json(content | {"folds": 10})
-    assert (card.texts, card.kinds, card.speaks_of_answers) == (200, (), False)
-    assert Card.from_json(json.loads(json.dumps(card.to_json()))).auc == card.auc
-
-
 def test_the_small_set_is_distinguished(shipped: Any, small_set: Path) -> None:
     """Written by us, quotations and paraphrases against changed numbers, names, negations and inventions."""
     card = calibrate(shipped, labelled(str(small_set)), draws=1000)

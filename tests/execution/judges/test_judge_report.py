@@ -131,6 +131,20 @@ def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> 
     assert listing.lines[0][1] == f"{judge.failed} of {judge.asked}"
 
 
+def test_what_a_metric_could_not_ask_its_own_model_is_shown_too(here: Path, rag: Verb) -> None:
+    own, column = "metric.ragas_context_recall.generator", "metrics=[ndcg@10,token_f1,ragas_context_recall]"
+    silent = (f"~{own}", f"+{own}._target_=support.judge_texts.SayingNothing")
+    study, path = written(here, "metric=[ndcg,token_f1,ragas_context_recall]", *silent, column), here / "golden/questions.jsonl"
+    rows = [json.loads(line) | {"answers": ["It costs ten crowns."]} for line in path.read_text("utf-8").splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    lost = "ragas_context_recall could not make 8 of 8 judgements: they are in no figure"
+    assert lost in " ".join(rag("sweep", study, "--no-track").out.split())
+    done, store = swept(study)
+    assert assessors(done.plan, store) == []
+    assert [row.measured["judge_failures"] for row in done.board.rows] == [4, 4]
+    assert lost in judges(done.plan, store, done.plan.trials[0]).sentence
+
+
 def test_a_judge_reads_nothing_where_no_metric_needs_it(study: str) -> None:
     done, store = swept(study, "metrics=[ndcg@10,token_f1]")
     assert assessors(done.plan, store) == []

@@ -70,6 +70,7 @@ TEXTS = st.lists(st.text(st.characters() | st.just("\ud800"), max_size=5), max_s
 def test_no_two_sequences_of_texts_share_a_name(one: list[str], other: list[str]) -> None:
     assert (item_id(*one) == item_id(*other)) == (one == other)
     assert len(item_id(*one)) == 16
+    assert item_id("?") != item_id("\ud800")
 
 
 # Embedders

@@ -159,6 +159,7 @@ def test_trials_may_measure_different_things(tmp_path: Path) -> None:
     axes = '  metrics: ["metrics=[ndcg@10]", "metrics=[recall@5]"]'
     done, concluded = run(study(tmp_path, axes, "objective: index_bytes\n"))
     assert len(concluded.winner.front) == 2
+    assert "no score of questions" in concluded.notes[0]
     _, concluded = run(study(tmp_path, axes, "objective: ndcg@10\n"))
     assert [one.admitted for one in concluded.winner.standings] == [True, False]
     assert {row.status for row in done.board.rows} == {"done"}

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 from support.page_server import FERRY, LEAVE, TEXTS, Opened, say
 
 
@@ -117,24 +117,4 @@ def test_a_heading_restricts_the_search_to_its_sections(page: Opened) -> None:
     }
     page.page.get_by_label("Ask all documents again").click()
     expect(field).to_have_value("")
-    assert sent(page, LEAVE)["within"] is None
-
-
-def test_tags_that_documents_share_restrict_the_search(page: Opened) -> None:
-    def tagged(route: Route) -> None:
-        listed = route.fetch().json()
-        for number, one in enumerate(listed["documents"]):
-            one["metadata"] |= {"edition": 2024 + number % 2, "source": f"page {number}"}
-        route.fulfill(json=listed)
-
-    page.page.route("**/documents?*", tagged)
-    page.page.reload()
-    field = page.page.get_by_label("Search only where edition is")
-    field.wait_for()
-    assert field.locator("option").all_inner_texts() == ["Any edition", "2024", "2025"]
-    assert page.page.locator("#narrow select").count() == 1, "a tag that is unique to each document groups none"
-    field.select_option("2025")
-    expect(page.page.locator("#scope")).to_have_text("Only edition: 2025")
-    assert sent(page, LEAVE)["within"] == {"metadata": {"edition": ["2025"]}}
-    field.select_option("")
     assert sent(page, LEAVE)["within"] is None
