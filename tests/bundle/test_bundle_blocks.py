@@ -27,11 +27,6 @@ def lines(*documents: Document) -> bytes:
     return b"".join(json_bytes(asdict(document)) for document in documents)
 
 
-def test_documents_come_back_as_they_were() -> None:
-    plain = Document("plain.md", "# Plain", {"year": 2024})
-    assert documents_of(lines(plain, SEEN), "b") == (plain, SEEN)
-
-
 def test_a_bundle_holds_the_blocks_of_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rag: Verb) -> None:
     monkeypatch.chdir(tmp_path)
     golden = write_golden(tmp_path / "golden")

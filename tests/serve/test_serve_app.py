@@ -90,12 +90,6 @@ def test_an_answer_can_be_restricted_to_a_selection(server: Server) -> None:
     assert {(one["doc_id"], one["start"] >= chosen["start"]) for one in found["contexts"]} == {("ferry.md", True)}
 
 
-def test_whole_documents_are_read_verbatim(server: Server) -> None:
-    found = server.payload("/ask", question="What does a ticket cost?", within={"whole": ["bus.md", "ferry.md"]})
-    assert [(one["number"], one["text"]) for one in found["contexts"]] == [(1, TEXTS["bus.md"]), (2, TEXTS["ferry.md"])]
-    assert found["answer"].count("[") >= 1
-
-
 def test_documents_come_in_pages(server: Server) -> None:
     def page(**where: int) -> list[str]:
         found = server.client.get("/documents", params=where).json()

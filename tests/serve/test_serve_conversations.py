@@ -106,8 +106,8 @@ def test_a_forgotten_session_leaves_no_bytes(talks: Conversations, url: str, tmp
         assert b"that must be gone" not in b"".join(path.read_bytes() for path in tmp_path.glob("serve.db*"))
 
 
-def test_no_turn_is_lost_with_two_servers(talks: Conversations, url: str) -> None:
-    servers = [talks, Conversations(url)]
+def test_no_turn_is_lost_with_two_servers(talks: Conversations, url: str, clock: ManualClock) -> None:
+    servers = [talks, Conversations(url, 1800, clock)]
     session = servers[0].create("ann")
     questions = [f"question {n}" for n in range(60)]
     with ThreadPoolExecutor(8) as threads:

@@ -56,6 +56,25 @@ def test_a_rating_holds_the_turns_before_its_answer(talks: Conversations, opinio
     assert [one.history for one in opinions.candidates()] == [(), first, first]
 
 
+def test_an_answer_can_be_rated_until_it_expires(talks: Conversations, opinions: Opinions, clock: ManualClock) -> None:
+    alone, turn = payload(), payload()
+    session = talks.create("ann")
+    opinions.keep("ann", alone)
+    talks.append("ann", session, "q", "a", turn)
+    clock.now += 1000
+    talks.turns("ann", session)
+    for seconds, there, gone in ((800, [turn], alone), (1000, [], turn)):
+        clock.now += seconds
+        for answer in there:
+            opinions.add("ann", answer["id"], 1)
+        with pytest.raises(MissingError):
+            opinions.add("ann", gone["id"], 1)
+    talks.purge()
+    clock.now -= 2800
+    with pytest.raises(MissingError):
+        opinions.add("ann", alone["id"], 1)
+
+
 def test_ratings_outlive_their_session_until_they_are_settled(
     talks: Conversations, opinions: Opinions, clock: ManualClock
 ) -> None:

@@ -141,6 +141,8 @@ def test_what_is_nan_is_left_out_and_the_family_is_all_that_is_looked_at() -> No
     assert [(row.name, row.n) for row in found] == [(RETRIEVED, 5), ("x", 5), ("y", 5), ("silent", 0)]
     assert found[1].difference == pytest.approx(-0.8)
     assert found[1].p_adjusted == 0.125  # four signs; a column without differences costs nothing
+    both = ablations._compared({"none": own, "x": others["x"], "z": scores(0, 0, 0, 2, 1, nan)}, ["f"], examples)
+    assert both[1].p_adjusted == 0.25  # two flips more make of z what x is
     assert (found[2].difference, found[2].p_adjusted) == (0, 1)
     assert all(math.isnan(figure) for figure in (found[3].mean, found[3].difference, found[3].p_adjusted))
 
