@@ -4,15 +4,17 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.forged_bundles import forged, node, refusal, resealed
 
+from rag.bundle import files
 from rag.bundle import open_bundle as opening
 from rag.bundle.archive import pack
 from rag.bundle.open_bundle import open_bundle
-from rag.core.errors import ConfigError
+from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import PinnedModel
 
 CROSS = "rag.components.rerankers.cross_encoder.CrossEncoderReranker"
@@ -79,6 +81,14 @@ def test_a_model_that_is_exchanged_after_it_was_verified_is_not_read(
     opened = open_bundle(made)
     folder = Path(opened.pipeline.reranker.model)  # type: ignore[attr-defined]
     assert (folder / "config.json").read_text("utf-8") == '{"model_type": "bert"}'
+
+
+def test_no_room_for_a_model_is_reported(base: Path, tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = with_model(base, tmp_path / "b", weights, inside=True)
+    (tmp_path / "models").write_text("", "utf-8")  # a file in place of the folder, because root may write to any folder
+    monkeypatch.setattr(files, "TemporaryDirectory", lambda prefix: SimpleNamespace(name=str(tmp_path)))
+    with pytest.raises(StoreError, match="TMPDIR"):
+        open_bundle(made)
 
 
 def test_a_model_that_is_named_must_be_given(base: Path, tmp_path: Path, weights: Path) -> None:

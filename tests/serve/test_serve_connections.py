@@ -64,6 +64,11 @@ def test_an_endless_head_is_refused(connection: socket.socket, head: bytes) -> N
     assert answer == b"" or answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
+def test_a_long_head_is_refused_before_it_ends(connection: socket.socket) -> None:
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 3000)
+    assert received(connection).startswith(b"HTTP/1.1 400 ")
+
+
 def test_a_slow_head_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]) -> None:
     with closing(socket.create_connection(address, timeout=60)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")

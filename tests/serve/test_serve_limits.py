@@ -98,6 +98,7 @@ def test_requests_beyond_workers_and_queue_are_refused() -> None:
                 refused.append(1)
                 if len(refused) == 4:
                     assert len(entered) == 2
+                    assert "assay_requests_waiting 3.0" in (await client.get("/metrics")).text
                     assert (await client.get("/healthz")).status_code == 200
                     go.set()
             return found.status_code

@@ -6,6 +6,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from support.command_line import Verb, verb
 
 from rag.core.assessments import Case, Claim, Verdict
-from rag.core.errors import DataError
+from rag.core.errors import DataError, StoreError
 from rag.execution.judges import calibration
 from rag.execution.judges.calibration import Card, calibrate, card_of, cards, keep
 from rag.execution.judges.fitting import fit
@@ -185,6 +186,13 @@ def test_calibrate_prints_a_card_and_stores_it(rag: Verb, here: Path, small_set:
     shown = rag("judge", "calibrate", f"data={small_set}")
     assert shown.code == 0
     assert "word overlap" in shown.out
+
+
+def test_a_card_that_cannot_be_kept_is_shown_all_the_same(rag: Verb, small_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = Mock(side_effect=StoreError("store", "cannot be written (No space left on device)", "make room"))
+    monkeypatch.setattr(Store, "write", full)
+    shown = rag("judge", "calibrate", f"data={small_set}")
+    assert (shown.code, "word overlap" in shown.out, "No space left" in shown.err) == (2, True, True), shown
 
 
 def test_fit_prints_weights_as_the_yaml_has_them(rag: Verb, small_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:

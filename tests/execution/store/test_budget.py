@@ -12,11 +12,16 @@ import pytest
 from support.costly_sweep import QUESTIONS, answering, planned, replies, swept, write_study
 from support.scripted_server import Script, say
 
+from rag.analysis.compare import trials
 from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, ProblemsError
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
+from rag.reporting.terminal.leaderboards import counted
+from rag.reporting.terminal.output import out
+from rag.tracking import sweep_runs
 
 PRICE = ", 'generator.runtime.price={prompt: 1000, completion: 1000}'"
 
@@ -152,9 +157,25 @@ def test_the_estimate_comes_with_what_it_took(here: Path, store: Store, script: 
     money = {"tokens": expected, "cost_usd": pytest.approx(expected / 1000)}
     assert outcome["estimated"] == {**money, "most": money}
     assert outcome["spent"] == {"tokens": 100 * QUESTIONS, "cost_usd": pytest.approx(0.1 * QUESTIONS)}
+    sent = sweep_runs.record(done, store)
+    metrics = {name: sent.metrics[name] for name in ("spent_tokens", "spent_cost_usd", "planned_tokens")}
+    assert metrics == {"spent_tokens": 600, "spent_cost_usd": pytest.approx(0.6), "planned_tokens": expected}
+    with out.capture() as said:
+        counted(done)
+    assert "Models took 600 tokens, 0.6000 US dollars; the plan said about 3,660 tokens, 3.6600 US dollars" in said.get()
     again = swept(planned(study, store), store)
     assert again.to_json()["spent"] == {"tokens": 0, "cost_usd": 0.0}
     assert again.board.rows[0].measured["cost_usd"] == pytest.approx(0.1 * QUESTIONS), "a trial costs what it cost"
+
+
+def test_trials_that_ran_under_different_budgets_are_compared(here: Path, script: Script) -> None:
+    store, ids = Store(str(here / ".rag" / "store")), []
+    for k in (1, 2):
+        study = write_study(here, f"  k: k={k}").rename(here / f"study{k}.yaml")
+        done = swept(planned(study, store, f"budget.tokens={5000 + k}"), store)
+        sweep.write(done)
+        ids.append(done.board.rows[0].trial_id)
+    assert [side.result.trial_id for side in trials.sides(ids)] == ids
 
 
 def test_models_are_not_timed_where_requests_count(here: Path, store: Store, script: Script) -> None:

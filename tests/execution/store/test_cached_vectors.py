@@ -181,10 +181,8 @@ def test_what_another_process_adds_meanwhile_is_found(store: Store) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        np.zeros((1, 3), np.float32),
         np.zeros((3, 3), np.float32),
         np.zeros(2, np.float32),
-        np.zeros((2, 2, 2), np.float32),
         np.array([[0, 0], [np.nan, 1]], np.float32),
         np.array([[0, np.inf], [0, 0]], np.float32),
     ],

@@ -155,6 +155,13 @@ def test_a_bound_that_the_holdout_breaks_is_reported(tmp_path: Path) -> None:
     )
 
 
+def test_a_sum_of_metrics_is_compared_question_by_question(tmp_path: Path) -> None:
+    done, concluded = run(study(tmp_path, SEARCHES, "objective: [maximize 0.5 * recall@5, maximize 0.5 * ndcg@10]\n"))
+    row = done.board.rows[0]
+    assert row.summed["mean"] == pytest.approx((row.value("recall@5") + row.value("ndcg@10")) / 2)
+    assert concluded.winner.of(row.trial_id).tune.mean == row.summed["mean"]
+
+
 def test_trials_may_measure_different_things(tmp_path: Path) -> None:
     axes = '  metrics: ["metrics=[ndcg@10]", "metrics=[recall@5]"]'
     done, concluded = run(study(tmp_path, axes, "objective: index_bytes\n"))

@@ -1,7 +1,6 @@
 """Many documents in nested folders: filtered, opened and switched by mouse, keyboard and touch."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -29,13 +28,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
         yield found
 
 
-def asked(found: Opened) -> Any:
-    """The `within` of a question."""
-    with found.page.expect_request(lambda request: request.method == "POST") as sent:
-        found.ask("About api 7")
-    return sent.value.post_data_json["within"]
-
-
 def test_folders_are_closed_and_open_with_a_click(many: PageServer, opened: Open) -> None:
     page = opened(many).page
     listed = page.locator("#documents-list")
@@ -51,16 +43,3 @@ def test_folders_are_closed_and_open_with_a_click(many: PageServer, opened: Open
     expect(listed.locator(".file")).to_have_count(1)
     page.fill("#documents-filter", "api/of page-07")
     assert listed.locator(".file .name").all_inner_texts() == ["About everything 7"]
-
-
-def test_a_folder_is_switched_with_its_documents(many: PageServer, opened: Open) -> None:
-    found = opened(many)
-    page = found.page
-    page.get_by_label("Search in the folder guide", exact=True).uncheck()
-    assert page.inner_text("#documents-count") == "52 of 154 documents on"
-    page.get_by_role("button", name="guide").click()
-    page.get_by_label("Search in the folder guide/plug-ins/writing").check()
-    assert page.get_by_label("Search in the folder guide", exact=True).evaluate("box => box.indeterminate && !box.checked")
-    within = asked(found)
-    assert len(within["documents"]) == 103
-    assert not [one for one in within["documents"] if one.startswith("guide/page")]

@@ -97,6 +97,13 @@ def test_wrong_decisions_are_problems_and_change_nothing(client: TestClient, gol
     assert client.post("/decide", json={"name": "q2", "row": row}).status_code == 200
 
 
+def test_the_list_comes_in_parts_and_is_filtered(client: TestClient) -> None:
+    first = client.get("/items").json()
+    assert (first["waiting"], first["found"], len(first["items"])) == (120, 120, 100)
+    assert len(client.get("/items", params={"start": 100}).json()["items"]) == 20
+    assert client.get("/items", params={"find": "BUS ticket"}).json()["found"] == 20
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """The address that the verb prints, and the set; the process must end in order."""

@@ -37,18 +37,6 @@ def test_a_document_that_is_off_is_not_searched(page: Opened) -> None:
     assert page.page.locator(".turn").last.locator(".within").inner_text() == "All but ferry.txt"
 
 
-def test_no_question_can_be_asked_with_all_documents_off(page: Opened) -> None:
-    page.page.locator("#documents-all").uncheck()
-    page.page.fill("#question", FERRY)
-    page.page.press("#question", "Enter")
-    expect(page.page.get_by_role("alert")).to_have_text("Switch on at least one document.")
-    assert page.page.locator(".turn").count() == 0
-    page.page.get_by_label("Ask all documents again").click()
-    assert page.page.locator("#documents-list input:not(:checked)").count() == 0
-    page.page.press("#question", "Enter")
-    expect(page.page.locator(".turn .foot")).to_have_count(1, timeout=60_000)
-
-
 def test_a_pinned_document_is_read_whole(page: Opened) -> None:
     pin = page.page.get_by_label("Read Leave whole")
     pin.click()

@@ -78,7 +78,6 @@ def test_a_clock_as_objective_takes_no_rule() -> None:
     ("line", "output"),
     [
         ("recommend: {margn: 0.1}", "recommend.margn"),
-        ("recommend: best", "recommend"),
         ('recommend: {exchange: "0.01 ndcg@10 = 5 ms"}', "latency=0 measures no time"),
         ('recommend: {exchange: "0.01 ndcg@10 = 5 usd"}', "no trial generates anything"),
     ],
