@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from support.small_set import write_golden
@@ -203,6 +204,20 @@ def test_two_threads_call_a_parallel_embedder_and_one_any_other(pipeline: Pipeli
     assert not any(thread.is_alive() for thread in batcher._threads)
     assert len(embedder.threads) == 1 + parallel
     assert [one.trace.selected.row(0) for one in found] == [pipeline.trace(query).selected.row(0) for query in queries]
+
+
+def test_a_second_batch_begins_only_when_it_is_as_large_as_the_first(pipeline: Pipeline) -> None:
+    batcher, taken = Batcher(pipeline), list[int]()
+    batcher.close()
+    batcher._closed, batcher._sizes = False, [2]  # as if a batch of two were searched for
+    second = threading.Thread(target=lambda: taken.append(len(batcher._next())), daemon=True)
+    second.start()
+    for seconds, expected in ((0.1, []), (SOON, [2])):
+        with batcher._changed:
+            batcher._queue.append(Mock(**{"future.cancelled.return_value": False}))
+            batcher._changed.notify()
+        second.join(seconds)
+        assert taken == expected
 
 
 def test_a_closed_event_loop_breaks_nothing(pipeline: Pipeline) -> None:
