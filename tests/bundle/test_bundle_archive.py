@@ -4,7 +4,6 @@ import hashlib
 import io
 import os
 import shutil
-import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,6 @@ from support.forged_bundles import archived, forged, refusal, with_hash, written
 from rag.bundle import archive, layout
 from rag.bundle.archive import FRAME, pack
 from rag.bundle.errors import BundleError
-from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import StoreError
 
 
@@ -44,14 +42,6 @@ def test_the_same_bundle_gives_the_same_archive_that_ends_with_its_hash(base: Pa
     data = (tmp_path / "one.tar.zst").read_bytes()
     assert data == (tmp_path / "two.tar.zst").read_bytes()
     assert data[-40:] == FRAME + hashlib.sha256(data[:-40]).digest()
-
-
-@pytest.mark.skipif(not shutil.which("zstd") or not shutil.which("tar"), reason="tar or zstd is not installed")
-def test_other_programs_unpack_it(base: Path, tmp_path: Path) -> None:
-    pack(base, tmp_path / "b.tar.zst")
-    (tmp_path / "out").mkdir()
-    subprocess.run(["tar", "--zstd", "-xf", tmp_path / "b.tar.zst", "-C", tmp_path / "out"], check=True)
-    assert open_bundle(tmp_path / "out").digest == open_bundle(base).digest
 
 
 def test_a_damaged_bundle_is_not_packed(base: Path, tmp_path: Path) -> None:
@@ -115,37 +105,21 @@ def _hidden(tar: bytes) -> bytes:
 
 HOSTILE: dict[str, tuple[Rewrite, str]] = {
     "a link": (instead(lambda info: member("config.json", tarfile.SYMTYPE, "/etc/passwd")), "a symbolic link"),
-    "a hard link": (instead(lambda info: member("config.json", tarfile.LNKTYPE, "/etc/passwd")), "a hard link"),
     "a device": (instead(lambda info: member("config.json", tarfile.CHRTYPE)), "a device"),
-    "a disk": (instead(lambda info: member("config.json", tarfile.BLKTYPE)), "a device"),
-    "a pipe": (instead(lambda info: member("config.json", tarfile.FIFOTYPE)), "a pipe"),
-    "a folder": (first(member("models", tarfile.DIRTYPE)), "a folder named"),
-    "an absolute path": (first(member("/etc/cron.d/x", tarfile.REGTYPE)), "'/etc/cron.d/x'"),
     "a path above": (first(member("../../x", tarfile.REGTYPE)), "'../../x'"),
-    "a path that is too long": (first(member("x" * 200, tarfile.REGTYPE, form=tarfile.GNU_FORMAT)), "a member of type"),
     "extended headers": (first(member("x" * 200, tarfile.REGTYPE, form=tarfile.PAX_FORMAT)), "a member of type"),
-    "a sparse file": (instead(lambda info: member("config.json", tarfile.GNUTYPE_SPARSE)), "a member of type"),
     "an executable of another user": (instead(mode), "other headers"),
     "a larger size": (instead(lambda info: header("config.json", info.size + 512)), "in place of"),
-    "a size without end": (
-        instead(lambda info: member("config.json", tarfile.REGTYPE, size=8 << 40, form=tarfile.GNU_FORMAT)),
-        "in place of",
-    ),
     "a manifest of 16 exabytes": (
         first(member("manifest.json", tarfile.REGTYPE, size=1 << 62, form=tarfile.GNU_FORMAT)),
         "at most",
     ),
-    "a manifest without end": (lambda tar: header("manifest.json", 7 << 30) + tar[512:], "at most"),
     "a manifest twice": (lambda tar: tar[:1536] + tar[:1536] + tar[1536:], "in place of"),
     "no manifest": (lambda tar: tar[2048:], "invalid header"),
-    "the files in another order": (instead(lambda info: header("documents.jsonl", info.size)), "in place of"),
-    "a byte after the end": (lambda tar: tar + b"x", "holds more than"),
     "zeros after the end": (lambda tar: tar + bytes(64 << 20), "holds more than"),
     "no end": (lambda tar: tar[:-1024], "holds more than"),
-    "half of it": (lambda tar: tar[: len(tar) // 2], "end"),
     "nothing": (lambda tar: b"", "empty file"),
     "zeros": (lambda tar: bytes(1 << 20), "its end in place of"),
-    "not a tar": (lambda tar: b"\x7fELF" * 4096, "invalid header"),
     "bytes between the files": (lambda tar: _hidden(tar), "holds more than"),
 }
 
@@ -180,7 +154,6 @@ def test_no_more_is_decompressed_than_is_listed(tmp_path: Path, tar: bytes, monk
     ("data", "words"),
     [
         (b"\x28\xb5\x2f\xfd" + b"\xff" * 100, "cannot be decompressed"),
-        (b"PK\x03\x04" * 20, "cannot be decompressed"),
         (b"\x1f\x8b" * 20, "cannot be decompressed"),
         (WIDE.compress(os.urandom(9 << 20)), "memory"),
         (b"", "empty file"),
@@ -197,12 +170,3 @@ def test_an_archive_that_is_too_large_is_not_read(tmp_path: Path, base: Path, mo
     pack(base, tmp_path / "b.tar.zst")
     monkeypatch.setattr(layout, "MOST_BYTES", 100)
     assert "at most 100" in refusal(tmp_path / "b.tar.zst").remedy
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [("config.json", '{"k": 1, "k": 2}', "twice"), ("models/reranker/1_Pooling/config.json", "{}", "belongs to no model")],
-)
-def test_hostile_files_are_refused_in_an_archive_too(base: Path, tmp_path: Path, name: str, content: str, words: str) -> None:
-    pack(forged(base, tmp_path / "b", written(name, content)), tmp_path / "b.tar.zst")
-    assert words in refusal(tmp_path / "b.tar.zst").what

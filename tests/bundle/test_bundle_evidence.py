@@ -49,14 +49,6 @@ def test_scores_are_on_the_questions_that_the_gate_asks(there: Path, tmp_path: P
     assert [json.loads(line)["query"]["query_id"] for line in lines][:2] == ["short-000", "long-000"]
 
 
-def test_without_an_experiment_scores_are_on_the_questions_of_the_trial(there: Path, tmp_path: Path) -> None:
-    path = there / "experiments" / "study.yaml"
-    path.rename(tmp_path / "study.yaml")
-    sealed = export("study", tmp_path / "b")
-    (tmp_path / "study.yaml").rename(path)
-    assert baseline.load(sealed.path / "scores.json").split == sealed.manifest.split == "tune"
-
-
 def test_a_bundle_holds_the_cards_of_its_judge(there: Path, tmp_path: Path) -> None:
     rows = [{"text": text, "contexts": list(CONTEXTS), "supported": text in SUPPORTED} for text in (*SUPPORTED, *UNSUPPORTED)]
     (there / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")

@@ -35,34 +35,18 @@ TARGETS: Cases = {
     target or "nothing": (node(place, target=target), words)
     for place, target, words in (
         ("generator", "os.system", "outside of rag"),
-        ("generator", "subprocess.Popen", "outside of rag"),
-        ("generator", "builtins.eval", "outside of rag"),
         ("reranker", "joblib.numpy_pickle.load", "outside of rag"),
-        ("reranker", "importlib.util.module_from_spec", "outside of rag"),
         ("reranker", "stranger.module.Class", "outside of rag"),
-        ("reranker", "hydra._internal.utils._locate", "outside of rag"),
-        ("reranker", "rag.cli.app.main", "not a component"),
-        ("reranker", "rag.rerankers.none.NoReranker", "not a component"),
         ("reranker", "rag.serve.app.create_app", "not a component"),
-        ("reranker", "rag.bundle.open_bundle.Bundle", "not a component"),
-        ("reranker", "rag.analysis.gate.candidate.Candidate", "not a component"),
         ("reranker", "rag.components.loaders.folder.FolderLoader", "not a component"),
-        ("reranker", "rag.components.judges.llm.LlmJudge", "not a component"),
         ("reranker", "rag.components.selectors.score_floor.ScoreFloorSelector", "not a component"),
-        ("reranker", "rag.components.rerankers.none.NoReranker.select", "not a component"),
         ("reranker", "rag.components.rerankers.mmr.np.load", "not a component"),
-        ("reranker", "rag.components.rerankers.none.NoReranker.__init__", "not a component"),
         ("reranker", "rag.components.rerankers.none.__builtins__", "not a class"),
         ("reranker", "rag.plugins.stores.indexes.qdrant.QdrantIndex", "not a component"),
-        ("reranker", "rag.plugins.mlflow_registry.agent.BundleAgent", "not a component"),
         ("reranker", "rag.components.rerankers..none.NoReranker", "not the name of a class"),
-        ("reranker", "rag.components.rerankers.none.NoReranker; import os", "not the name of a class"),
         ("reranker", "rag.components.rerankers.nowhere.Class", "no module"),
         ("reranker", "rag.components.rerankers.width.Width", "rag.components.rerankers"),
-        ("reranker", "rag.execution.store.store.Store", "not a component"),
-        ("reranker", "rag.components.embedders.openai.ServiceError", "not a component"),
         ("embedder", "rag.components.embedders.openai.ServiceError", "not a class"),
-        ("embedder", "rag.components.embedders.hashing.Counter", "not a class"),
         ("embedder", "rag.components.embedders.minilm.verified_weights", "not a class"),
         ("generator", "rag.components.generators.gold.GoldGenerator", "reference answers"),
         ("generator", "", "not the name of a class"),
@@ -78,18 +62,10 @@ NESTED: Cases = {
         ),
         "outside of rag",
     ),
-    "target inside a rewriter": (
-        node("queries", target="rag.components.queries.rewrite.ModelRewrite", generator={"_target_": "rag.cli.app.main"}),
-        "not a component",
-    ),
     "target inside a list": (node("memory", signals=[{"deep": [{"_target_": "os.system.x"}]}]), "outside of rag"),
     "target that is a list": (node("reranker", target=["os", "system"]), "not the name of a class"),
-    "positional arguments": (node("reranker", _args_=["rm"]), "not allowed in a bundle"),
     "partial": (node("reranker", _partial_=True), "not allowed in a bundle"),
-    "recursive": (node("reranker", _recursive_=False), "not allowed in a bundle"),
-    "convert": (node("reranker", _convert_="all"), "not allowed in a bundle"),
     "runtime": (node("embedder", runtime={"cache": "/tmp"}), "not allowed in a bundle"),
-    "deep runtime": (node("prompt", strategies={"x": {"runtime": 1}}), "not allowed in a bundle"),
     "server deep inside": (
         node(
             "memory",
@@ -105,13 +81,9 @@ NESTED: Cases = {
 
 PARAMETERS: Cases = {
     "cache outside": (embedder("static.StaticEmbedder", cache="/etc/cron.d"), "set by the machine"),
-    "cache of the hub": (cross_encoder(model="a/b", revision="1", cache="../x"), "set by the machine"),
     "model outside": (cross_encoder(model="/usr/share", revision="1"), "owner/name"),
-    "model above": (cross_encoder(model="a/..", revision="1"), "owner/name"),
     "model that is not inside": (cross_encoder(model="models/reranker"), "--model reranker=<folder>"),
-    "model that is not listed": (cross_encoder(model="nobody/none", revision="0" * 40), "lists no model"),
     "key of another service": (openai(api_key_env=SECRET), SECRET),
-    "key to a stranger": (openai(base_url=STRANGER, api_key_env=SECRET), f"{SECRET} to stranger.example"),
     "questions to a stranger": (
         openai(base_url=STRANGER, api_key_env=None),
         "questions and passages to stranger.example",
@@ -121,16 +93,12 @@ PARAMETERS: Cases = {
         openai(base_url="https://api.groq.com/openai/v1", api_key_env="OPENAI_API_KEY"),
         "OPENAI_API_KEY to api.groq.com",
     ),
-    "preset as a user": (openai(base_url="https://api.groq.com@stranger.example/v1"), "is 'https"),
     "address of two readings": (openai(base_url="https://stranger.example\\@api.groq.com/"), "is 'https"),
     "loopback as part of a name": (openai(base_url="http://127.0.0.1.stranger.example/v1"), "stranger.example"),
-    "not a port": (openai(base_url="http://127.0.0.1:99999/v1"), "is 'http"),
     "secret of this machine": (openai(base_url="http://127.0.0.1:1/v1", api_key_env=SECRET), f"{SECRET} to 127.0.0.1"),
-    "embedder of a stranger": (embedder("openai.OpenAiEmbedder", base_url=STRANGER), "stranger.example"),
     "variable for the embedder": (embedder("openai.OpenAiEmbedder", api_key_env=SECRET), "set by the machine"),
     "environment": (node("prompt", role="${oc.env:ASSAY_CANARY}"), "interpolation"),
     "environment in a key": (node("prompt", **{"${oc.env:ASSAY_CANARY}": "x"}), "interpolation"),
-    "decoded environment": (node("generator", language="${oc.decode:${oc.env:ASSAY_CANARY}}"), "interpolation"),
     "endless pattern": (
         guard(
             "scan.ScanGuard",
@@ -151,7 +119,6 @@ PARAMETERS: Cases = {
 
 CONFIGS: Cases = {
     "unknown key": (changed(callbacks=[]), "callbacks: does not belong"),
-    "loader": (changed(loader={"_target_": "rag.components.loaders.folder.FolderLoader"}), "does not belong"),
     "missing key": (config(lambda known: known.pop("fusion")), "fusion: is missing"),
     "a number as a component": (changed(reranker=3), "is not a component"),
     "index that leads elsewhere": (
@@ -165,14 +132,8 @@ CONFIGS: Cases = {
     "k beyond depth": (changed(k=200), "more than depth"),
     "k that is true": (changed(k=True), "whole number"),
     "pinned path": (changed(pinned=["../../etc/passwd"]), "there is no document"),
-    "number of 5,000 digits": (written("config.json", '{"k": ' + "9" * 5000 + "}"), "not valid JSON"),
-    "the same key twice": (written("config.json", '{"k": 1, "k": 2}'), "twice"),
-    "not a number": (written("config.json", '{"k": NaN}'), "not a JSON number"),
     "deep mapping": (changed(prompt={"a": [[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]}), "nests deeper"),
-    "very deep list": (written("config.json", "[" * 100_000), "nests too deep"),
-    "list": (written("config.json", "[1]"), "not a mapping"),
     "large": (written("config.json", " " * (2 << 20)), "at most"),
-    "binary": (written("config.json", b"\xff\xfe\x00\x01"), "not valid JSON"),
     "YAML": (written("config.json", "k: !!python/object/apply:os.system ['touch canary']\n"), "not valid JSON"),
 }
 ALL = {**TARGETS, **NESTED, **PARAMETERS, **CONFIGS}

@@ -1,9 +1,7 @@
 """Hostile files: folders with links and devices, manifests that list more than there is, invalid records."""
 
 import json
-import math
 import os
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +10,6 @@ import pytest
 from support.forged_bundles import Cases, Change, appended, forged, refusal, resealed, with_manifest, written
 
 from rag.bundle import files, layout
-
-DENSE = "indexes/dense.safetensors"
 
 
 def linked(name: str) -> Change:
@@ -24,16 +20,6 @@ def linked(name: str) -> Change:
         (folder / name).symlink_to(folder.parent / name)
 
     return change
-
-
-def listening(folder: Path) -> None:
-    # The name of a socket has at most 108 bytes.
-    here = os.getcwd()
-    os.chdir(folder)
-    try:
-        socket.socket(socket.AF_UNIX).bind("golden.jsonl")
-    finally:
-        os.chdir(here)
 
 
 def sparse(name: str, size: int) -> Change:
@@ -47,24 +33,15 @@ def sparse(name: str, size: int) -> Change:
 FOLDERS: Cases = {
     "a link in place of a file": (linked("config.json"), "a symbolic link"),
     "a link in place of a folder": (linked("indexes"), "a symbolic link"),
-    "a link to a device": (lambda folder: (folder / "golden.jsonl").symlink_to("/dev/zero"), "a symbolic link"),
-    "a broken link": (lambda folder: (folder / "golden.jsonl").symlink_to("nowhere"), "a symbolic link"),
     "a hard link": (lambda folder: (folder.parent / "other").hardlink_to(folder / "config.json"), "a hard link"),
     "a pipe": (lambda folder: os.mkfifo(folder / "golden.jsonl"), "a pipe"),
-    "a socket": (listening, "a socket"),
     "ten gigabytes of zeros": (sparse("documents.jsonl", 10 << 30), "at most 2,147,483,648"),
-    "ten gigabytes of an array": (sparse(DENSE, 10 << 30), "at most"),
     "more than is listed": (appended("documents.jsonl", "\n"), "manifest.json says"),
     "a file that is not listed": (written("golden.jsonl", "{}\n"), "not listed"),
     "a program": (written("setup.py", "import os"), "not a file of a bundle"),
-    "a hidden file": (written(".env", "KEY=1"), "not a file of a bundle"),
-    "a pickle": (written("indexes/dense.pkl", b"\x80\x04."), "not a file of a bundle"),
     "a deep folder": (written("/".join(["models", *"abcdefghijkl", "x.json"]), "{}"), "not a file of a bundle|deeper"),
-    "a name in another case": (written("Config.json", "{}"), "not a file of a bundle"),
     "indexes in two cases": (written("indexes/Dense.safetensors", b""), "where case does not count"),
     "a name with a line break": (written("models/x/a\n.json", "{}"), "not a file of a bundle|characters"),
-    "a name that looks alike": (written("indexes/dénse.safetensors", b""), "characters"),
-    "a backslash": (written("models\\x.json", "{}"), "characters"),
     "no config": (lambda folder: (folder / "config.json").unlink(), "missing"),
     "no seal": (lambda folder: (folder / "manifest.sha256").unlink(), "no manifest.sha256"),
 }
@@ -84,15 +61,8 @@ def listing(name: str, size: int = 3) -> Callable[[dict[str, Any]], None]:
 MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "an absolute path": (listing("/etc/passwd"), "absolute path"),
     "a path above": (listing("../../etc/passwd"), "leads elsewhere"),
-    "a path within that leads out": (listing("indexes/../../x.safetensors"), "leads elsewhere"),
-    "a drive": (listing("C:/x.json"), "absolute path"),
-    "a home": (listing("~/x.json"), "absolute path"),
-    "an empty part": (listing("indexes//x.safetensors"), "leads elsewhere"),
     "an empty name": (listing(""), "leads elsewhere"),
-    "a backslash": (listing("indexes\\x.safetensors"), "characters"),
     "a zero byte": (listing("config.json\0.json"), "characters"),
-    "right to left": (listing("indexes/\u202eyrtne.json"), "characters"),
-    "a terminal escape": (listing("indexes/\x1b[2J.json"), "characters"),
     "two cases": (listing("indexes/Dense.safetensors"), "where case does not count"),
     "a file that is a folder": (
         lambda manifest: (listing("models/a/b.json")(manifest), listing("models/a/b.json/c.json")(manifest)),
@@ -100,30 +70,13 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "the manifest itself": (listing("manifest.json"), "itself"),
     "ten gigabytes": (listing("documents.jsonl", 10 << 30), "at most"),
-    "less than nothing": (listing("golden.jsonl", -1), "greater than or equal to 0"),
-    "a size without end": (listing("golden.jsonl", 10**18), "at most"),
-    "a size that is true": (listing("golden.jsonl", True), "valid integer"),
-    "no sha256": (lambda manifest: manifest["files"]["config.json"].update(sha256="abc"), "should match pattern"),
     "a file that is not there": (listing("golden.jsonl"), "missing"),
     "an older format": (lambda manifest: manifest.update(format=2), "this version reads 3"),
-    "no format": (lambda manifest: manifest.pop("format"), "this version reads 3"),
     "an unknown field": (lambda manifest: manifest.update(run="rm -rf /"), "Unexpected keyword"),
-    "a missing field": (lambda manifest: manifest.pop("corpus"), "Field required"),
-    "a name that is a list": (lambda manifest: manifest.update(name=["x"]), "valid string"),
     "half a character in its name": (lambda manifest: manifest.update(name="a\ud800"), "printable"),
-    "two lines in its name": (lambda manifest: manifest.update(name="a\r\nX: b"), "printable"),
-    "a name that changes the direction": (lambda manifest: manifest.update(trial="\u202etxt.exe"), "printable"),
     "a name without end": (lambda manifest: manifest.update(trial="x" * 20_000), "printable"),
     "an experiment elsewhere": (lambda manifest: manifest.update(experiment="../../their/gate"), "a path"),
-    "an experiment that is a file": (lambda manifest: manifest.update(experiment="/tmp/gate"), "a path"),
-    "weights that are no text": (
-        lambda manifest: manifest["models"].append(
-            {"role": "embedder", "name": "x", "fingerprint": "x", "weights": {"model.safetensors": 7}}
-        ),
-        "valid string",
-    ),
     "20,000 files": (lambda manifest: [listing(f"models/m/{n}.json")(manifest) for n in range(20_000)], "10000 items"),
-    "files that are a list": (lambda manifest: manifest.update(files=[]), "valid dictionary"),
     "other documents": (lambda manifest: manifest.update(corpus="0" * 64), "has the digest"),
     "a model of nothing": (
         lambda manifest: manifest["models"].append({"role": "judge", "name": "x", "fingerprint": "x"}),
@@ -134,10 +87,6 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
             {"role": "embedder", "name": "x", "fingerprint": "x", "inside": "../../home"}
         ),
         "a model inside lies in",
-    ),
-    "another model": (
-        lambda manifest: manifest["models"].append({"role": "embedder", "name": "x", "fingerprint": "sha256:0"}),
-        "fingerprint",
     ),
 }
 
@@ -153,17 +102,11 @@ def test_a_hostile_manifest_is_refused(base: Path, tmp_path: Path, name: str) ->
     ("data", "words"),
     [
         (b'{"format": 1, "format": 1}', "twice"),
-        (b'{"format": NaN}', "not a JSON number"),
-        (b'{"format": 1e999}', "too large"),
         (b'{"format": ' + b"9" * 9999 + b"}", "not valid JSON"),
         (b"[" * 100_000, "nests too deep"),
-        (b'{"a": ' * 100_000, "nests too deep"),
-        (b"[]", "this version reads 3"),
         (b"{%s}" % b",".join(b'"%d": 1, "%d": 1' % (number, number) for number in range(200_000)), "twice"),
         (b"null", "this version reads 3"),
-        (b"", "not valid JSON"),
         (b"\xff\xfe{}", "not valid JSON"),
-        (b'"\\ud800"', "this version reads 3"),
         (b" " * (17 << 20), "at most"),
     ],
 )
@@ -183,19 +126,11 @@ RECORDS: Cases = {
     "no document": (written("documents.jsonl", ""), "holds no document"),
     "half a line": (appended("documents.jsonl", '{"doc_id"'), "ends within a line"),
     "a document twice": (line(doc_id="winter.md"), "twice, or out of order"),
-    "out of order": (line(doc_id="a"), "twice, or out of order"),
     "an unknown field": (line(path="/etc/passwd"), "5: path: is '/etc/passwd'"),
-    "a number as text": (line(text=3), "5: text: is '3'"),
     "half a character": (line(text="\ud800"), "5: text: is"),
     "metadata that nest": (line(metadata={"a": {"b": 1}}), "metadata"),
-    "metadata not a number": (line(metadata={"a": math.nan}), "NaN"),
     "a doc_id with an escape": (line(doc_id="z\x1b[2J"), "printable"),
-    "a doc_id that changes the direction": (line(doc_id="z\u202egnp.exe"), "printable"),
-    "a doc_id without end": (line(doc_id="z" * 5000), "printable"),
     "another document": (line(), "has the digest"),
-    "deep JSON": (appended("documents.jsonl", "[" * 100_000 + "\n"), "nests too deep"),
-    "zeros": (written("documents.jsonl", bytes(1 << 20) + b"\n"), "not valid JSON"),
-    "infinite golden questions": (written("golden.jsonl", '{"a": Infinity}\n'), "not a JSON number"),
     "invalid scores": (written("scores.json", "{,}"), "not valid JSON"),
     "a deep card": (written("cards/x.json", "[" * 100_000), "nests too deep"),
 }

@@ -6,13 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.swept_trial import swept
 
 from rag.bundle import atomic
-from rag.bundle.archive import pack
 from rag.bundle.atomic import appearing
 from rag.bundle.open_bundle import read
 from rag.bundle.seal import content_of, export, packed, written
@@ -129,12 +127,6 @@ def test_a_full_disk_is_reported_and_leaves_nothing(
     assert written(content, tmp_path / "out" / "b").written
 
 
-def test_a_target_that_cannot_be_written_is_reported(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("", "utf-8")
-    with pytest.raises(StoreError, match="--to PATH"):
-        export("small", tmp_path / "file" / "b")
-
-
 def test_of_two_writers_the_second_does_not_overwrite(tmp_path: Path) -> None:
     def fill(place: Path, text: str) -> None:
         place.mkdir()
@@ -150,28 +142,3 @@ def test_of_two_writers_the_second_does_not_overwrite(tmp_path: Path) -> None:
         both()
     assert (tmp_path / "b" / "file").read_text("utf-8") == "second"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b"]
-
-
-def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
-    def stopped() -> None:
-        with appearing(tmp_path / "deep" / "b") as place:
-            place.mkdir()
-            (place / "file").write_text("half", "utf-8")
-            raise ValueError("stop")
-
-    with pytest.raises(ValueError, match="stop"):
-        stopped()
-    assert list((tmp_path / "deep").iterdir()) == []
-
-
-def test_an_archive_that_was_not_renamed_is_removed(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sealed = export("small", tmp_path / "b")
-
-    def dies(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", dies)
-        with pytest.raises(KeyboardInterrupt):
-            pack(sealed.path, tmp_path / "b.tar.zst")
-    assert [path.name for path in tmp_path.iterdir()] == ["b"]

@@ -85,11 +85,8 @@ def test_a_model_that_is_exchanged_after_it_was_verified_is_not_read(
 
 def test_no_room_for_a_model_is_reported(base: Path, tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = with_model(base, tmp_path / "b", weights, inside=True)
-    room = tmp_path / "room"
-    room.mkdir()
-    # A file in place of the folder, because root may write to any folder.
-    (room / "models").write_text("", "utf-8")
-    monkeypatch.setattr(files, "TemporaryDirectory", lambda prefix: SimpleNamespace(name=str(room)))
+    (tmp_path / "models").write_text("", "utf-8")  # a file in place of the folder, because root may write to any folder
+    monkeypatch.setattr(files, "TemporaryDirectory", lambda prefix: SimpleNamespace(name=str(tmp_path)))
     with pytest.raises(StoreError, match="TMPDIR"):
         open_bundle(made)
 
@@ -133,15 +130,11 @@ def test_a_model_on_the_hub_is_known_by_its_revision(base: Path, tmp_path: Path)
     ("name", "content", "words"),
     [
         ("modules.json", [{**MODULES[0], "type": "os.system"}], "is 'os.system'"),
-        ("modules.json", [{**MODULES[0], "type": "torch.jit"}], "is 'torch.jit'"),
         ("modules.json", [{"path": ""}], "is None"),
         ("config.json", {"auto_map": {"AutoModel": "modeling.Model"}}, "code of its own"),
-        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["x.Y", None]}}, "code of its own"),
         ("1_Pooling/config.json", {"deep": [{"custom_pipelines": {"x": 1}}]}, "code of its own"),
         ("adapter_config.json", {"base_model_name_or_path": "stranger/model"}, "changes another model"),
         ("modeling.py", "", "not a file of a bundle"),
-        ("pytorch_model.bin", "", "not a file of a bundle"),
-        ("model.onnx", "", "not a file of a bundle"),
         ("../../x.json", "", "not a file of a bundle"),
     ],
 )
@@ -154,9 +147,3 @@ def test_a_model_that_brings_code_is_refused(
     if name.startswith(".."):
         shutil.copy(weights / "x.json", made / "x.json")
     assert words in str(refusal(made))
-
-
-def test_a_model_without_files_is_refused(base: Path, tmp_path: Path, weights: Path) -> None:
-    made = with_model(base, tmp_path / "b", weights, inside=True)
-    shutil.rmtree(made / "models")
-    assert "holds no file" in refusal(resealed(made)).what

@@ -3,15 +3,13 @@
 import json
 import re
 import shutil
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
+import httpx
 import pytest
 from support.command_line import Verb
 from support.forged_bundles import resealed
@@ -35,8 +33,6 @@ from rag.core.errors import DataError, ServiceError
 from rag.core.records.queries import RecordQuery, Routed
 from rag.core.types import Message, Query, Recalled, Sought, Turn
 from rag.execution.store.entry_format import Entry
-from rag.pipeline import pipeline as pipelines
-from rag.pipeline.search import index_search
 
 PIPELINES = {
     "words alone": "index=[bm25s] fusion=single index.bm25s.analyser=ids prompt=bare chunker=fixed",
@@ -171,34 +167,11 @@ def test_records_with_places_outside_of_the_documents_are_refused(there: Path, t
         open_bundle(tmp_path / "b")
 
 
-def test_questions_that_a_check_declines_are_repeated_too(there: Path, tmp_path: Path) -> None:
-    cases = golden_cases.cases_of(bundle_of(there, "off topic", tmp_path / "b"))
-    asked = {case.prompt != golden_cases.digest_of_messages(()) for case in cases}
-    assert asked == {True, False}
-
-
 @pytest.mark.parametrize("role", ROOMS)
 def test_every_choice_is_in_a_pipeline(role: str) -> None:
     named = re.findall(rf"\b{role}=\[?([\w,]+)", " ".join(PIPELINES.values()))
     used = {name for names in named for name in names.split(",")} | {USUAL.get(role, "none")} | ELSEWHERE.get(role, set())
     assert used | {"none"} >= {*catalog.choices(role)}
-
-
-def test_golden_questions_are_read_from_the_stages_and_not_asked(
-    there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def asked(*_: Any, **__: Any) -> None:
-        raise AssertionError("the pipeline was asked")
-
-    with monkeypatch.context() as patch:
-        for name in ("trace", "traces", "answer", "answer_from"):
-            patch.setattr(pipelines.Pipeline, name, asked)
-        for name in ("embed_queries", "fuse", "rerank", "select"):
-            patch.setattr(index_search, name, asked)
-        (row,) = (row for row in trials(there) if row["choices"]["pipeline"] == "words alone")
-        sealed = export(f"trial={row['trial']}", tmp_path / "b")
-    assert sealed.queries == 8
-    assert replay(open_bundle(sealed.path)).mismatches == []
 
 
 def test_a_bundle_must_repeat_the_stored_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +181,6 @@ def test_a_bundle_must_repeat_the_stored_results(tmp_path: Path, monkeypatch: py
     found = measured(row["trial"])
     key = found.made.stages[found.trial.ends.ranking].entry
     kept = found.runner.store.read(key)
-    assert kept is not None
     positions = kept.arrays["positions"].copy()
     positions[0, :2] = positions[0, [1, 0]]
     found.runner.store.write(key, Entry({**kept.arrays, "positions": positions}, kept.meta))
@@ -236,17 +208,9 @@ def changed(path: Path, file: str, change: Callable[[Any], Any]) -> Bundle:
     ("name", "file", "change", "kinds"),
     [
         ("cells", "config.json", lambda config: config.update(k=1), {"passages", "prompt", "contexts", "answer"}),
-        (
-            "a graph",
-            "config.json",
-            lambda config: config["fusion"].update(weights=[0.0, 1.0]),
-            {"passages"},
-        ),
         ("cells", "config.json", lambda config: config["generator"].update(sentences=1, share=1.0), {"answer"}),
         ("carried over", "config.json", lambda config: config["memory"].update(turns=1), {"prompt"}),
-        ("cells", "config.json", lambda config: config["prompt"].update(role="You are a pirate."), {"prompt"}),
         ("cells", "golden.jsonl", lambda lines: lines[0]["retrieved"].reverse(), {"passages"}),
-        ("cells", "golden.jsonl", lambda lines: lines[0]["retrieved"].pop(), {"passages"}),
         ("cells", "golden.jsonl", lambda lines: lines[0].update(answer="Forty-two."), {"answer"}),
         ("cells", "golden.jsonl", lambda lines: lines[0]["contexts"].append("bus.md:0-9"), {"contexts"}),
         ("cells", "golden.jsonl", lambda lines: lines[6]["query"]["history"].clear(), {"prompt"}),
@@ -281,11 +245,9 @@ ODD = [
         {"query": {"query_id": "q", "text": "x", **query}, "retrieved": [], **rest}
         for query, rest in (
             ({"history": [{"role": "system", "text": "Hi."}]}, {}),
-            ({"history": 7}, {}),
             ({}, {"retrieved": "ferry.md:0-9"}),
             ({}, {"contexts": {}}),
             ({}, {"sought": []}),
-            ({}, {"sought": {"question": "x", "texts": None}}),
             ({}, {"recalled": {"turns": [{}]}}),
         )
     ),
@@ -334,9 +296,7 @@ def test_texts_of_models_before_the_answer_are_replayed_without_the_models(
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
     (case,) = (case for case in golden_cases.cases_of(bundle) if case.query.history)
-    assert case.sought is not None
     assert case.sought.question.startswith("What does a bus ticket cost")
-    assert case.recalled is not None
     assert case.recalled.summary
     # The server of the model is gone.
     found = replay(bundle)
@@ -390,7 +350,6 @@ def test_live_conversations_are_asked_as_they_went(tmp_path: Path, monkeypatch: 
     before, after = (case for case in golden_cases.cases_of(bundle) if case.query.query_id in ("q2", "q7"))
     answer = after.query.history[1].text
     assert answer != HISTORY[1]["text"]
-    assert before.answer is not None
     assert answer in before.answer
     assert replay(bundle).mismatches == []
 
@@ -413,17 +372,35 @@ def test_a_server_answers_as_its_bundle_was_measured(there: Path, tmp_path: Path
             replay_url(bundle, server.url)
 
 
-def test_other_addresses_and_servers_are_reported(there: Path, tmp_path: Path) -> None:
+Answering = Callable[..., None]
+
+
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch) -> Answering:
+    """Let every server give one answer to all requests."""
+
+    def answer(content: Any, status: int = 200, **headers: str) -> None:
+        transport = httpx.MockTransport(lambda request: httpx.Response(status, json=content, headers=headers))
+        monkeypatch.setattr(httpx, "Client", partial(CLIENT, transport=transport))
+
+    return answer
+
+
+CLIENT = httpx.Client
+
+
+def test_other_addresses_and_servers_are_reported(there: Path, tmp_path: Path, answering: Answering) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
     for address in ("127.0.0.1:8000", "ftp://127.0.0.1", "file:///etc/passwd", ""):
         with pytest.raises(ServiceError, match="not the address"):
             replay_url(bundle, address)
     for content in ({"data": [{"id": "gpt"}]}, {"data": None}, [], {}, "no", 7):
-        with httpserver(content) as url, pytest.raises(ServiceError):
-            replay_url(bundle, url)
+        answering(content)
+        with pytest.raises(ServiceError):
+            replay_url(bundle, "http://there")
 
 
-def test_questions_that_cannot_be_asked_over_http_are_left_out(there: Path, tmp_path: Path) -> None:
+def test_questions_that_cannot_be_asked_over_http_are_left_out(there: Path, tmp_path: Path, answering: Answering) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
     cases = [case for case in golden_cases.cases_of(bundle) if case.query.history]
     silent = [replace(case, answer=None) for case in cases]
@@ -431,65 +408,30 @@ def test_questions_that_cannot_be_asked_over_http_are_left_out(there: Path, tmp_
     halved = [replace(case, query=Query("q", "When \ud800?")) for case in cases]
     asking = {**bundle.config, "queries": {"_target_": "rag.components.queries.rewrite.ModelRewrite"}}
     assert golden_cases.asks(asking)
-    with httpserver({"data": [{"id": "m", "bundle": bundle.digest}]}) as url:
-        for lines in (silent, marked, halved):
-            found = replay_url(with_lines(bundle, golden_cases.golden_bytes(lines)), url)
-            assert sum(found.left_out.values()) == 1
-        assert sum(replay_url(replace(bundle, config=asking), url).left_out.values()) == 8
+    answering({"data": [{"id": "m", "bundle": bundle.digest}]})
+    for lines in (silent, marked, halved):
+        found = replay_url(with_lines(bundle, golden_cases.golden_bytes(lines)), "http://there")
+        assert sum(found.left_out.values()) == 1
+    assert sum(replay_url(replace(bundle, config=asking), "http://there").left_out.values()) == 8
 
 
 def test_a_busy_server_is_asked_again_after_the_time_it_names(
-    there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    there: Path, tmp_path: Path, answering: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
     waited: list[float] = []
     monkeypatch.setattr(remote_replay.time, "sleep", waited.append)
-    with httpserver({"title": "Too many requests"}, 429, {"Retry-After": "7"}) as url, pytest.raises(ServiceError, match="429"):
-        replay_url(bundle, url)
+    answering({"title": "Too many requests"}, 429, **{"Retry-After": "7"})
+    with pytest.raises(ServiceError, match="429"):
+        replay_url(bundle, "http://there")
     assert waited == [7.0] * remote_replay.RETRIES
 
 
-@contextmanager
-def httpserver(content: Any, status: int = 200, headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
-    """The address of a server with one answer for all requests."""
-
-    class Alike(BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            data = json.dumps(content).encode()
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(data)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
-
-        do_GET = do_POST = answer  # noqa: N815
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Alike) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def test_verify_exits_with_1_if_something_differs(
-    there: Path, tmp_path: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verify_exits_with_1_if_something_differs(there: Path, tmp_path: Path, rag: Verb) -> None:
     path = bundle_of(there, "checks", tmp_path / "b").path
     said = rag("verify", str(path), "--json")
     assert (said.code, said.json["same"], said.json["queries"]) == (0, True, 8)
     assert said.json["here"]["compared"]["passages"] == 8
-    with running([path], f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
-        monkeypatch.setenv("MY_KEY", key_of("ann"))
-        over_http = rag("verify", str(path), "--url", server.url, "--key-env", "MY_KEY")
-        assert over_http.code == 0, over_http.err
-        assert "Over HTTP" in over_http.out
-        assert rag("verify", str(path), "--url", server.url, "--key-env", "NONE_SUCH").code == 2
     changed(path, "config.json", lambda config: config.update(k=1))
     said = rag("verify", str(path), "--json")
     assert (said.code, said.json["same"]) == (1, False)

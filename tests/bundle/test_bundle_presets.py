@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.bundle.errors import BundleError
 from rag.bundle.layout import KEPT
 from rag.bundle.trust import ROOMS, SEVERAL, check_config, check_roles
 from rag.config import catalog
@@ -45,23 +44,3 @@ def test_presets_are_trusted(here: Path, number: int) -> None:
 def test_every_choice_is_in_a_round() -> None:
     for role, names in SINGLE.items():
         assert {chosen[role] for chosen in ROUNDS} == set(names)
-
-
-@pytest.mark.parametrize(
-    ("role", "choice", "values", "sent"),
-    [
-        ("generator", "anthropic", {"api_key_env": "OPENAI_API_KEY"}, "OPENAI_API_KEY to api.anthropic.com:443"),
-        ("generator", "anthropic", {"base_url": "https://elsewhere.example/v1"}, "ANTHROPIC_API_KEY to elsewhere.example:443"),
-        ("reranker", "jina", {"api_key_env": "COHERE_API_KEY"}, "COHERE_API_KEY to api.jina.ai:443"),
-        ("reranker", "tei", {"base_url": "https://10.0.0.7:8080"}, "TEI_API_KEY to 10.0.0.7:8080"),
-    ],
-)
-def test_another_server_or_the_key_of_another_one_is_refused(
-    here: Path, role: str, choice: str, values: dict[str, str], sent: str
-) -> None:
-    known = config_of([f"{role}={choice}", *(f"{role}.{name}={value}" for name, value in values.items())])
-    config = without_runtime({key: known.get(key, []) for key in KEPT})
-    with pytest.raises(BundleError, match=f"questions, passages and {sent}"):
-        check_config(config, "config", (), ())
-    variable, host = sent.split(" to ")
-    check_config(config, "config", (f"{host.partition(':')[0]}={variable}",), ())

@@ -26,7 +26,6 @@ from rag.core.types import Query
 from rag.execution.sweep.open_config import config_of
 
 COMMIT = "a" * 40
-EMBEDDER = "rag.components.embedders.sentence_transformer.SentenceTransformerEmbedder"
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +109,6 @@ def test_a_model_on_the_hub_is_named_by_its_commit_and_the_sha256_of_its_weights
         open_bundle(sealed.path)
 
 
-def test_a_model_on_the_hub_that_is_not_here_is_sealed_without_its_weights(tmp_path: Path) -> None:
-    node = {"_target_": EMBEDDER, "model": "tiny/bert", "revision": COMMIT, "runtime": {"cache": str(tmp_path)}}
-    config = {"index": {"dense": {"_target_": "rag.components.indexes.faiss_flat.FaissFlatIndex"}}, "embedder": node}
-    (model,) = referenced(config, Components()).models
-    assert (model.fingerprint, model.weights) == (f"tiny/bert@{COMMIT}", {})
-
-
 def test_other_files_of_a_model_are_left_out_or_refused(tiny: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(tiny, folder)
@@ -158,10 +150,3 @@ def test_an_unused_embedder_is_neither_named_nor_built(
     query = Query("q", "When does the ferry leave?")
     assert bundle.pipeline.trace(query).selected
     assert bundle.pipeline.answer(query).contexts
-
-
-def test_the_embedder_that_a_check_asks_is_named_where_only_words_are_searched(tmp_path: Path) -> None:
-    golden = write_golden(tmp_path / "golden")
-    config = config_of(["dataset=native", f"dataset.path={golden}", "index=[bm25s]", "fusion=single", "embedder=minilm"])
-    (model,) = referenced({name: config.get(name, []) for name in KEPT}, Components()).models
-    assert (model.role, model.name) == ("check.off_topic.embedder", "MiniLmEmbedder")

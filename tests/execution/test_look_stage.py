@@ -1,10 +1,5 @@
 """Policies in sweeps: replies are stored and a killed sweep goes on, a server that fails ends a batch, forecasts count caps."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,28 +60,6 @@ def test_a_server_that_fails_ends_a_batch_and_gives_no_result(here: Path, monkey
         store = Store(str(here / "store"))
         done = swept(planned(write_study(here, fixed=FIXED), store), store)
     assert "no reply to 3 questions in a row" in done.board.rows[0].error
-
-
-@pytest.mark.system
-@pytest.mark.parametrize(("fixed", "each"), [(FIXED, 3), (", check=none, generator.runtime.concurrency=1", 1)])
-def test_a_killed_sweep_asks_only_what_has_no_reply(here: Path, script: Script, fixed: str, each: int) -> None:
-    study = write_study(here, fixed=fixed)
-    command = [sys.executable, "-m", "rag", "sweep", str(study), f"store={here / 'store'}", "--no-track", "--json"]
-    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
-    kill_at, said_before = 5, said
-
-    def deadly(question: str) -> str:
-        if len(script.asked) == kill_at:
-            os.kill(first.pid, signal.SIGKILL)
-        return said_before(question)
-
-    script.steps[:] = [answer(deadly, USAGE)]
-    first.communicate()
-    assert first.returncode == -signal.SIGKILL
-    second = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, env=dict(os.environ))
-    assert second.returncode == 0, second.stderr
-    assert json.loads(second.stdout)["trials"][0]["status"] == "done"
-    assert each * QUESTIONS <= len(script.asked) <= each * QUESTIONS + 1
 
 
 def test_a_forecast_counts_two_shapes_and_one_more_search(here: Path, script: Script) -> None:

@@ -6,7 +6,9 @@ from shutil import copytree
 
 import pytest
 from support.databases import KINDS, Postgres, file_url, postgres
-from support.small_server import CONVERSING, small_bundle
+from support.small_server import CONVERSING, ManualClock, small_bundle
+
+from rag.serve.conversations import Conversations
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +22,20 @@ def database_server() -> Iterator[Postgres]:
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a new database, once of each kind."""
     return file_url(tmp_path) if request.param == "sqlite" else request.getfixturevalue("database_server").schema()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock that a test sets."""
+    return ManualClock(1_000_000.0)
+
+
+@pytest.fixture
+def talks(url: str, clock: ManualClock) -> Iterator[Conversations]:
+    """Sessions in a new database of each kind, by that clock."""
+    found = Conversations(url, 1800, clock)
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="session")

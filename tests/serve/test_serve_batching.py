@@ -5,8 +5,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from support.small_set import write_golden
@@ -207,80 +207,17 @@ def test_two_threads_call_a_parallel_embedder_and_one_any_other(pipeline: Pipeli
 
 
 def test_a_second_batch_begins_only_when_it_is_as_large_as_the_first(pipeline: Pipeline) -> None:
-    sizes: list[int] = []
-    begun, both, declined = threading.Event(), threading.Event(), threading.Event()
-
-    class Noting(HashingEmbedder):
-        parallel = True
-
-        def embed_queries(self, texts: Sequence[str]) -> Vectors:
-            sizes.append(len(texts))
-            (both if begun.is_set() else begun).set()
-            assert both.wait(SOON)
-            return super().embed_queries(texts)
-
-    async def ask(batcher: Batcher) -> None:
-        first, second, third, fourth = (partial(batcher.search_with_steps, query) for query in queries_of(*"abcd"))
-        with batcher._changed:  # no thread takes a batch before both wait
-            asking = [asyncio.ensure_future(first()), asyncio.ensure_future(second())]
-            await asyncio.sleep(0)
-        await asyncio.to_thread(begun.wait, SOON)
-        batcher._changed.wait = wait  # type: ignore[method-assign]
-        asking.append(asyncio.ensure_future(third()))
-        assert await asyncio.to_thread(declined.wait, SOON), "the second thread has begun with one question"
-        await asyncio.gather(*asking, fourth())
-
-    def wait(timeout: float | None = None) -> bool:
-        # The second thread sees the third question, and waits again.
-        declined.set()
-        return threading.Condition.wait(batcher._changed, timeout)
-
-    batcher = Batcher(replace(pipeline, embedder=Noting()))
-    asyncio.run(asyncio.wait_for(ask(batcher), SOON))
+    batcher, taken = Batcher(pipeline), list[int]()
     batcher.close()
-    assert sizes == [2, 2]
-
-
-def test_a_question_fails_alone_with_two_threads(pipeline: Pipeline) -> None:
-    class Failing(HashingEmbedder):
-        parallel = True
-
-        def embed_queries(self, texts: Sequence[str]) -> Vectors:
-            if "broken" in texts:
-                raise ZeroDivisionError
-            return super().embed_queries(texts)
-
-    async def ask(batcher: Batcher) -> list[SearchResult | BaseException]:
-        questions = map(batcher.search_with_steps, queries_of("good", "broken", "other", "broken", "last"))
-        return await asyncio.gather(*questions, return_exceptions=True)
-
-    batcher = Batcher(replace(pipeline, embedder=Failing()))
-    outcomes = asyncio.run(asyncio.wait_for(ask(batcher), SOON))
-    batcher.close()
-    assert [type(outcome) for outcome in outcomes] == [
-        SearchResult,
-        ZeroDivisionError,
-        SearchResult,
-        ZeroDivisionError,
-        SearchResult,
-    ]
-
-
-def test_several_event_loops_may_search(pipeline: Pipeline) -> None:
-    batcher = Batcher(pipeline)
-    outcomes: list[SearchResult] = []
-
-    def ask() -> None:
-        outcomes.append(asyncio.run(batcher.search_with_steps(Query("q", "the ferry"))))
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(SOON)
-    batcher.close()
-    assert len({str(found.trace.selected.row(0)) for found in outcomes}) == 1
-    assert len(outcomes) == 8
+    batcher._closed, batcher._sizes = False, [2]  # as if a batch of two were searched for
+    second = threading.Thread(target=lambda: taken.append(len(batcher._next())), daemon=True)
+    second.start()
+    for seconds, expected in ((0.1, []), (SOON, [2])):
+        with batcher._changed:
+            batcher._queue.append(Mock(**{"future.cancelled.return_value": False}))
+            batcher._changed.notify()
+        second.join(seconds)
+        assert taken == expected
 
 
 def test_a_closed_event_loop_breaks_nothing(pipeline: Pipeline) -> None:

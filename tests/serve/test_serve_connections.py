@@ -20,11 +20,11 @@ from rag.serve.connections import BoundedConnection
 from rag.serve.process import allowed_connections
 
 
-@pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+@pytest.fixture(scope="module")
+def address() -> Iterator[tuple[str, int]]:
     """Host and port of an app with small limits."""
-    monkeypatch.setattr(connections, "HEAD", 2000)
-    with in_thread(guarded(echo, keys=TWO_KEYS, rate=0)) as (url, _):
+    with pytest.MonkeyPatch.context() as patch, in_thread(guarded(echo, keys=TWO_KEYS, rate=0)) as (url, _):
+        patch.setattr(connections, "HEAD", 2000)
         yield address_of(url)
 
 
@@ -64,6 +64,11 @@ def test_an_endless_head_is_refused(connection: socket.socket, head: bytes) -> N
     assert answer == b"" or answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
+def test_a_long_head_is_refused_before_it_ends(connection: socket.socket) -> None:
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 3000)
+    assert received(connection).startswith(b"HTTP/1.1 400 ")
+
+
 def test_a_slow_head_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]) -> None:
     with closing(socket.create_connection(address, timeout=60)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -89,6 +94,11 @@ def test_a_body_that_is_too_long_gets_its_answer_and_the_connection_is_closed(co
     answer = received(connection)
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"connection: close" in answer
+
+
+def test_a_request_for_another_protocol_is_the_last(connection: socket.socket) -> None:
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+    assert b"connection: close\r\n" in received(connection)
 
 
 @pytest.mark.parametrize(

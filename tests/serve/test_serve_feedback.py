@@ -1,37 +1,27 @@
-"""Sessions and ratings over HTTP, from the answer to the golden question."""
+"""Sessions over HTTP, with several servers and at the same time."""
 
 import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
-from support.command_line import verb
 from support.databases import KINDS, file_url
 from support.servers import Server, running
-from support.small_server import CONVERSING, QUESTION, small_bundle
+from support.small_server import QUESTION
 
 from rag.core.errors import ServiceError
 from rag.serve.app import purge_regularly
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("feedback")
-
-
-@pytest.fixture(scope="module")
-def bundle(folder: Path) -> Path:
-    return small_bundle(folder / "small", *CONVERSING)
-
-
 @pytest.fixture(scope="module", params=KINDS)
-def app(request: pytest.FixtureRequest, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def app(request: pytest.FixtureRequest, conversing_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     sqlite = request.param == "sqlite"
     url = file_url(tmp_path_factory.mktemp("db")) if sqlite else request.getfixturevalue("database_server").schema()
-    with running([bundle], url, ["ann"]) as found:
+    with running([conversing_bundle], url, ["ann"]) as found:
         yield found
 
 
@@ -76,66 +66,23 @@ def test_simultaneous_questions_in_one_session_are_all_stored(client: httpx.Clie
     assert {one["turn"]: one["question"] for one in answers}.items() <= {one["turn"]: one["question"] for one in shown}.items()
 
 
-def test_another_server_continues_a_session(bundle: Path, tmp_path: Path) -> None:
+def test_another_server_continues_a_session(conversing_bundle: Path, tmp_path: Path) -> None:
     url = file_url(tmp_path)
-    with running([bundle], url, ["ann"]) as first, first.as_owner("ann") as client:
+    with running([conversing_bundle], url, ["ann"]) as first, first.as_owner("ann") as client:
         answer = asked(client)
-    with running([bundle], url, ["ann"]) as second, second.as_owner("ann") as client:
+    with running([conversing_bundle], url, ["ann"]) as second, second.as_owner("ann") as client:
         following = asked(client, "And the bus?", session=answer["session"], show=["prompt"])
         assert following["turn"] == 2
         assert QUESTION in [message["content"] for message in following["prompt"]]
         assert rate(client, answer) == 204
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"rating": 0}, {"rating": 2}, {"rating": "1"}, {"rating": None}, {"comment": "x" * 4001}, {"comment": None}, {"more": 1}],
-)
-def test_an_invalid_rating_is_refused(app: Server, client: httpx.Client, wrong: dict[str, Any]) -> None:
-    answer = asked(client)
-    response = client.post("/feedback", json={"answer": answer["id"], "rating": 1} | wrong)
-    assert (response.status_code, response.headers["content-type"]) == (422, "application/problem+json")
-    assert app.opinions.candidates() == []
-
-
-def test_a_thumb_becomes_a_golden_question(
-    app: Server, client: httpx.Client, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = asked(client)
-    answer = asked(client, "What does a ticket cost on it?", session=first["session"])
-    assert rate(client, answer) == 204
-    rag = verb(capsys, monkeypatch)
-    golden, url = folder / "small" / "golden", app.conversations.database.url
-    before = (golden / "questions.jsonl").read_bytes()
-    said = rag("dataset", "review", "native", f"dataset.path={golden}", "--sessions", url, "--accept", answer["id"], "--json")
-    assert said.code == 0
-    assert (said.json["accepted"], said.json["candidates"]) == ([answer["id"]], [])
-    assert app.opinions.candidates() == []
-    checked = rag("dataset", "check", "native", f"dataset.path={golden}", "--json")
-    (golden / "questions.jsonl").write_bytes(before)
-    assert (checked.code, checked.json["questions"]) == (0, 7)
-    assert sum(checked.json["kinds"]["follow_up"].values()) == 1
-
-
-class Failing:
-    """Sessions whose database fails at first."""
-
-    def __init__(self) -> None:
-        self.times = 0
-
-    def purge(self) -> int:
-        self.times += 1
-        if self.times < 3:
-            raise ServiceError("sessions", "is away", "wait")
-        return 1
-
-
 def test_the_purge_continues_when_the_database_is_back() -> None:
-    failing = Failing()
+    failing = Mock(purge=Mock(side_effect=[ServiceError("sessions", "is away", "wait"), *[1] * 1000]))
 
     async def until_it_works() -> None:
-        job = asyncio.create_task(purge_regularly(failing, 0))  # type: ignore[arg-type]
-        while failing.times < 5:
+        job = asyncio.create_task(purge_regularly(failing, 0))
+        while failing.purge.call_count < 3:
             await asyncio.sleep(0)
         assert not job.done()
         job.cancel()

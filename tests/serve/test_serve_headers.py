@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import httpx
 import pytest
 from fastapi import Request, Response
-from support.small_server import ALICE, TWO_KEYS, ask, bearer, echo, guarded, small_app, talk
+from support.small_server import ALICE, TWO_KEYS, ask, bearer, echo, guarded, small_app
 
 from rag.serve.middleware import SECURITY
 
@@ -100,20 +99,3 @@ def test_without_keys_pages_of_other_origins_are_refused(origin: str) -> None:
     assert ask(app, base="http://127.0.0.1:8000", headers={"Origin": origin, "Content-Type": "text/plain"}).status_code == 403
     named = guarded(echo, origins=("https://evil.example",))
     assert ask(named, headers={"Origin": "https://evil.example"}).status_code == 200
-
-
-def test_a_web_socket_is_closed() -> None:
-    app, sent = guarded(echo), []
-
-    async def opening(_: httpx.AsyncClient) -> None:
-        async def receive() -> dict[str, str]:
-            return {"type": "websocket.connect"}
-
-        async def send(message: dict[str, object]) -> None:
-            sent.append(message["type"])
-
-        scope = {"type": "websocket", "path": "/ask", "query_string": b"", "headers": [(b"host", b"127.0.0.1")], "scheme": "ws"}
-        await app({**scope, "server": ("127.0.0.1", 80), "client": None, "subprotocols": []}, receive, send)
-
-    talk(app, opening)
-    assert sent == ["websocket.close"]

@@ -1,7 +1,5 @@
 """The log of a server: one line of JSON a request, without questions, answers and keys."""
 
-import asyncio
-import gc
 import io
 import json
 import logging
@@ -54,12 +52,6 @@ def written() -> Iterator[io.StringIO]:
 def app(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     """The whole application with keys."""
     return small_app(bundle, tmp_path_factory.mktemp("logs") / "serve.db", keys=TWO_KEYS, rate=0)
-
-
-@pytest.fixture(scope="module")
-def texts_app(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
-    """The same with log_texts."""
-    return small_app(bundle, tmp_path_factory.mktemp("texts") / "serve.db", keys=TWO_KEYS, log_texts=True)
 
 
 def lines(written: io.StringIO, log: str = "rag.serve.requests") -> list[dict[str, Any]]:
@@ -123,8 +115,9 @@ def test_a_line_has_owner_route_status_and_answer(app: FastAPI, written: io.Stri
     assert "question" not in line
 
 
-def test_texts_are_logged_with_log_texts(texts_app: FastAPI, written: io.StringIO) -> None:
-    answer = ask(texts_app, json={"question": f"{QUESTION}\n{CANARY}"}, headers=bearer(BOB)).json()
+def test_texts_are_logged_with_log_texts(bundle: Path, tmp_path: Path, written: io.StringIO) -> None:
+    app = small_app(bundle, tmp_path / "serve.db", keys=TWO_KEYS, log_texts=True)
+    answer = ask(app, json={"question": f"{QUESTION}\n{CANARY}"}, headers=bearer(BOB)).json()
     (line,) = lines(written)
     assert (line["question"], line["answer"]) == (f"{QUESTION}\n{CANARY}", answer["answer"])
 
@@ -177,28 +170,3 @@ def test_a_traceback_of_a_library_becomes_one_line_without_its_message(written: 
     assert line["error"] == "ValueError"
     assert line["calls"][0].endswith("test_a_traceback_of_a_library_becomes_one_line_without_its_message")
     assert CANARY not in written.getvalue()
-
-
-def test_a_task_that_was_never_awaited_is_logged_without_its_message(written: io.StringIO) -> None:
-    async def lonely() -> None:
-        raise ValueError(CANARY)
-
-    async def work() -> None:
-        task = asyncio.create_task(lonely())
-        await asyncio.sleep(0)
-        del task
-        gc.collect()
-
-    asyncio.run(work())
-    (line,) = lines(written, "asyncio")
-    assert (line["message"], line["error"]) == ("Task exception was never retrieved", "ValueError")
-    assert CANARY not in written.getvalue()
-
-
-def test_health_is_logged_at_level_debug(written: io.StringIO) -> None:
-    app = guarded(failing)
-    ask(app, "/healthz", "GET")
-    assert lines(written) == []
-    logging.getLogger("rag.serve").setLevel(logging.DEBUG)
-    ask(app, "/healthz", "GET")
-    assert [line["route"] for line in lines(written)] == ["/healthz"]

@@ -1,25 +1,16 @@
 """Metrics for Prometheus: what is counted and under which names; clients create no series."""
 
-import asyncio
 from pathlib import Path
 
-import httpx
 import pytest
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 from support.small_server import (
-    ALICE,
-    BOB,
     CANARY,
     QUESTION,
-    TWO_KEYS,
     ask,
-    bearer,
     chat_request,
-    echo,
-    guarded,
     small_app,
-    talk,
 )
 
 
@@ -79,51 +70,3 @@ def test_clients_create_no_series(app: FastAPI) -> None:
     assert sum(value for name, value in found.items() if name[:2] == ("assay_requests_total", "OTHER")) == 8
     # Five routes with 20 series each at most, however many names were sent.
     assert len(found) - before < 150
-
-
-def test_metrics_need_a_key_and_show_none(bundle: Path, tmp_path: Path) -> None:
-    app = small_app(bundle, tmp_path / "serve.db", keys=TWO_KEYS)
-    assert ask(app, "/metrics", "GET").status_code == 401
-    ask(app, json={"question": QUESTION}, headers=bearer(BOB))
-    text = ask(app, "/metrics", "GET", headers=bearer(ALICE)).text
-    assert not any(secret in text for secret in ("alice", "bob", ALICE, BOB, *(digest for _, digest in TWO_KEYS.entries)))
-
-
-def test_two_apps_of_a_process_count_apart() -> None:
-    first, second = guarded(echo), guarded(echo)
-    ask(first)
-    assert ("assay_requests_total", "POST", "/ask", "200") in figures(first)
-    assert ("assay_requests_total", "POST", "/ask", "200") not in figures(second)
-
-
-def test_refusals_are_counted_by_status() -> None:
-    app = guarded(echo, keys=TWO_KEYS, body_bytes=1024)
-    ask(app)
-    ask(app, content=b"x" * 1025, headers=bearer(ALICE))
-    found = figures(app, **bearer(ALICE))
-    # No route was matched, and the sent path is not a label.
-    assert found["assay_requests_total", "POST", "-", "401"] == 1
-    assert found["assay_requests_total", "POST", "-", "413"] == 1
-
-
-def test_working_and_waiting_requests_are_shown_while_the_queue_is_full() -> None:
-    inside, go = asyncio.Event(), asyncio.Event()
-
-    async def slow(request: Request) -> Response:
-        inside.set()
-        await go.wait()
-        return Response("done")
-
-    async def looking(client: httpx.AsyncClient) -> str:
-        asking = [asyncio.create_task(client.post("/ask")) for _ in range(3)]
-        await inside.wait()
-        # Of the three one works and one waits; the third is refused.
-        await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
-        shown = (await client.get("/metrics")).text
-        go.set()
-        await asyncio.gather(*asking)
-        return shown
-
-    shown = talk(guarded(slow, workers=1, queue=1), looking)
-    assert "assay_requests_working 1.0" in shown
-    assert "assay_requests_waiting 1.0" in shown

@@ -7,7 +7,7 @@ import openai
 import pytest
 from support.scripted_server import Script, error, say, serving
 from support.servers import PATIENT, Server, running
-from support.small_server import ALICE, BOB, QUESTION, TWO_KEYS, bearer, small_bundle
+from support.small_server import ALICE, QUESTION, TWO_KEYS, bearer, small_bundle
 
 ANSWER = "The ferry leaves at seven [1]."
 PARTS = ("queries=carry_over", "memory=buffer")
@@ -87,13 +87,6 @@ def test_the_model_sees_the_conversation(client: openai.OpenAI, model: Script) -
     assert "ferry" in found.model_dump()["assay"]["sought"]["question"].lower()
 
 
-def test_a_search_can_be_narrowed(client: openai.OpenAI) -> None:
-    asked = client.chat.completions.create(
-        model="default", messages=[user(QUESTION)], extra_body={"within": {"documents": ["bus.md"]}}
-    )
-    assert {one["doc_id"] for one in asked.model_dump()["assay"]["contexts"]} == {"bus.md"}
-
-
 def test_parameters_of_a_model_are_accepted_and_ignored(client: openai.OpenAI, model: Script) -> None:
     client.chat.completions.create(model="default", messages=[user(QUESTION)], temperature=2, max_tokens=1, n=1, stop="x")
     assert (model.asked[-1]["temperature"], model.asked[-1]["max_tokens"]) == (0, 512)
@@ -127,12 +120,6 @@ def test_an_invalid_request_is_an_error_of_the_client(
     assert caught.value.type == "invalid_request_error"
 
 
-def test_a_key_is_needed(server: Server, client: openai.OpenAI) -> None:
-    with pytest.raises(openai.AuthenticationError, match="key"):
-        client.with_options(api_key="sk-other").models.list()
-    assert client.with_options(api_key=BOB).models.list().data
-
-
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_model_that_fails_is_an_error_of_the_server(client: openai.OpenAI, model: Script, stream: bool) -> None:
     model.steps = [error(503, "overloaded", {"x-should-retry": "false"})]
@@ -142,17 +129,3 @@ def test_a_model_that_fails_is_an_error_of_the_server(client: openai.OpenAI, mod
     if not stream:
         assert isinstance(caught.value, openai.InternalServerError)
         assert caught.value.status_code == 502
-
-
-def test_langchain_gets_answers_and_streams(server: Server, client: openai.OpenAI, model: Script) -> None:
-    from langchain_openai import ChatOpenAI
-
-    chat: Any = ChatOpenAI(model="default", base_url=f"{server.url}/v1", api_key=ALICE, max_retries=0, timeout=PATIENT)
-    found = chat.invoke([("system", "Be kind."), ("human", QUESTION)])
-    assert (found.content, found.usage_metadata["total_tokens"]) == (ANSWER, 34)
-    pieces = list(chat.stream(QUESTION, stream_usage=True))
-    assert len([piece for piece in pieces if piece.content]) > 1
-    whole = sum(pieces[1:], pieces[0])
-    assert (whole.content, whole.usage_metadata["output_tokens"]) == (ANSWER, 4)
-    chat.invoke([("human", QUESTION), ("ai", ANSWER), ("human", "And in winter?")])
-    assert QUESTION in [message["content"] for message in model.asked[-1]["messages"]]

@@ -1,6 +1,5 @@
 """Ratings in SQLite and PostgreSQL: of the owner's answers only, stored until they are reviewed."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,19 +10,7 @@ from rag.core.types import Turn
 from rag.serve import conversations
 from rag.serve.conversations import Conversations
 from rag.serve.database import MissingError
-from rag.serve.feedback import ANSWER, Opinions, answer_id
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(1_000_000.0)
-
-
-@pytest.fixture
-def talks(url: str, clock: ManualClock) -> Iterator[Conversations]:
-    found = Conversations(url, 1800, clock)
-    yield found
-    found.close()
+from rag.serve.feedback import Opinions, answer_id
 
 
 @pytest.fixture
@@ -33,12 +20,6 @@ def opinions(talks: Conversations, clock: ManualClock) -> Opinions:
 
 def payload(question: str = "q", answer: str = "a [1]", **more: Any) -> dict[str, Any]:
     return {"id": answer_id(), "question": question, "answer": answer, "contexts": [{"text": "t"}]} | more
-
-
-def test_ids_are_random_and_unique() -> None:
-    found = {answer_id() for _ in range(1000)}
-    assert len(found) == 1000
-    assert all(ANSWER.fullmatch(one) for one in found)
 
 
 def test_a_rated_answer_is_a_candidate_with_its_payload(opinions: Opinions, clock: ManualClock) -> None:
@@ -75,31 +56,23 @@ def test_a_rating_holds_the_turns_before_its_answer(talks: Conversations, opinio
     assert [one.history for one in opinions.candidates()] == [(), first, first]
 
 
-@pytest.mark.parametrize("name", ["", "ans_", "ans_\0", "ans_" + "0" * 24, "ans_" + "0" * 24 + "\n", "\ud800"])
-def test_an_invalid_id_cannot_be_rated(opinions: Opinions, name: str) -> None:
-    with pytest.raises(MissingError, match="no such answer"):
-        opinions.add("ann", name, 1)
-
-
 def test_an_answer_can_be_rated_until_it_expires(talks: Conversations, opinions: Opinions, clock: ManualClock) -> None:
-    alone, turn, forgotten = payload(), payload(), payload()
-    session, other = talks.create("ann"), talks.create("ann")
+    alone, turn = payload(), payload()
+    session = talks.create("ann")
     opinions.keep("ann", alone)
     talks.append("ann", session, "q", "a", turn)
-    talks.append("ann", other, "q", "a", forgotten)
-    talks.forget("ann", other)
     clock.now += 1000
     talks.turns("ann", session)
-    clock.now += 800
-    opinions.add("ann", turn["id"], 1)
-    for gone in (alone, forgotten):
+    for seconds, there, gone in ((800, [turn], alone), (1000, [], turn)):
+        clock.now += seconds
+        for answer in there:
+            opinions.add("ann", answer["id"], 1)
         with pytest.raises(MissingError):
             opinions.add("ann", gone["id"], 1)
-    clock.now += 1000
-    # It was not purged yet, and has expired.
+    talks.purge()
+    clock.now -= 2800
     with pytest.raises(MissingError):
-        opinions.add("ann", turn["id"], -1)
-    assert [one.rating for one in opinions.candidates()] == [1]
+        opinions.add("ann", alone["id"], 1)
 
 
 def test_ratings_outlive_their_session_until_they_are_settled(
@@ -141,14 +114,3 @@ def test_of_many_answers_the_newest_of_each_owner_can_be_rated(
     for old in kept["ann"][:2]:
         with pytest.raises(MissingError):
             opinions.add("ann", old, 1)
-
-
-def test_answers_outside_of_sessions_are_purged(talks: Conversations, opinions: Opinions, clock: ManualClock) -> None:
-    opinions.keep("ann", old := payload())
-    clock.now += 1800
-    opinions.keep("ann", young := payload())
-    talks.purge()
-    clock.now -= 1
-    with pytest.raises(MissingError):
-        opinions.add("ann", old["id"], 1)
-    opinions.add("ann", young["id"], 1)

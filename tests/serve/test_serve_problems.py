@@ -49,7 +49,10 @@ def server(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         ("/chat", {"question": "x", "session": "ses_" + "0" * 32}, 404),
         ("/chat", {"question": "x", "session": "' OR 1=1"}, 404),
         ("/feedback", {"answer": "ans_" + "0" * 24, "rating": 1}, 404),
-        ("/feedback", {"answer": "x", "rating": 2}, 422),
+        *(
+            ("/feedback", {"answer": "x", "rating": 1} | wrong, 422)
+            for wrong in ({"rating": 0}, {"rating": 2}, {"rating": "1"}, {"comment": "x" * 4001}, {"more": 1})
+        ),
     ],
 )
 def test_a_refusal_is_a_problem_with_a_remedy(server: Server, path: str, body: dict[str, Any], status: int) -> None:

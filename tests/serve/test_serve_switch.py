@@ -1,9 +1,14 @@
 """Another bundle replaces the one that answers; one that does not answer as it was measured never does."""
 
+import asyncio
+import os
+from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 from support.changing_bundles import digest, measured, replaced
+from support.forged_bundles import node, resealed
 from support.servers import PATIENT, running
 from support.small_server import QUESTION
 
@@ -32,6 +37,7 @@ def test_the_thread_of_a_replaced_model_ends_with_its_last_question(bundle: Path
     served.switch(other_bundle)
     (thread,) = held.batcher._threads
     assert thread.is_alive()
+    assert asyncio.run(held.batcher.search_with_steps(Query("q", QUESTION))), "its questions are still answered"
     del held
     thread.join(PATIENT)
     assert not thread.is_alive()
@@ -47,6 +53,14 @@ def test_every_changed_source_is_opened_again(bundle: Path, own_bundle: Path, ot
     assert [model.bundle.digest for model in served.models] == [digest(bundle), digest(other_bundle)]
 
 
+def test_files_that_change_after_verification_change_nothing(own_bundle: Path) -> None:
+    served = Served([own_bundle])
+    before = served.models[0].bundle.pipeline.corpus.documents
+    (own_bundle / "documents.jsonl").write_bytes(b"x")
+    served.refresh()
+    assert served.models[0].bundle.pipeline.corpus.documents is before
+
+
 def test_every_file_of_a_growing_copy_changes_its_state(bundle: Path, tmp_path: Path) -> None:
     copy, states = tmp_path / "copy", list[object]()
     copy.mkdir()
@@ -59,29 +73,38 @@ def test_every_file_of_a_growing_copy_changes_its_state(bundle: Path, tmp_path: 
     assert _state(tmp_path / "nothing") == ()
 
 
-def test_a_bundle_that_answers_as_measured_is_served(own_bundle: Path) -> None:
+def test_only_a_bundle_that_answers_as_measured_is_served(own_bundle: Path) -> None:
     pipeline = open_bundle(own_bundle).pipeline
     found = [hit.chunk.chunk_id for hit in pipeline.contexts(pipeline.trace(Query("q", QUESTION)))]
     assert Served([measured(own_bundle, *found)]).models
-
-
-def test_a_bundle_that_answers_otherwise_is_not_served(own_bundle: Path) -> None:
     with pytest.raises(ParityError, match="passage 1 was bus"):
         Served([measured(own_bundle, "bus.md:0-3")])
 
 
-@pytest.mark.parametrize("broken", ["mismatch", "gone", "bit"])
+def piped(folder: Path) -> None:
+    (folder / "documents.jsonl").unlink()
+    os.mkfifo(folder / "documents.jsonl")
+
+
+BROKEN: dict[str, Callable[[Path], object]] = {
+    "answers that were not measured": lambda folder: measured(folder, "bus.md:0-3"),
+    "nothing": rmtree,
+    "a changed document": lambda folder: (folder / "documents.jsonl").write_bytes(b"x"),
+    "a pipe as a file": piped,
+    "a program as chunker": lambda folder: (
+        node("chunker", target="os.system", command="touch pwned")(folder),
+        resealed(folder),
+    ),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
 def test_a_broken_bundle_replaces_nothing(
     bundle: Path, own_bundle: Path, other_bundle: Path, broken: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     served = Served([own_bundle])
     replaced(own_bundle, other_bundle)
-    if broken == "mismatch":
-        measured(own_bundle, "bus.md:0-3")
-    elif broken == "gone":
-        own_bundle.rename(own_bundle.with_name("elsewhere"))
-    else:
-        (own_bundle / "documents.jsonl").write_bytes(b"x")
+    BROKEN[broken](own_bundle)
     with caplog.at_level("ERROR", "rag.serve.loaded_bundles"):
         served.refresh()
     assert caplog.messages

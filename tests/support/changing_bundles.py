@@ -26,10 +26,3 @@ def replaced(bundle: Path, by: Path) -> None:
 def digest(bundle: Path) -> str:
     """The hash of a bundle."""
     return open_bundle(bundle).digest
-
-
-def point(link: Path, target: Path) -> None:
-    """Let a link point at another target in one step, as a deployment does."""
-    fresh = link.with_name("next")
-    fresh.symlink_to(target)
-    fresh.replace(link)

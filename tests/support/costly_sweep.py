@@ -58,9 +58,9 @@ def planned(study: Path, store: Store, *overrides: str) -> Plan:
     return plan.make(load(str(study), overrides), store)
 
 
-def swept(made: Plan, store: Store, mode: str = "inline") -> sweep.Sweep:
-    """Run a plan in this process or in two others."""
-    return sweep.run(made, store, {"mode": mode, "workers": 2}, lambda key, outcome: None)
+def swept(made: Plan, store: Store) -> sweep.Sweep:
+    """Run a plan in this process."""
+    return sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None)
 
 
 def replies(made: Plan, store: Store) -> list[Any]:

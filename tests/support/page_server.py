@@ -83,14 +83,12 @@ def write_documents(folder: Path, texts: Mapping[str, str] = TEXTS) -> Path:
     return folder
 
 
-def sealed(folder: Path, model: str | None, *overrides: str, texts: Mapping[str, str] = TEXTS) -> Path:
-    """A bundle of documents with the model at a URL as its generator, None for no generator."""
+def sealed(folder: Path, model: str, *overrides: str, texts: Mapping[str, str] = TEXTS) -> Path:
+    """A bundle of documents with the model at a URL as its generator."""
     golden = write_documents(folder / "golden", texts)
     fixed = ["dataset=native", f"dataset.path={golden}", f"store={folder / 'store'}", "loader.noise=none"]
     embedder = ["embedder=hashing", "embedder.dimensions=64"]
-    generator = (
-        ["generator=vllm", f"generator.base_url={model}", "generator.runtime.retries=0"] if model else ["generator=none"]
-    )
+    generator = ["generator=vllm", f"generator.base_url={model}", "generator.runtime.retries=0"]
     seal(config_of([*fixed, *embedder, *generator, "chunker.size=200", "k=3", *overrides]), folder / "bundle")
     return folder / "bundle"
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -140,33 +139,20 @@ class ServerProcess:
     process: "subprocess.Popen[str]"
     errors: IO[str]
 
-    def log_lines(self) -> list[dict[str, Any]]:
-        """The JSON lines that it has written since the last call."""
-        return [json.loads(line) for line in self.errors.read().splitlines() if line.startswith("{")]
-
     def bundle(self) -> str:
         """The hash of the bundle that it answers from."""
         return httpx.get(f"{self.url}/healthz", timeout=PATIENT).headers["x-assay-bundle"]
 
 
 @contextmanager
-def serving_process(
-    bundle: Path, folder: Path, *arguments: str, keys: Keys = TWO_KEYS, descriptors: int = 0, **environment: str
-) -> Iterator[ServerProcess]:
-    """`rag serve` on a free port, which is killed when the block ends.
-
-    It may open so many file `descriptors`; 0 leaves the limit as it is.
-    """
+def serving_process(bundle: Path, folder: Path, keys: Keys = TWO_KEYS, **environment: str) -> Iterator[ServerProcess]:
+    """`rag serve` on a free port, which is killed when the block ends."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("RAG_", "OTEL_", "MLFLOW_"))}
     variables = {"RAG_API_KEYS": ",".join(f"{name}:{digest}" for name, digest in keys.entries), "COLUMNS": "200"}
 
-    def limit() -> None:
-        if descriptors:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-
-    command = [sys.executable, "-m", "rag", "serve", "--port", "0", *arguments, str(bundle)]
+    command = [sys.executable, "-m", "rag", "serve", "--port", "0", str(bundle)]
     with (folder / "errors").open("w", encoding="utf-8") as errors, (folder / "errors").open(encoding="utf-8") as written:
-        pipes = {"stdout": subprocess.PIPE, "stderr": errors, "text": True, "preexec_fn": limit}
+        pipes = {"stdout": subprocess.PIPE, "stderr": errors, "text": True}
         with subprocess.Popen(command, cwd=folder, env=inherited | variables | environment, **pipes) as process:  # type: ignore[call-overload]
             try:
                 line = next((line for line in process.stdout if line.startswith("http://")), "")

@@ -149,15 +149,6 @@ def test_every_question_of_the_recommended_trial_is_a_trace(there: Any) -> None:
     assert sum(len(traces_of(there, other)) for other in all_runs(there)[1]) == TUNE
 
 
-def test_sending_again_changes_nothing(there: Any, rag: Verb) -> None:
-    parent, run = all_runs(there)[0], recommended(there)
-    before = [trace.info.to_dict() for trace in traces_of(there, run)]
-    assert rag("track", "study.yaml").code == 0
-    assert [trace.info.to_dict() for trace in traces_of(there, run)] == before
-    for name in parent.data.metrics:
-        assert len(there.get_metric_history(parent.info.run_id, name)) == 1, name
-
-
 def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(there: Any, rag: Verb) -> None:
     from mlflow.exceptions import MlflowException
     from mlflow.tracing.client import TracingClient
@@ -191,3 +182,6 @@ def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(t
     assert len({trace.info.client_request_id for trace in traces}) == len(traces) == TUNE
     assert {len(trace.data.spans) for trace in traces} == {3}
     assert {len(trace.info.assessments) for trace in traces} == {3}
+    parent = all_runs(there)[0]
+    histories = [there.get_metric_history(parent.info.run_id, name) for name in parent.data.metrics]
+    assert {len(history) for history in histories} == {1}, "no value is sent twice"

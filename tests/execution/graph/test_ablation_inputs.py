@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag.core.corpus import Corpus
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.types import Document, Evidence, Example, Query, Span
-from rag.execution.graph.ablation_inputs import gold_contexts, no_contexts, of_another, strangers, uncut
+from rag.execution.graph.ablation_inputs import gold_contexts, of_another, strangers, uncut
 
 LONG = 60
 TEXT = Document("a", "x" * LONG)
@@ -28,27 +28,22 @@ def asking(*places: Span | str, query_id: str = "q", cluster: str = "") -> Examp
     return Example(Query(query_id, "?"), tuple(Evidence((place,)) for place in places), cluster=cluster)
 
 
-def test_two_chunks_that_a_span_crosses_become_one() -> None:
-    assert spans(uncut(of(0, 10, 20, 30), [asking(Span("a", 8, 12))])) == [(0, 20), (20, 30)]
-
-
-def test_spans_that_share_a_chunk_merge_all_they_cross() -> None:
-    assert spans(uncut(of(0, 10, 20, 30, 40), [asking(Span("a", 8, 12), Span("a", 18, 22))])) == [(0, 30), (30, 40)]
-
-
-def test_spans_at_borders_and_inside_chunks_change_nothing() -> None:
-    assert spans(uncut(of(0, 10, 20, 30), [asking(Span("a", 10, 20), Span("a", 2, 4), "a")])) == [(0, 10), (10, 20), (20, 30)]
+def test_chunks_that_a_span_crosses_become_one() -> None:
+    chunks = of(0, 10, 20, 30, 40)
+    for places, expected in (
+        ([Span("a", 8, 12)], [(0, 20), (20, 30), (30, 40)]),
+        ([Span("a", 8, 12), Span("a", 18, 22)], [(0, 30), (30, 40)]),
+        ([Span("a", 10, 20), Span("a", 2, 4), "a"], spans(chunks)),
+    ):
+        assert spans(uncut(chunks, [asking(*places)])) == expected
+    either = Example(Query("q", "?"), (Evidence((Span("a", 0, 5), Span("a", 18, 22))),))
+    assert spans(uncut(chunks, [either])) == [(0, 10), (10, 30), (30, 40)], "all alternatives count"
 
 
 def test_of_overlapping_chunks_the_shortest_run_is_merged() -> None:
     corpus = Corpus.of([TEXT], [Span("a", 0, 20), Span("a", 15, 35), Span("a", 30, 50)])
     assert spans(uncut(corpus, [asking(Span("a", 16, 34))])) == spans(corpus)
     assert spans(uncut(corpus, [asking(Span("a", 18, 40))])) == [(0, 20), (15, 50)]
-
-
-def test_all_alternatives_count() -> None:
-    example = Example(Query("q", "?"), (Evidence((Span("a", 0, 5), Span("a", 18, 22))),))
-    assert spans(uncut(of(0, 10, 20, 30), [example])) == [(0, 10), (10, 30)]
 
 
 @st.composite
@@ -126,8 +121,3 @@ def test_gold_of_every_group_takes_turns_by_grade() -> None:
 def test_a_passage_that_two_groups_name_is_read_once() -> None:
     table, ranked = gold_contexts(of(0, 60), [asking(Span("a", 5, 9), Span("a", 5, 9), Span("a", 1, 2))], depth=5)
     assert [table.chunk(position).chunk_id for position, _ in ranked.row(0)] == ["a:5-9", "a:1-2"]
-
-
-def test_no_contexts_are_none() -> None:
-    corpus, ranked = no_contexts([TEXT], 3)
-    assert (len(corpus), len(ranked), ranked.row(2)) == (0, 3, [])

@@ -2,14 +2,11 @@
 
 import gc
 import json
-import os
 import re
-import shutil
-import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -17,12 +14,12 @@ from types import FrameType
 import pytest
 import yaml
 from support.choices import FILES
-from support.small_set import write_experiment, write_golden
+from support.small_set import write_golden
 
 import rag
 from rag.config import identity
 from rag.config.build import Components
-from rag.config.experiment import Experiment, load
+from rag.config.experiment import Experiment
 from rag.config.identity import closure, code_identity
 from rag.config.search_space import Trial
 from rag.config.servers import components_in
@@ -35,13 +32,12 @@ from rag.execution.graph.stage_graph import CODE, Graph
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import config_of
-from rag.pipeline.search import steps
-from rag.reporting.terminal import output
 
 TRUSTED = ("support",)
+HISTORY = [{"role": "user", "text": "Do dogs travel to Holm?"}, {"role": "assistant", "text": "Free."}]
 TALK = [
-    {"id": "t-1", "text": "Do dogs travel to Holm?", "turn": 1, "history": [], "doc": "ferry.md", "quote": "Dogs travel free"},
-    {"id": "t-2", "text": "What of bicycles?", "turn": 2, "doc": "bus.md", "quote": "Bicycles need a ticket"},
+    ("Do dogs travel to Holm?", [], {"doc": "ferry.md", "quote": "Dogs travel free"}),
+    ("What of bicycles?", HISTORY, {"doc": "bus.md", "quote": "Bicycles need a ticket"}),
 ]
 GIVEN = ("dataset=native", "dataset.path=golden", "dataset.questions=talk.jsonl", "embedder=hashing", "latency=0", "k=2")
 EVERYTHING = (
@@ -87,20 +83,11 @@ Ran = dict[str, set[str]]
 def _talk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A golden set with a conversation."""
     monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: TRUSTED)
-    folder, history = write_golden(here / "golden"), list[Mapping[str, str]]()
     (here / "roster.csv").write_text("id,Kind\nmd,Markdown\n", "utf-8")
-    with (folder / "talk.jsonl").open("w", encoding="utf-8") as file:
-        for turn in TALK:
-            row = {name: value for name, value in turn.items() if name not in ("doc", "quote")}
-            evidence = [{"any": [{"doc": turn["doc"], "quote": turn["quote"]}]}]
-            row |= {"dialogue": "talk", "history": history, "answers": ["free"], "split": "tune", "evidence": evidence}
-            file.write(json.dumps(row) + "\n")
-            history = [*history, {"role": "user", "text": str(turn["text"])}, {"role": "assistant", "text": "Free."}]
-
-
-def planned(*trials: Sequence[str]) -> plan.Plan:
-    made = [Trial(str(number), {}, config_of([*GIVEN, *overrides])) for number, overrides in enumerate(trials)]
-    return plan.assemble(Experiment("test", "", ()), made, Store("store"))
+    with (write_golden(here / "golden") / "talk.jsonl").open("w", encoding="utf-8") as file:
+        for number, (text, history, place) in enumerate(TALK, 1):
+            row = {"id": f"t-{number}", "text": text, "dialogue": "talk", "turn": number, "history": history, "split": "tune"}
+            file.write(json.dumps(row | {"answers": ["free"], "evidence": [{"any": [place]}]}) + "\n")
 
 
 def ours(module: str) -> bool:
@@ -136,11 +123,6 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ran]:
     WATCH.reset(without)
 
 
-def run(made: plan.Plan) -> None:
-    done = sweep.run(made, Store("store"), {"mode": "inline"}, lambda key, outcome: None)
-    assert [row.error for row in done.board.rows] == [""] * len(made.trials)
-
-
 def keys(graph: Graph, known: Iterable[str]) -> list[str]:
     """The keys that stages have with the code of now, given the inputs that they have."""
     again = Graph(Components(TRUSTED))
@@ -148,20 +130,20 @@ def keys(graph: Graph, known: Iterable[str]) -> list[str]:
     return [again.add(stage.name, stage.nodes, stage.values, stage.inputs) for stage in map(graph.stages.__getitem__, known)]
 
 
-def edited(graph: Graph, module: str, among: Sequence[str]) -> set[str]:
-    """The stages among some whose keys change with the code of a module."""
+@contextmanager
+def edited(*modules: str) -> Iterator[None]:
+    """The code of modules is another one inside the block."""
     known = identity._source
 
     def changed(name: str) -> identity.Source | None:
         found = known(name)
-        return replace(found, content=b"edited", tree=None) if found and name == module else found
+        return replace(found, content=b"edited", tree=None) if found and name in modules else found
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identity, "_source", changed)
         code_identity.cache_clear()
-        now = keys(graph, among)
+        yield
     code_identity.cache_clear()
-    return {old for old, new in zip(among, now, strict=True) if old != new}
 
 
 def unkeyed(graph: Graph, ran: Ran) -> set[tuple[str, str]]:
@@ -169,14 +151,17 @@ def unkeyed(graph: Graph, ran: Ran) -> set[tuple[str, str]]:
     free = set[tuple[str, str]]()
     for module in sorted(set().union(*ran.values())):
         among = [key for key in ran if module in ran[key]]
-        free |= {(graph.stages[key].name, module) for key in {*among} - edited(graph, module, among)}
+        with edited(module):
+            free |= {(graph.stages[key].name, module) for key, now in zip(among, keys(graph, among), strict=True) if key == now}
     return free
 
 
 def test_all_code_that_ran_in_a_stage_is_in_its_key(ran: Ran) -> None:
-    made = planned(*TRIALS)
+    trials = [Trial(str(number), {}, config_of([*GIVEN, *overrides])) for number, overrides in enumerate(TRIALS)]
+    made = plan.assemble(Experiment("test", "", ()), trials, Store("store"))
     assert keys(made.graph, made.graph.stages) == list(made.graph.stages)
-    run(made)
+    done = sweep.run(made, Store("store"), {"mode": "inline"}, lambda key, outcome: None)
+    assert [row.error for row in done.board.rows] == [""] * len(made.trials)
     assert {made.stages[key].name for key in ran} == set(RUNNERS)
     assert {
         "rag.execution.graph.stage_inputs",
@@ -186,45 +171,6 @@ def test_all_code_that_ran_in_a_stage_is_in_its_key(ran: Ran) -> None:
         "support.scripted_generator",
     } <= set().union(*ran.values())
     assert unkeyed(made.graph, ran) == set()
-
-
-def test_code_outside_of_a_key_is_noticed(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = planned(("generator=none",))
-    fuse: Callable[..., object] = steps.fuse
-
-    def detour(*parts: object) -> object:
-        output.escape("")
-        return fuse(*parts)
-
-    monkeypatch.setattr(steps, "fuse", detour)
-    run(made)
-    assert unkeyed(made.graph, ran) == {("fuse", "rag.reporting.terminal.output")}
-
-
-ENTRY = '    return Entry({"positions": rankings.positions, "scores": rankings.scores, **more})\n'
-ROLLED = f"    import numpy as np\n{ENTRY.replace('rankings.positions', 'np.roll(rankings.positions, 5, axis=1)')}"
-
-
-@pytest.mark.system
-def test_an_installation_with_other_code_reuses_nothing(tmp_path: Path) -> None:
-    """As an attacker changed it: every ranking is rolled by five, in a function that no step of the pipeline calls."""
-    axes = "  index: index=[bm25s]"
-    study = write_experiment(tmp_path / "study.yaml", tmp_path / "here" / "golden", axes, ", fusion=single")
-    store = Store(str(tmp_path / "store"))
-    sweep.run(plan.make(load(str(study), ()), store), store, {"mode": "inline"}, lambda key, outcome: None)
-    assert plan.make(load(str(study), ()), store).to_run == ()
-    place = Path(rag.__file__).parent
-    shutil.copytree(place, tmp_path / "other" / "rag", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(place.parent / "conf", tmp_path / "other" / "conf")
-    jobs = tmp_path / "other" / "rag/execution/graph/stage_inputs.py"
-    text = jobs.read_text("utf-8")
-    assert ENTRY in text
-    jobs.write_text(text.replace(ENTRY, ROLLED), "utf-8")
-    command = [sys.executable, "-m", "rag", "plan", str(study), f"store={tmp_path / 'store'}", "--json"]
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "other")}
-    told = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    found = json.loads(told.stdout)["stages"]
-    assert (found["cached"], found["to_run"]) == (0, found["distinct"])
 
 
 def shared() -> frozenset[str]:
@@ -303,20 +249,8 @@ def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None
         pairs = StoredReranker(MmrReranker(embedder), store, "one").pairs  # type: ignore[arg-type]
         return [stored.documents.space, stored.queries.space, pairs.space, judge.stored.space]
 
-    before, known = spaces(), identity._source
-
-    def changed(name: str) -> identity.Source | None:
-        found = known(name)
-        return (
-            replace(found, content=b"edited", tree=None)
-            if found and name in ("rag.execution.store.cached_vectors", "rag.evaluation.attribution")
-            else found
-        )
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(identity, "_source", changed)
-        code_identity.cache_clear()
+    before = spaces()
+    with edited("rag.execution.store.cached_vectors", "rag.evaluation.attribution"):
         after = spaces()
-    code_identity.cache_clear()
     assert spaces() == before
     assert not set(before) & set(after)

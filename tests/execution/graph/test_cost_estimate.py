@@ -34,11 +34,6 @@ def test_models_inside_rewriters_and_judges_are_estimated(here: Path, store: Sto
     assert judged == (alone[0] + QUESTIONS * (6 * 200 + 100), alone[1] + QUESTIONS * (6 * 200 + 1024))
 
 
-def test_a_generator_inside_a_generator_is_estimated(here: Path, store: Store, script: Script) -> None:
-    alone, closed = (outlook(write_study(here, generator=name), store) for name in ("openai", "closed_book"))
-    assert 0 < closed[0] < alone[0], "it reads no passages"
-
-
 def test_a_reply_is_expected_to_be_as_long_as_those_that_are_there(here: Path, store: Store, script: Script) -> None:
     study = write_study(here)
     assert outlook(study, store) == (QUESTIONS * (3 * 200 + 100), QUESTIONS * (3 * 200 + 512))

@@ -41,22 +41,18 @@ def board(done: sweep.Sweep) -> str:
     return json.dumps(done.board.to_json())
 
 
-def store_at(path: Path) -> Store:
-    return Store(str(path))
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sweep.Sweep]:
     """The folder of a study, with its store, and the sweep of it in one process."""
     folder = tmp_path_factory.mktemp("base")
-    store = store_at(folder / "store")
+    store = Store(str(folder / "store"))
     return folder, swept(made(folder, store), store)
 
 
 @pytest.fixture
 def copied(tmp_path: Path, base: tuple[Path, sweep.Sweep]) -> Store:
     """The store of the base in this test's folder, to be changed."""
-    return store_at(shutil.copytree(base[0] / "store", tmp_path / "store"))
+    return Store(str(shutil.copytree(base[0] / "store", tmp_path / "store")))
 
 
 def test_every_distinct_stage_runs_once_and_a_second_sweep_runs_none(tmp_path: Path, base: Any, copied: Store) -> None:
@@ -79,14 +75,18 @@ def test_the_cut_k_makes_new_scores_and_nothing_else(tmp_path: Path, copied: Sto
 
 
 @pytest.mark.system
-def test_one_process_two_processes_beside_another_cluster_and_shuffled_stages_say_the_same(tmp_path: Path, base: Any) -> None:
+def test_one_process_two_processes_a_cluster_that_runs_already_and_shuffled_stages_say_the_same(
+    tmp_path: Path, base: Any
+) -> None:
     expected = board(base[1])
-    two, shuffled = store_at(tmp_path / "two"), store_at(tmp_path / "shuffled")
+    two, shared, shuffled = (Store(str(tmp_path / name)) for name in ("two", "shared", "shuffled"))
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         with dask_cluster.processes(1) as other:
             assert board(swept(made(tmp_path, two), two, "processes")) == expected
-            assert other.submit(sum, [1, 2]).result() == 3
+            place = {"mode": "cluster", "address": other.scheduler.address}
+            done = sweep.run(made(tmp_path, shared), shared, place, lambda key, outcome: None)
+            assert (done.counts()["ran"], board(done)) == (49, expected)
     planned = made(tmp_path, shuffled)
     tasks = task_graph(planned)
     keys = random.Random(0).sample(list(tasks), len(tasks))
@@ -94,21 +94,8 @@ def test_one_process_two_processes_beside_another_cluster_and_shuffled_stages_sa
     assert board(swept(reordered, shuffled)) == expected
 
 
-@pytest.mark.system
-def test_a_cluster_that_runs_already_says_the_same(tmp_path: Path, base: Any) -> None:
-    from distributed import LocalCluster
-
-    shared = store_at(tmp_path / "shared")
-    planned = made(tmp_path, shared)
-    with LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
-        place = {"mode": "cluster", "address": cluster.scheduler_address}
-        done = sweep.run(planned, shared, place, lambda key, outcome: None)
-    assert done.counts()["ran"] == 49
-    assert board(done) == board(base[1])
-
-
 def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: Path) -> None:
-    store = store_at(tmp_path / "store")
+    store = Store(str(tmp_path / "store"))
     dead = "generator=openai generator.model=none generator.base_url=http://127.0.0.1:9/v1 generator.runtime.retries=0"
     done = swept(made(tmp_path, store, f'  generator: {{quoting: generator=extractive, dead: "{dead}"}}'), store)
     assert [(row.name, row.status) for row in done.board.rows] == [("quoting", "done"), ("dead", "failed")]
@@ -118,27 +105,8 @@ def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: P
     json.dumps(done.to_json(), allow_nan=False)
 
 
-def test_a_damaged_entry_is_logged_and_computed_again(
-    tmp_path: Path, base: Any, copied: Store, caplog: pytest.LogCaptureFixture
-) -> None:
-    store, planned = copied, base[1].plan
-    chunks = next(stage for stage in planned.stages.values() if stage.name == "chunk")
-    scores = [stage for stage in planned.stages.values() if stage.name in ("score", "judge", "gold")]
-    for stage in scores:
-        store.remove(stage.entry)
-    path = Path(store.path(chunks.entry))
-    data = bytearray(path.read_bytes())
-    data[-5] ^= 1
-    path.write_bytes(bytes(data))
-    with caplog.at_level("WARNING"):
-        done = swept(made(tmp_path, store), store)
-    assert "damaged" in caplog.text
-    assert done.counts()["failed"] == 0
-    assert board(done) == board(base[1])
-
-
 def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path: Path, base: Any) -> None:
-    store = store_at(tmp_path / "store")
+    store = Store(str(tmp_path / "store"))
     planned = made(tmp_path, store)
     seen: list[str] = []
 
@@ -214,7 +182,7 @@ def test_twenty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path, base:
     golden = write_golden(tmp_path / "golden")
     write_experiment(tmp_path / "study.yaml", golden, AXES)
     subprocess.run([sys.executable, "-c", KILLER, "20", "1600"], cwd=tmp_path, check=True, timeout=600)
-    store = store_at(tmp_path / "store")
+    store = Store(str(tmp_path / "store"))
     assert 10 < len(store.keys("stages")) < 49, "the kills must hit a sweep on its way"
     assert [key for key in store.keys("stages") if store.read(key) is None] == []
     assert list(Path(store.base).rglob("*.tmp")), "and some of them a write"

@@ -9,7 +9,6 @@ from support.command_line import Verb, verb
 from support.small_set import write_golden
 
 from rag.config.compose import compose, composing, resolve
-from rag.config.experiment import ad_hoc
 from rag.core.errors import ConfigError
 from rag.core.text.languages import check_language
 
@@ -42,13 +41,6 @@ def test_the_key_reaches_every_component(tmp_path: Path, monkeypatch: pytest.Mon
             assert languages(resolve(compose(more))) == {"english"}
         with pytest.raises(ConfigError, match=r"index\.bm25s\.analyser"):
             resolve(compose(["index.bm25s.analyser=stem"]))
-
-
-def test_a_sweep_over_languages_resolves_each(rag: Verb) -> None:
-    trials = ad_hoc([*SMALL, "language=english,german", "index.bm25s.analyser=stems,ids,words"]).trials()
-    found = {(trial.config["language"], trial.config["index"]["bm25s"]["analyser"]["stemmer"]) for trial in trials}
-    assert len(trials) == 6
-    assert found == {("english", "english"), ("german", "german"), ("english", None), ("german", None)}
 
 
 def test_components_of_another_language_are_named_by_plan_and_run(rag: Verb) -> None:

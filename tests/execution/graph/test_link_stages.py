@@ -11,10 +11,8 @@ from support.costly_sweep import ask_of
 from support.scripted_server import answer, serving
 from support.small_set import write_golden
 
-from rag.components.indexes.terms import WordSearcher
 from rag.config.experiment import load
 from rag.core.looks import Look
-from rag.core.rankings import Rankings
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan
@@ -80,26 +78,6 @@ def test_what_a_link_does_not_read_does_not_repeat_it(
     tmp_path: Path, axes: Sequence[str], fixed: Sequence[str], expected: dict[str, int]
 ) -> None:
     assert stages(planned(tmp_path, axes, *fixed)) == expected
-
-
-@pytest.mark.parametrize("fixed", [("policy=gap_loop_rules",), ("route=rules", "enrich=tables"), ("condense=extractive",)])
-def test_four_prompts_search_as_often_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixed: Sequence[str]) -> None:
-    searched, search = list[int](), WordSearcher.search
-
-    def counting(self: WordSearcher, texts: Sequence[str], *rest: Any) -> Rankings:
-        searched.append(len(texts))
-        return search(self, texts, *rest)
-
-    monkeypatch.setattr(WordSearcher, "search", counting)
-    counts = []
-    for name, axis in (("one", "prompt: prompt=plain"), ("four", PROMPTS)):
-        (folder := tmp_path / name).mkdir()
-        made = planned(folder, (axis,), "index=[bm25s]", "fusion=single", *fixed)
-        done = sweep.run(made, Store(str(folder / "store")), {"mode": "inline"}, lambda key, outcome: None)
-        assert {row.error for row in done.board.rows} == {""}
-        counts.append(sum(searched))
-        searched.clear()
-    assert counts[0] == counts[1] > 0
 
 
 ROLES = ("route", "policy", "reuse", "shape", "condense")

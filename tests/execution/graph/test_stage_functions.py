@@ -8,27 +8,14 @@ from support.small_set import write_experiment, write_golden
 
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.config.experiment import load
-from rag.core.types import Vectors
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
 from rag.execution.store.store import Store
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
-    """The texts that the embedder is really given, call by call."""
-    found: list[Sequence[str]] = []
-    embed = HashingEmbedder.embed_documents
-
-    def counting(self: HashingEmbedder, texts: Sequence[str]) -> Vectors:
-        found.append(texts)
-        return embed(self, texts)
-
-    monkeypatch.setattr(HashingEmbedder, "embed_documents", counting)
-    return found
-
-
-def test_latency_of_a_reranker_with_an_embedder_is_that_of_embedding(tmp_path: Path, asked: list[Sequence[str]]) -> None:
+def test_latency_of_a_reranker_with_an_embedder_is_that_of_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, embed = list[Sequence[str]](), HashingEmbedder.embed_documents
+    monkeypatch.setattr(HashingEmbedder, "embed_documents", lambda self, texts: (asked.append(texts), embed(self, texts))[1])
     store = Store(str(tmp_path / "store"))
     golden = write_golden(tmp_path / "golden")
     study = write_experiment(tmp_path / "study.yaml", golden, "  reranker: reranker=mmr", ", chunker.size=60, latency=2")
@@ -44,15 +31,3 @@ def test_latency_of_a_reranker_with_an_embedder_is_that_of_embedding(tmp_path: P
     assert store.keys("vectors") == stored
     # Two questions, each asked once before it is timed; questions are embedded one by one.
     assert len([texts for texts in asked if len(texts) > 1]) == 4
-
-
-def test_passages_of_a_nested_embedder_are_stored_where_results_are(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "store"))
-    components = plan.components_for(store)
-    embedder = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
-    node = {"_target_": "rag.components.rerankers.mmr.MmrReranker", "embedder": embedder}
-    components.build(node, "reranker").score(["a"], [["b c", "d"]], [[1.0, 0.5]])
-    stored = store.keys("vectors")
-    assert len(stored) == 2
-    components.without_inner.build(node, "reranker").score(["e"], [["f", "g"]], [[1.0, 0.5]])
-    assert store.keys("vectors") == stored

@@ -8,9 +8,6 @@ from support.command_line import Verb, verb
 from support.sample_files import SAMPLES
 from support.small_set import write_experiment, write_golden
 
-from rag.core.errors import DataError
-from rag.execution.graph.unparsed_files import UnparsedError
-
 
 @pytest.fixture
 def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Verb:
@@ -37,11 +34,3 @@ def test_a_plan_counts_files_until_they_are_parsed(rag: Verb, tmp_path: Path) ->
     again = json.loads(rag("plan", "e.yaml", "--json").out)["files"]
     assert (again["total"], again["to_parse"], again["unmeasured"]) == (7, 1, 0)
     assert "1 of 7 files are to be parsed: about 0 seconds.\n" in rag("plan", "e.yaml").out
-
-
-def test_an_estimate_says_what_it_leaves_out() -> None:
-    error = UnparsedError(1000, 300, 62.4, 20)
-    assert isinstance(error, DataError)
-    assert error.what == (
-        "300 of 1000 files are to be parsed: about 62 seconds and 20 of kinds that were never parsed on this store"
-    )

@@ -106,27 +106,3 @@ def test_a_plan_says_it_before_anything_ran_and_without_a_model(
     shown = rag("plan", path).out
     assert f"0.0 % – {100 * share:.1f} %" in shown
     assert "In 2 of 6 trials chunks are longer than a model's window" in shown
-
-
-def test_the_leaderboard_has_a_column_and_a_remark_only_where_something_is_not_read(
-    study: Callable[[str], str], rag: Verb, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from rag.reporting.terminal.output import out
-
-    monkeypatch.setattr(out, "_width", 160)
-    cut = rag("sweep", study('  embedder: ["embedder=minilm index=[dense]"]'), "--no-track").out
-    assert f"{100 * beyond() / len(LONG + SHORT):.1f} %" in cut.partition("Brackets")[0]
-    assert "unread" in cut
-    assert "longer than a model's window" in cut
-    whole = rag("sweep", study('  embedder: ["embedder=minilm_windows index=[dense]"]'), "--no-track").out
-    assert "unread" not in whole
-    assert "longer than a model's window" not in whole
-
-
-def test_what_a_model_reads_that_is_not_fetched_yet_is_not_known(
-    study: Callable[[str], str], rag: Verb, tmp_path: Path
-) -> None:
-    named = f"embedder.model=tiny/bert embedder.revision={'0' * 40} embedder.runtime.cache={tmp_path}"
-    path = study(f'  embedder: ["embedder=sentence_transformer index=[dense] {named}"]')
-    assert list(rag("plan", path, "--json").json["unread"].values()) == [None]
-    assert "unread" in rag("plan", path).out

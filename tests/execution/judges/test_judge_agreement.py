@@ -8,25 +8,18 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
 from support.command_line import Verb, verb
+from support.gate_experiment import write_gated
 
-from rag.evaluation.statistics.agreement import Decisions, RankCorrelation, Resampled
+from rag.evaluation.statistics.agreement import RankCorrelation, Resampled
 
 rag = pytest.fixture(verb)
 ONCE = np.ones((1, 60))
-FIXED = (
-    'fixed: ["dataset.path={golden}", "index=[bm25s]", fusion=single, embedder=hashing, generator=extractive, latency=0, '
-    '"metrics=[ndcg@10,faithfulness]", "~judge.encoder.runtime",'
-    ' "judge.encoder._target_=support.judge_texts.WordEncoder"{more}]'
-)
-STUDY = """\
-question: Do two judges agree?
-dataset: native
-{fixed}
-axes:
+AXES = """\
   judge:
     trusting: judge.weights.bias=3.0
-    doubting: judge.weights.bias=-6.0
-"""
+    doubting: judge.weights.bias=-6.0"""
+HELD = ', generator=extractive, "metrics=[ndcg@10,faithfulness]", "~judge.encoder.runtime"'
+WORDS = ', "judge.encoder._target_=support.judge_texts.WordEncoder"'
 
 
 @pytest.fixture
@@ -37,8 +30,9 @@ def scores() -> tuple[Any, Any]:
 
 
 def test_rank_correlations_are_those_of_scipy(scores: tuple[Any, Any]) -> None:
-    assert RankCorrelation(*scores, "spearman")(ONCE) == pytest.approx([spearmanr(*scores).statistic])
-    assert RankCorrelation(*scores, "kendall")(ONCE) == pytest.approx([kendalltau(*scores).statistic])
+    for name, known in (("spearman", spearmanr), ("kendall", kendalltau)):
+        assert RankCorrelation(*scores, name)(ONCE) == pytest.approx([known(*scores).statistic])
+        assert math.isnan(RankCorrelation(scores[0], np.ones(60), name)(ONCE)[0]), "one value for all orders nothing"
 
 
 def test_weights_are_repetitions(scores: tuple[Any, Any]) -> None:
@@ -56,25 +50,9 @@ def test_pairs_may_be_counted_by_cluster(scores: tuple[Any, Any]) -> None:
     assert grouped == pytest.approx(plain)
 
 
-def test_one_value_for_all_orders_nothing(scores: tuple[Any, Any]) -> None:
-    for name in ("spearman", "kendall"):
-        assert math.isnan(RankCorrelation(scores[0], np.ones(60), name)(ONCE)[0])
-
-
-def test_the_same_score_agrees_with_itself(scores: tuple[Any, Any]) -> None:
-    drawn = Resampled([str(number % 20) for number in range(60)], 200)
-    for statistic in (RankCorrelation(scores[0], scores[0], "kendall"), Decisions(scores[0] > 0.5, scores[0] > 0.5, "kappa")):
-        found = drawn.estimate(drawn.values(statistic))
-        assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
-
-
-def write(golden: Path, more: str = "") -> None:
-    Path("study.yaml").write_text(STUDY.format(fixed=FIXED.format(golden=golden, more=more)), "utf-8")
-
-
 def test_a_sweep_says_how_far_its_judges_agree(rag: Verb, here: Path, golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
-    write(golden)
+    write_gated(Path("study.yaml"), golden, AXES, "", HELD + WORDS)
     swept = rag("sweep", "study.yaml", "--no-track")
     assert swept.code == 0
     assert "trusting and doubting on faithfulness of 2 answers: Spearman" in swept.out.replace("\n", " ")
@@ -88,7 +66,7 @@ def test_a_sweep_says_how_far_its_judges_agree(rag: Verb, here: Path, golden: Pa
 
 
 def test_without_two_judges_nothing_agrees(rag: Verb, here: Path, golden: Path) -> None:
-    write(golden)
+    write_gated(Path("study.yaml"), golden, AXES, "", HELD + WORDS)
     alone = rag("judge", "agree", "study.yaml", "metrics=[ndcg@10]")
     assert alone.code == 2
     assert "no two judges judged the same answers" in alone.err

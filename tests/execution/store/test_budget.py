@@ -1,16 +1,16 @@
 """What a run may spend on models: it stops there, keeps what is done, and goes on when it is asked again."""
 
-import json
 import math
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 from support.costly_sweep import QUESTIONS, answering, planned, replies, swept, write_study
-from support.scripted_server import Script, say, too_long
+from support.scripted_server import Script, say
 
 from rag.analysis.compare import trials
 from rag.core.assessments import Spent
@@ -19,34 +19,17 @@ from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
-from rag.reporting.terminal.leaderboards import counted, leaderboard
+from rag.reporting.terminal.leaderboards import counted
 from rag.reporting.terminal.output import out
 from rag.tracking import sweep_runs
 
 PRICE = ", 'generator.runtime.price={prompt: 1000, completion: 1000}'"
-TWO = "  k: k=1,2"
 
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
     with answering(monkeypatch) as server:
         yield server
-
-
-def test_terms_are_checked() -> None:
-    assert Terms.of({}) == Terms("use", None, None)
-    assert Terms.of({"replay": "only", "budget": {"tokens": 5, "usd": 0.5}}) == Terms("only", 5, 0.5)
-    for config, where in [
-        ({"replay": "never"}, "replay"),
-        ({"budget": 5}, "budget"),
-        ({"budget": {"euro": 5}}, "budget.euro"),
-        ({"budget": {"usd": -1}}, "budget.usd"),
-        ({"budget": {"tokens": True}}, "budget.tokens"),
-        ({"budget": {"usd": math.nan}}, "budget.usd"),
-    ]:
-        with pytest.raises(ConfigError) as caught:
-            Terms.of(config)
-        assert caught.value.where == where
 
 
 def test_a_ledger_adds_up_and_enters_what_fits(store: Store) -> None:
@@ -62,6 +45,8 @@ def test_a_ledger_adds_up_and_enters_what_fits(store: Store) -> None:
     with pytest.raises(BudgetError, match=r"30 tokens, 0\.2500 US dollars"), ledger.entered([Spent(71)]):
         pass
     assert ledger.spent() == Spent(30, 0.25), "what was refused leaves nothing"
+    with Ledger(store, Terms(usd=0.7)).entered([Spent(1, 0.3)] * 3) as (count, _):
+        assert count == 2
 
 
 def test_a_store_that_is_cleared_meanwhile_pays_for_nothing_twice(store: Store) -> None:
@@ -102,49 +87,22 @@ def test_an_unknown_price_fits_no_budget_in_money(store: Store) -> None:
         assert count == 1
 
 
-ENTERING = """
-import sys, time
-from pathlib import Path
-from rag.execution.store.budget import Ledger, Terms
-from rag.core.assessments import Spent
-from rag.core.errors import BudgetError
-from rag.execution.store.store import Store
-store = Store(sys.argv[1])
-ledger = Ledger(store, Terms(tokens=100))
-ledger.space = "ledger/shared"
-looked = ledger.spent
+def test_many_enter_no_more_than_fits(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = Ledger.spent
+    monkeypatch.setattr(Ledger, "spent", lambda self: (looked(self), time.sleep(0.005))[0])
 
-def slowly():
-    found = looked()
-    time.sleep(0.02)
-    return found
+    def enter(_: int) -> int:
+        ledger, entered = Ledger(Store(store.root), Terms(tokens=100)), 0
+        ledger.space = "ledger/shared"
+        with suppress(BudgetError):
+            while True:
+                with ledger.entered([Spent(3)] * 5) as (count, settle):
+                    settle(Spent(3 * count))
+                    entered += count
+        return entered
 
-ledger.spent = slowly
-print("ready", flush=True)
-sys.stdin.readline()
-entered = 0
-try:
-    while True:
-        with ledger.entered([Spent(3)] * 5) as (count, settle):
-            settle(Spent(3 * count))
-            entered += count
-except BudgetError:
-    print(entered, flush=True)
-"""
-
-
-@pytest.mark.system
-def test_many_processes_enter_no_more_than_fits(store: Store) -> None:
-    command = [sys.executable, "-c", ENTERING, store.root]
-    others = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    for other in others:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "ready\n"
-    for other in others:
-        assert other.stdin is not None
-        other.stdin.write("go\n")
-        other.stdin.flush()
-    assert sum(int(other.communicate(timeout=60)[0]) for other in others) == 33, "3 tokens each, 100 in all"
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(enter, range(4))) == 33, "3 tokens each, 100 in all"
 
 
 def test_who_runs_a_stage_may_enter_a_batch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,38 +115,6 @@ def test_who_runs_a_stage_may_enter_a_batch(store: Store, monkeypatch: pytest.Mo
 
     Thread(target=run, daemon=True).start()
     assert entered.wait(60), "it waits for itself"
-
-
-@pytest.mark.system
-@pytest.mark.parametrize("mode", ["inline", "processes"])
-def test_a_sweep_stops_at_its_budget_keeps_what_it_has_and_goes_on(here: Path, store: Store, script: Script, mode: str) -> None:
-    study = write_study(here, TWO, ", generator.max_tokens=10")
-    first = swept(planned(study, store, "budget.tokens=900"), store, mode)
-    assert first.exhausted.startswith("budget.tokens: is spent" if mode == "inline" else "budget.tokens: ")
-    assert "the next request would not fit" in first.exhausted
-    assert 0 < len(script.asked) < 2 * QUESTIONS
-    assert first.spent.tokens <= 900
-    assert first.spent.tokens == 100 * len(script.asked)
-    stopped = [row for row in first.board.rows if row.status == "not run"]
-    assert stopped
-    assert all("budget.tokens" in row.error for row in stopped)
-    assert first.counts()["failed"] == first.counts()["blocked"] == 0
-    asked = len(script.asked)
-    second = swept(planned(study, store, "budget.tokens=2000"), store)
-    assert not second.exhausted
-    assert [row.status for row in second.board.rows] == ["done", "done"]
-    assert second.spent.tokens == 100 * (len(script.asked) - asked)
-    if mode == "inline":  # Two processes may ask the same at the same moment.
-        assert len({json.dumps(body) for body in script.asked}) == len(script.asked), "nothing is paid for twice"
-    assert {row.measured["tokens"] for row in second.board.rows} == {100.0 * QUESTIONS}
-
-
-def test_a_budget_in_money(here: Path, store: Store, script: Script) -> None:
-    study = write_study(here, TWO, f", generator.max_tokens=10{PRICE}")
-    done = swept(planned(study, store, "budget.usd=0.7"), store)
-    assert done.exhausted.startswith("budget.usd")
-    assert 0 < done.spent.cost <= 0.7
-    assert done.spent.cost == pytest.approx(0.1 * len(script.asked))
 
 
 def test_a_budget_of_nothing_asks_nothing_and_what_needs_no_model_runs(here: Path, store: Store, script: Script) -> None:
@@ -231,9 +157,25 @@ def test_the_estimate_comes_with_what_it_took(here: Path, store: Store, script: 
     money = {"tokens": expected, "cost_usd": pytest.approx(expected / 1000)}
     assert outcome["estimated"] == {**money, "most": money}
     assert outcome["spent"] == {"tokens": 100 * QUESTIONS, "cost_usd": pytest.approx(0.1 * QUESTIONS)}
+    sent = sweep_runs.record(done, store)
+    metrics = {name: sent.metrics[name] for name in ("spent_tokens", "spent_cost_usd", "planned_tokens")}
+    assert metrics == {"spent_tokens": 600, "spent_cost_usd": pytest.approx(0.6), "planned_tokens": expected}
+    with out.capture() as said:
+        counted(done)
+    assert "Models took 600 tokens, 0.6000 US dollars; the plan said about 3,660 tokens, 3.6600 US dollars" in said.get()
     again = swept(planned(study, store), store)
     assert again.to_json()["spent"] == {"tokens": 0, "cost_usd": 0.0}
     assert again.board.rows[0].measured["cost_usd"] == pytest.approx(0.1 * QUESTIONS), "a trial costs what it cost"
+
+
+def test_trials_that_ran_under_different_budgets_are_compared(here: Path, script: Script) -> None:
+    store, ids = Store(str(here / ".rag" / "store")), []
+    for k in (1, 2):
+        study = write_study(here, f"  k: k={k}").rename(here / f"study{k}.yaml")
+        done = swept(planned(study, store, f"budget.tokens={5000 + k}"), store)
+        sweep.write(done)
+        ids.append(done.board.rows[0].trial_id)
+    assert [side.result.trial_id for side in trials.sides(ids)] == ids
 
 
 def test_models_are_not_timed_where_requests_count(here: Path, store: Store, script: Script) -> None:
@@ -249,46 +191,3 @@ def test_a_server_that_does_not_count_is_counted_by_characters(here: Path, store
     done = swept(planned(write_study(here), store), store)
     assert done.spent.tokens > QUESTIONS * 20
     assert replies(done.plan, store)[0] == ["Seven at the pier."] * QUESTIONS
-
-
-def test_tokens_and_money_go_to_mlflow_and_stand_on_the_board(here: Path, store: Store, script: Script) -> None:
-    done = swept(planned(write_study(here, fixed=f", generator.max_tokens=10{PRICE}"), store, "budget.usd=90"), store)
-    outcome = sweep_runs.record(done, store)
-    assert outcome.metrics["spent_tokens"] == 100 * QUESTIONS
-    assert outcome.metrics["spent_cost_usd"] == pytest.approx(0.1 * QUESTIONS)
-    assert outcome.metrics["planned_tokens"] == done.plan.estimate.spending.likely.tokens
-    (trial,) = outcome.trials
-    assert (trial.metrics["tokens"], trial.metrics["cost_usd"]) == (100.0 * QUESTIONS, pytest.approx(0.1 * QUESTIONS))
-    assert not [name for name in trial.params if name.startswith(("budget", "replay"))], "another budget is the same trial"
-    with out.capture() as said:
-        out.print(leaderboard(done.board))
-        counted(done)
-    shown = said.get()
-    assert "tokens" in shown
-    assert "0.6000" in shown
-    plan = "3,660 tokens, 3.6600 US dollars"
-    assert f"Models took 600 tokens, 0.6000 US dollars; the plan said about {plan}, {plan} with the longest replies." in shown
-
-
-def test_what_timing_takes_is_counted_and_a_refusal_is_not_timed(here: Path, store: Store, script: Script) -> None:
-    study = write_study(here, fixed=", generator.runtime.concurrency=1")
-    study.write_text(study.read_text("utf-8").replace("latency=0", "latency=2"), "utf-8")
-    script.steps = [too_long(), say("Seven.")]
-    made = planned(study, store)
-    done = swept(made, store)
-    assert done.board.rows[0].status == "done"
-    assert done.spent.tokens == 34 * sum(1 for _ in script.asked[1:])
-    script.steps = [too_long()]
-    lost = swept(planned(study, Store(str(here / "other"))), Store(str(here / "other")))
-    assert lost.board.rows[0].status == "failed"
-    assert "context_tokens" in lost.board.rows[0].error
-
-
-def test_trials_that_ran_under_different_budgets_are_compared(here: Path, script: Script) -> None:
-    store, ids = Store(str(here / ".rag" / "store")), []
-    for k in (1, 2):
-        study = write_study(here, f"  k: k={k}").rename(here / f"study{k}.yaml")
-        done = swept(planned(study, store, f"budget.tokens={5000 + k}"), store)
-        sweep.write(done)
-        ids.append(done.board.rows[0].trial_id)
-    assert [side.result.trial_id for side in trials.sides(ids)] == ids

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -70,15 +69,6 @@ def test_what_was_paid_for_survives_a_failure(store: Store) -> None:
     found = StoredGenerator(inner, store, "one").generate(asking(*reversed(texts)))
     assert inner.asked == list(reversed(texts[2 * REPLIES :]))
     assert [reply.text[:-1] for reply in found] == list(reversed(texts))
-
-
-def test_a_damaged_reply_is_asked_for_again(store: Store) -> None:
-    StoredGenerator(CountingGenerator(), store, "one").generate(asking("a", "b"))
-    damaged = store.keys("replies")[0]
-    Path(store.path(damaged)).write_bytes(b"assay 1 nothing")
-    inner = CountingGenerator()
-    StoredGenerator(inner, store, "one").generate(asking("a", "b"))
-    assert len(inner.asked) == 1
 
 
 def test_replies_that_are_too_few_or_too_many_are_refused_and_not_stored(store: Store) -> None:

@@ -1,9 +1,5 @@
 """Every item is computed once, by the first process that needs it, and a stored value equals a computed one."""
 
-import os
-import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.core.errors import ConfigError
-from rag.core.roles import Embedder, Reranker, fingerprint
+from rag.core.roles import Embedder, fingerprint
 from rag.core.types import Vectors
-from rag.execution.store.cached_vectors import BLOCK, ItemStore, StoredEmbedder, StoredReranker, item_id
+from rag.execution.store.cached_vectors import BLOCK, StoredEmbedder, StoredReranker, item_id
 from rag.execution.store.store import Store
 
 
@@ -67,16 +63,14 @@ def embedding(store: Store) -> tuple[StoredEmbedder, CountingEmbedder]:
 
 # Names of items
 
+TEXTS = st.lists(st.text(st.characters() | st.just("\ud800"), max_size=5), max_size=4)
 
-@given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))
+
+@given(TEXTS, TEXTS)
 def test_no_two_sequences_of_texts_share_a_name(one: list[str], other: list[str]) -> None:
     assert (item_id(*one) == item_id(*other)) == (one == other)
     assert len(item_id(*one)) == 16
-
-
-def test_texts_do_not_run_together_and_any_text_has_a_name() -> None:
-    found = [item_id("ab", "c"), item_id("a", "bc"), item_id("abc"), item_id("abc", ""), item_id("", "abc"), item_id("\ud800")]
-    assert len(set(found)) == len(found)
+    assert item_id("?") != item_id("\ud800")
 
 
 # Embedders
@@ -136,13 +130,6 @@ def test_queries_and_documents_do_not_share_vectors_nor_do_models(store: Store) 
     assert len(other.asked) == 1
 
 
-def test_no_texts_need_no_model(store: Store) -> None:
-    stored, inner = embedding(store)
-    assert len(stored.embed_documents([])) == 0
-    assert len(stored.embed_queries([])) == 0
-    assert inner.asked == []
-
-
 def test_work_is_stored_block_by_block_and_goes_on_after_a_failure(store: Store) -> None:
     texts = [f"text {number}" for number in range(2 * BLOCK + 10)]
 
@@ -160,19 +147,6 @@ def test_work_is_stored_block_by_block_and_goes_on_after_a_failure(store: Store)
     vectors = stored.embed_documents(texts)
     assert inner.asked == [texts[2 * BLOCK :]]
     np.testing.assert_array_equal(vectors, CountingEmbedder().embed_documents(texts))
-
-
-def test_the_order_of_texts_changes_nothing(tmp_path: Path) -> None:
-    texts = [f"text {number}" for number in range(300)]
-    rng = random.Random(5)
-    found = []
-    for number in range(3):
-        stored, _ = embedding(Store(str(tmp_path / str(number))))
-        order = rng.sample(range(300), 300)
-        for start in range(0, 300, 77):
-            stored.embed_documents([texts[place] for place in order[start : start + 77]])
-        found.append(stored.embed_documents(texts))
-    assert all((each == found[0]).all() for each in found)
 
 
 def test_a_damaged_segment_is_computed_again_and_nothing_else_is(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -204,43 +178,11 @@ def test_what_another_process_adds_meanwhile_is_found(store: Store) -> None:
     assert (first.asked, second.asked) == ([["a"]], [["b"]])
 
 
-PROCESS = """
-import random, sys
-import numpy as np
-from test_cached_vectors import CountingEmbedder
-from rag.execution.store.cached_vectors import StoredEmbedder
-from rag.execution.store.store import Store
-texts = [f"text {number}" for number in range(700)]
-rng = random.Random(sys.argv[2])
-stored = StoredEmbedder(CountingEmbedder(), Store(sys.argv[1]), "one")
-for _ in range(8):
-    some = rng.sample(texts, 60)
-    assert (stored.embed_documents(some) == CountingEmbedder().embed_documents(some)).all()
-"""
-
-
-def test_processes_that_add_at_once_lose_nothing(store: Store) -> None:
-    where = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])}
-    command = [sys.executable, "-c", PROCESS, store.root]
-    running = [subprocess.Popen([*command, str(seed)], env=where, stderr=subprocess.PIPE) for seed in range(3)]
-    result = [process.communicate(timeout=100)[1] for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], result
-    stored, inner = embedding(store)
-    texts = [f"text {number}" for number in range(700)]
-    np.testing.assert_array_equal(stored.embed_documents(texts), CountingEmbedder().embed_documents(texts))
-    rngs = [random.Random(str(seed)) for seed in range(3)]
-    added = {text for rng in rngs for _ in range(8) for text in rng.sample(texts, 60)}
-    assert {text for asked in inner.asked for text in asked} == set(texts) - added
-    assert 0 < len(added) < 700
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
-        np.zeros((1, 3), np.float32),
         np.zeros((3, 3), np.float32),
         np.zeros(2, np.float32),
-        np.zeros((2, 2, 2), np.float32),
         np.array([[0, 0], [np.nan, 1]], np.float32),
         np.array([[0, np.inf], [0, 0]], np.float32),
     ],
@@ -277,24 +219,6 @@ def test_float64_vectors_are_rounded_alike_when_they_are_new_and_when_they_are_r
 # Rerankers
 
 
-def test_it_is_a_reranker(store: Store) -> None:
-    assert isinstance(StoredReranker(CountingReranker(), store, "one"), Reranker)
-
-
-def test_each_distinct_pair_is_scored_once(store: Store) -> None:
-    inner = CountingReranker()
-    stored = StoredReranker(inner, store, "one")
-    queries, passages = ["q", "p", "q"], [["x", "y", "x"], ["x"], ["y", "z"]]
-    scores = [[0.0] * len(texts) for texts in passages]
-    assert stored.score(queries, passages, scores) == CountingReranker().score(queries, passages, scores)
-    assert sorted(inner.asked) == [("p", "x"), ("q", "x"), ("q", "y"), ("q", "z")]
-    other = CountingReranker()
-    assert StoredReranker(other, store, "one").score(["p"], [["x", "y"]], [[1.0, 2.0]]) == CountingReranker().score(
-        ["p"], [["x", "y"]], [[1.0, 2.0]]
-    )
-    assert other.asked == [("p", "y")]
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=2), st.lists(st.text(max_size=2), max_size=4)), max_size=5))
 def test_stored_scores_are_the_raw_ones_to_the_last_bit(rows: list[tuple[str, list[str]]]) -> None:
@@ -304,7 +228,9 @@ def test_stored_scores_are_the_raw_ones_to_the_last_bit(rows: list[tuple[str, li
     arguments = [query for query, _ in rows], [texts for _, texts in rows], [[0.0] * len(texts) for _, texts in rows]
     expected = CountingReranker().score(*arguments)
     assert StoredReranker(inner, store, "one").score(*arguments) == expected
-    assert StoredReranker(CountingReranker(), store, "one").score(*arguments) == expected
+    again = CountingReranker()
+    assert StoredReranker(again, store, "one").score(*arguments) == expected
+    assert again.asked == []
     assert len(inner.asked) == len(set(inner.asked)) == len({(query, text) for query, texts in rows for text in texts})
 
 
@@ -317,11 +243,3 @@ def test_scores_that_are_none_are_refused_and_not_stored(store: Store, wrong: li
     with pytest.raises(ConfigError, match="reranker: gave"):
         StoredReranker(Wrong(), store, "one").score(["q"], [["x", "y"]], [[0.0, 0.0]])
     assert store.keys("pairs") == []
-
-
-def test_rows_of_any_width_are_kept(store: Store) -> None:
-    items = ItemStore(store, "pairs/wide")
-    rows = items.resolve([item_id("a"), item_id("b")], lambda numbers: np.arange(len(numbers) * 4.0).reshape(-1, 4))
-    np.testing.assert_array_equal(rows, [[0, 1, 2, 3], [4, 5, 6, 7]])
-    read = ItemStore(store, "pairs/wide").resolve([item_id("b")], lambda numbers: np.zeros((0, 0)))
-    np.testing.assert_array_equal(read, [[4, 5, 6, 7]])

@@ -37,18 +37,6 @@ def test_a_replay_asks_no_model_and_says_the_same_to_the_last_bit(here: Path, st
     assert again.spent.tokens == 0
 
 
-def test_a_miss_says_which_question_has_no_reply(here: Path, store: Store, script: Script) -> None:
-    done = swept(planned(write_study(here), store, "replay=only"), store)
-    assert script.asked == []
-    (row,) = done.board.rows
-    assert row.status == "failed"
-    assert "replay: allows stored replies only" in row.error
-    assert "of 6 requests to tiny@127.0.0.1" in row.error
-    assert "'When does the ferry to Holm leave?'" in row.error
-    assert "replay=use" in row.error
-    assert "Traceback" not in row.error
-
-
 def test_a_refusal_is_replayed_too(here: Path, store: Store, script: Script) -> None:
     script.steps = [too_long(), say("Seven.")]
     study = write_study(here, fixed=", generator.runtime.concurrency=1")
@@ -59,17 +47,6 @@ def test_a_refusal_is_replayed_too(here: Path, store: Store, script: Script) -> 
     assert len(again.board.rows[0].failures) == 1
 
 
-def test_models_inside_other_components_are_replayed_too(here: Path, store: Store, script: Script) -> None:
-    study = write_study(here, generator="closed_book")
-    swept(planned(study, store), store)
-    assert [message["role"] for message in script.asked[0]["messages"]] == ["system", "user"]
-    assert "ferry" not in script.asked[0]["messages"][0]["content"], "no context is shown"
-    asked = len(script.asked)
-    forget(store)
-    assert swept(planned(study, store, "replay=only"), store).board.rows[0].status == "done"
-    assert len(script.asked) == asked
-
-
 def test_the_key_is_sent_and_stands_nowhere(here: Path, store: Store, script: Script) -> None:
     done = swept(planned(write_study(here), store), store)
     assert set(script.keys) == {f"Bearer {KEY}"}
@@ -78,24 +55,3 @@ def test_the_key_is_sent_and_stands_nowhere(here: Path, store: Store, script: Sc
     assert not [path for path in written if KEY.encode() in path.read_bytes()]
     assert KEY not in json.dumps(done.to_json())
     assert KEY not in repr(done.plan)
-
-
-def test_another_code_of_the_client_does_not_forget_what_was_said(
-    here: Path, store: Store, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = write_study(here)
-    swept(planned(study, store), store)
-    asked = len(script.asked)
-    # Identities of components change with the code behind them; what goes to a server does not.
-    monkeypatch.setattr("rag.config.build.code_identity", lambda module, trusted=(): f"other {module}")
-    made = planned(study, store)
-    assert made.to_run
-    swept(made, store)
-    assert len(script.asked) == asked
-
-
-def test_another_model_is_asked_anew(here: Path, store: Store, script: Script) -> None:
-    study = write_study(here, "  depth: depth=10")
-    for total, override in enumerate(("k=2", "generator.model=other", "generator.seed=7"), 1):
-        swept(planned(study, store, override), store)
-        assert len(script.asked) == total * QUESTIONS

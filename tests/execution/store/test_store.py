@@ -3,13 +3,9 @@
 import errno
 import hashlib
 import io
-import json
-import math
 import os
 import pickle
 import random
-import resource
-import signal
 import socket
 import subprocess
 import sys
@@ -28,7 +24,7 @@ from hypothesis.extra import numpy as npst
 from rag.core.errors import StoreError
 from rag.execution.store import maintenance
 from rag.execution.store.entry_format import decode, encode
-from rag.execution.store.store import Entry, Store
+from rag.execution.store.store import HEAD, Entry, Store
 
 KEY = "stages/" + hashlib.sha256(b"key").hexdigest()
 
@@ -84,47 +80,14 @@ def test_what_is_decoded_is_what_was_encoded(found: dict[str, Any], meta: dict[s
     assert encode(entry) == encode(entry)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_layout_in_memory_does_not_change_values(store: Store, order: Any) -> None:
-    values = np.arange(12, dtype=">i4").reshape(3, 4, order=order)
-    store.write(KEY, Entry({"v": values[:, ::2], "turned": values.T}))
-    read = store.read(KEY)
-    assert read is not None
-    np.testing.assert_array_equal(read.arrays["v"], values[:, ::2])
-    np.testing.assert_array_equal(read.arrays["turned"], values.T)
-
-
-def test_a_json_value_may_be_not_a_number(store: Store) -> None:
-    store.write(KEY, Entry(meta={"cost": math.nan, "most": math.inf}))
-    meta = store.read_meta(KEY)
-    assert meta is not None
-    assert math.isnan(meta["cost"])
-    assert meta["most"] == math.inf
-
-
-@pytest.mark.parametrize("size", [0, 10, 3_000, 4_096, 5_000, 100_000])
-def test_the_json_is_read_alone_at_any_size(store: Store, size: int) -> None:
-    meta = {"text": "ü" * size}
+@pytest.mark.parametrize("size", [0, 3_000, 4_096, 100_000])
+def test_the_json_is_read_alone_at_any_size(store: Store, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    meta, read = {"text": "ü" * size}, list[int | None]()
     store.write(KEY, Entry({"big": np.zeros(50_000)}, meta))
+    bytes_of = store._bytes
+    monkeypatch.setattr(store, "_bytes", lambda key, most=None: (read.append(most), bytes_of(key, most))[1])
     assert store.read_meta(KEY) == meta
-    assert store.read(KEY).meta == meta  # type: ignore[union-attr]
-
-
-def test_the_json_is_read_without_its_arrays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.write(KEY, Entry({"big": np.zeros(1_000_000)}, {"n": 1}))
-    read: list[int] = []
-    plain_open = open
-
-    def watched(path: Any, mode: str) -> Any:
-        file = plain_open(path, mode)
-        inner = file.read
-        file = type("File", (), {"read": lambda self, n: read.append(n) or inner(n), "__enter__": lambda self: self})()
-        type(file).__exit__ = lambda self, *gone: None  # type: ignore[attr-defined]
-        return file
-
-    monkeypatch.setattr("builtins.open", watched)
-    assert store.read_meta(KEY) == {"n": 1}
-    assert read == [4096]
+    assert read == ([HEAD] if size < 1_000 else [HEAD, None])
 
 
 def test_absent_is_none_and_overwriting_replaces(store: Store) -> None:
@@ -143,58 +106,30 @@ def test_absent_is_none_and_overwriting_replaces(store: Store) -> None:
 # Damage
 
 
-def test_every_flipped_byte_is_detected(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_flipped_byte_and_every_truncation_is_detected(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     store.write(KEY, example())
     path = Path(store.path(KEY))
     sound = path.read_bytes()
-    for place in range(len(sound)):
-        for mask in (0x01, 0x20, 0xFF):
-            damaged = bytearray(sound)
-            damaged[place] ^= mask
-            with pytest.raises(ValueError, match=r"."):
-                decode(bytes(damaged))
-    for place in range(0, len(sound), 7):
-        damaged = bytearray(sound)
-        damaged[place] ^= 0x10
+    flipped = [
+        bytes([*sound[:place], sound[place] ^ mask, *sound[place + 1 :]]) for place in range(len(sound)) for mask in (1, 255)
+    ]
+    for damaged in (*flipped, *(sound[:length] for length in range(len(sound))), sound + b"\0"):
+        with pytest.raises(ValueError, match=r"."):
+            decode(damaged)
+    for damaged in (flipped[0], flipped[-1], b"", sound[:-1]):
         path.write_bytes(damaged)
         caplog.clear()
-        assert store.read(KEY) is None, place
+        assert store.read(KEY) is None
         assert not path.exists()
         assert [(record.levelname, KEY in record.message) for record in caplog.records] == [("WARNING", True)]
 
 
-def test_every_truncation_is_detected(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    store.write(KEY, example())
-    path = Path(store.path(KEY))
-    sound = path.read_bytes()
-    for length in range(len(sound)):
-        with pytest.raises(ValueError, match=r"."):
-            decode(sound[:length])
-    with pytest.raises(ValueError, match="checksum"):
-        decode(sound + b"\0")
-    for length in (0, 1, 100, len(sound) - 1):
-        path.write_bytes(sound[:length])
-        caplog.clear()
-        assert store.read(KEY) is None
-        assert not path.exists()
-        assert "damaged" in caplog.text
-
-
-def test_a_truncation_that_ends_with_the_json_is_detected() -> None:
-    sound = encode(example())
-    bare = encode(Entry(meta=example().meta))
-    meta = len(bare) - bare.index(b"{")
-    with pytest.raises(ValueError, match="arrays"):
-        decode(sound[: sound.index(b"{") + meta])
-
-
-@pytest.mark.parametrize("size", [10, 10_000])
-def test_damaged_json_is_detected_when_it_is_read_alone(store: Store, size: int, caplog: pytest.LogCaptureFixture) -> None:
-    store.write(KEY, Entry({"x": np.arange(3)}, {"t": "a" * size}))
+def test_damaged_json_is_detected_when_it_is_read_alone(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    store.write(KEY, Entry({"x": np.arange(3)}, {"t": "a" * 20}))
     path = Path(store.path(KEY))
     sound = path.read_bytes()
     start, end = sound.index(b"{"), sound.index(b"}") + 1
-    for place in {*range(0, 8), *range(73, start), *range(start, end, max(1, size // 10)), end - 1}:
+    for place in {*range(0, 8), *range(73, end, 3), end - 1}:
         damaged = bytearray(sound)
         damaged[place] ^= 0x01
         path.write_bytes(damaged)
@@ -208,25 +143,13 @@ def test_damaged_json_is_detected_when_it_is_read_alone(store: Store, size: int,
         assert not path.exists()
 
 
-def test_another_entry_in_its_place_is_only_what_it_says(store: Store) -> None:
-    """A key does not stand in its entry: the checksum guards bytes, the name guards meaning."""
-    other = KEY[:-1] + ("0" if KEY[-1] != "0" else "1")
-    store.write(KEY, example())
-    assert store.read(other) is None
-
-
 # No code in, no code out
 
 
-def objects() -> list[Any]:
-    record = np.zeros(1, dtype=[("a", object)])
-    return [np.array([{}], dtype=object), np.array([[], [1]], dtype=object), record, np.array([None])]
-
-
-@pytest.mark.parametrize("number", range(4))
-def test_python_objects_cannot_be_put_in(store: Store, number: int) -> None:
-    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
-        store.write(KEY, Entry({"x": objects()[number]}))
+def test_python_objects_cannot_be_put_in(store: Store) -> None:
+    for array in (np.array([{}], dtype=object), np.zeros(1, dtype=[("a", object)])):
+        with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+            store.write(KEY, Entry({"x": array}))
     assert not store.has(KEY)
 
 
@@ -254,28 +177,6 @@ def test_a_pickle_with_a_true_checksum_is_not_opened(store: Store, tmp_path: Pat
 
 # Many writers, killed writers
 
-WRITER = """
-import sys, numpy as np
-from rag.execution.store.store import Entry, Store
-store, key = Store(sys.argv[1]), sys.argv[2]
-for turn in range(15):
-    n = int(sys.argv[3]) * 1000 + turn
-    store.write(key, Entry({"x": np.full(5000, n)}, {"n": n}))
-    read = store.read(key)
-    assert read is not None and (read.arrays["x"] == read.meta["n"]).all()
-    assert store.read_meta(key) is not None and store.has(key)
-    assert key in store.keys("stages")
-"""
-
-
-def test_four_processes_write_one_key_at_once(store: Store) -> None:
-    waited([run(WRITER, store.root, KEY, number) for number in range(4)])
-    entry = store.read(KEY)
-    assert entry is not None
-    assert (entry.arrays["x"] == entry.meta["n"]).all()
-    assert store.clear_orphans() == 0
-    assert [path.name for path in Path(store.base).rglob("*") if path.is_file()] == [KEY.split("/")[1]]
-
 
 def test_threads_of_one_process_write_one_key_at_once(store: Store) -> None:
     def write(number: int) -> None:
@@ -285,42 +186,6 @@ def test_threads_of_one_process_write_one_key_at_once(store: Store) -> None:
         list(pool.map(write, range(100)))
     assert store.read(KEY) is not None
     assert not list(Path(store.base).rglob("*.tmp"))
-
-
-KILLED = """
-import os, random, signal, sys, time, numpy as np
-from rag.execution.store.store import Entry, Store
-store = Store(sys.argv[1])
-rng = random.Random(3)
-for kill in range(25):
-    hear, tell = os.pipe()
-    child = os.fork()
-    if not child:
-        turn = 0
-        while True:
-            name = f"{turn % 20:064x}"
-            store.write(f"stages/{name}", Entry({"x": np.full(30_000, kill)}, {"kill": kill}))
-            os.write(tell, b"!") if not turn else None
-            turn += 1
-    os.read(hear, 1)
-    time.sleep(rng.random() * 0.03)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    print(child)
-"""
-
-
-def test_twenty_five_kills_leave_nothing_unreadable_and_no_left_overs(store: Store) -> None:
-    (result,) = waited([run(KILLED, store.root)])
-    assert len(result.split()) == 25
-    keys = store.keys("stages")
-    assert keys
-    assert all(store.read(key) is not None for key in keys), "an entry was half there"
-    assert maintenance.verify(store)["damaged"] == []
-    left = list(Path(store.base).rglob(".*.tmp"))
-    assert store.clear_orphans() == len(left)
-    assert not list(Path(store.base).rglob(".*.tmp"))
-    assert store.keys("stages") == keys
 
 
 def temporary(store: Store, host: str, pid: int, age: float = 0.0) -> Path:
@@ -350,54 +215,32 @@ def test_only_what_the_dead_left_is_cleared(store: Store) -> None:
 
 
 def test_a_write_that_fails_leaves_no_temporary(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for stop in (KeyboardInterrupt, SystemExit):
+    def sync(number: int) -> None:
+        raise KeyboardInterrupt
 
-        def sync(number: int, stop: type[BaseException] = stop) -> None:
-            raise stop
-
-        monkeypatch.setattr(os, "fsync", sync)
-        with pytest.raises(stop):
-            store.write(KEY, example())
+    monkeypatch.setattr(os, "fsync", sync)
+    with pytest.raises(KeyboardInterrupt):
+        store.write(KEY, example())
     assert not [path for path in Path(store.base).rglob("*") if path.is_file()]
 
 
 # Disks
 
 
-@pytest.mark.parametrize(("number", "printed"), [(errno.ENOSPC, "the disk is full"), (errno.EDQUOT, "the disk is full")])
-def test_a_full_disk_is_reported_and_leaves_no_half_entry(
-    store: Store, monkeypatch: pytest.MonkeyPatch, number: int, printed: str
-) -> None:
+def test_a_full_disk_is_reported_and_leaves_no_half_entry(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
-        raise OSError(number, os.strerror(number))
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StoreError) as caught:
         store.write(KEY, example())
-    assert caught.value.what == printed
+    assert caught.value.what == "the disk is full"
     assert "make room" in caught.value.remedy
     monkeypatch.undo()
     assert not store.has(KEY)
     assert not [path for path in Path(store.base).rglob("*") if path.is_file()]
     store.write(KEY, example())
     assert store.read(KEY) is not None
-
-
-def test_a_write_that_the_system_cuts_short_leaves_the_old_entry(store: Store) -> None:
-    """A limit on file sizes is the full disk that needs no second disk: the write ends in the middle."""
-    store.write(KEY, example())
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
-    try:
-        with pytest.raises(StoreError, match="cannot be written"):
-            store.write(KEY, Entry({"x": np.zeros(100_000)}))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    read = store.read(KEY)
-    assert read is not None
-    assert same(read, example())
-    assert not list(Path(store.base).rglob("*.tmp"))
 
 
 def test_a_store_where_a_file_lies_is_reported(tmp_path: Path) -> None:
@@ -407,25 +250,6 @@ def test_a_store_where_a_file_lies_is_reported(tmp_path: Path) -> None:
         store.write(KEY, example())
     with pytest.raises(StoreError, match="cannot be written"), store.claim(KEY):
         pass
-
-
-@pytest.mark.parametrize("method", ["read", "read_meta"])
-@pytest.mark.parametrize(
-    "error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error"), RuntimeError("net")]
-)
-def test_what_cannot_be_reached_is_not_damaged(
-    store: Store, monkeypatch: pytest.MonkeyPatch, method: str, error: Exception
-) -> None:
-    store.write(KEY, example())
-
-    def broken(*_: object) -> Any:
-        raise error
-
-    monkeypatch.setattr("builtins.open", broken)
-    with pytest.raises(StoreError, match="cannot be read"):
-        getattr(store, method)(KEY)
-    monkeypatch.undo()
-    assert store.read(KEY) is not None
 
 
 def test_too_little_memory_does_not_remove_an_entry(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,7 +268,7 @@ def test_too_little_memory_does_not_remove_an_entry(store: Store, monkeypatch: p
 # Behind a URL
 
 
-@pytest.mark.parametrize("root", ["memory://assay-test", "memory://assay-test/deep/er", "memory://"])
+@pytest.mark.parametrize("root", ["memory://assay-test/deep/er", "memory://"])
 def test_a_store_behind_a_url(root: str, caplog: pytest.LogCaptureFixture) -> None:
     store = Store(root)
     store.files.store.clear()
@@ -478,23 +302,6 @@ def test_a_store_behind_a_url(root: str, caplog: pytest.LogCaptureFixture) -> No
     assert maintenance.collect(store, 0)["removed"] == 0
 
 
-def test_a_local_store_in_every_spelling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for root in (str(tmp_path / "a"), f"{tmp_path / 'a'}/", "a", "./a", f"file://{tmp_path / 'a'}"):
-        store = Store(root)
-        assert store.local
-        assert store.base == str(tmp_path / "a")
-    monkeypatch.chdir("/")
-    store.write(KEY, example())
-    assert (tmp_path / store.path(KEY)).is_file()
-
-
-@pytest.mark.parametrize("root", ["nope://bucket/x", "gopher://x"])
-def test_an_address_that_nothing_opens_is_reported(root: str) -> None:
-    with pytest.raises(StoreError, match=r"store: .*cannot be opened"):
-        Store(root)
-
-
 def test_a_service_that_fails_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store("memory://assay-failing")
 
@@ -515,23 +322,6 @@ def test_a_service_that_fails_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
 
 # Claims
 
-CLAIMER = """
-import os, sys, time
-from pathlib import Path
-from rag.execution.store.store import Store
-store, inside = Store(sys.argv[1]), Path(sys.argv[2])
-for turn in range(15):
-    with store.claim("stages/abc"):
-        os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
-        time.sleep(0.001)
-        inside.unlink()
-"""
-
-
-def test_two_processes_are_never_inside_one_claim(store: Store, tmp_path: Path) -> None:
-    waited([run(CLAIMER, store.root, tmp_path / "inside") for _ in range(4)])
-
-
 HOLDER = """
 import sys, time
 from rag.execution.store.store import Store
@@ -543,7 +333,6 @@ with Store(sys.argv[1]).claim("stages/abc"):
 
 def test_a_claim_is_held_and_freed_by_the_death_of_its_holder(store: Store) -> None:
     holder = run(HOLDER, store.root)
-    assert holder.stdout is not None
     assert holder.stdout.readline() == "inside\n"
     waiting = run(HOLDER.replace("time.sleep(60)", ""), store.root)
     time.sleep(1.0)
@@ -551,12 +340,6 @@ def test_a_claim_is_held_and_freed_by_the_death_of_its_holder(store: Store) -> N
     holder.kill()
     holder.communicate(timeout=10)
     assert waited([waiting]) == ["inside\n"]
-
-
-def test_a_claim_is_freed_by_an_error_inside_and_hides_it_not(store: Store) -> None:
-    for _ in range(2):
-        with pytest.raises(OSError, match="mine"), store.claim(KEY):
-            raise OSError("mine")
 
 
 def test_a_claim_may_be_taken_again_and_locks_stay_few(store: Store) -> None:
@@ -568,19 +351,6 @@ def test_a_claim_may_be_taken_again_and_locks_stay_few(store: Store) -> None:
 
 
 # Looking after it
-
-
-def test_statistics_count_entries_and_bytes(store: Store) -> None:
-    assert all(space == {"entries": 0, "bytes": 0} for space in maintenance.stats(store)["spaces"].values())
-    sizes = []
-    for number in range(3):
-        store.write(f"stages/{number:064x}", Entry({"x": np.zeros(number * 10)}))
-        sizes.append(os.path.getsize(store.path(f"stages/{number:064x}")))
-    store.write("vectors/abc-d/0123", example())
-    found = maintenance.stats(store)
-    assert found["spaces"]["stages"] == {"entries": 3, "bytes": sum(sizes)}
-    assert found["spaces"]["vectors"]["entries"] == 1
-    json.dumps(found, allow_nan=False)
 
 
 def test_results_of_other_code_are_counted_and_removed_on_request_only(store: Store) -> None:
@@ -630,26 +400,18 @@ def test_collection_removes_old_stages_and_nothing_else(store: Store, tmp_path: 
     assert [store.has(key) for key in (old, new, vectors)] == [False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("look", "printed"),
-    [
-        (lambda store: maintenance.stats(store)["spaces"]["stages"]["entries"], 2),
-        (lambda store: maintenance.verify(store)["damaged"], []),
-        (lambda store: maintenance.collect(store, -1)["removed"], 2),
-    ],
-)
-def test_another_who_removes_at_the_same_time_does_no_harm(
-    store: Store, monkeypatch: pytest.MonkeyPatch, look: Callable[[Store], Any], printed: Any
-) -> None:
+def test_another_who_removes_at_the_same_time_does_no_harm(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         store.write(f"stages/{number:064x}", example())
     listed: Callable[[Store, str], list[str]] = Store.keys
 
     def late(self: Store, space: str) -> list[str]:
         found = listed(self, space)
-        for key in found[:2]:
+        for key in found[:1]:
             self.remove(key)
         return found
 
     monkeypatch.setattr(Store, "keys", late)
-    assert look(store) == printed
+    assert maintenance.stats(store)["spaces"]["stages"]["entries"] == 3
+    assert maintenance.verify(store)["damaged"] == []
+    assert maintenance.collect(store, -1)["removed"] == 1

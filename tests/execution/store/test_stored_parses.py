@@ -3,23 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support.hostile_parsers import HostileParser
 
-from rag.components.chunkers.recursive import RecursiveChunker
-from rag.components.ingest.rules import FirstMatchRules
-from rag.components.loaders.folder import FolderLoader
-from rag.components.noise.none import NoNoiseFilter
 from rag.components.redactors.none import NoRedactor
 from rag.core.roles import Parser, Redactor
-from rag.core.types import Document, Parsed, Vectors
+from rag.core.types import Parsed
 from rag.documents.reading import FileRead, ParseStore, Unreadable, read_files
 from rag.documents.sandbox.limits import Limits
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_replies import stored
-from rag.execution.store.cached_vectors import StoredEmbedder
 from rag.execution.store.store import Store
 
 
@@ -34,10 +28,6 @@ class DigitRedactor:
 def wrapped(store: Store, parser: Parser, redactor: Redactor, name: str = "one") -> tuple[Parser, Redactor]:
     ledger = Ledger(store, Terms())
     return stored(store, ledger, parser, lambda: name), stored(store, ledger, redactor, lambda: type(redactor).__name__)
-
-
-def folder_of(path: Path, parser: Parser, redactor: Redactor) -> FolderLoader:
-    return FolderLoader(str(path), {"bad": parser}, redactor, FirstMatchRules("All.", []), NoNoiseFilter(), workers=1)
 
 
 def read(
@@ -109,51 +99,3 @@ def test_parses_are_counted_and_collected_with_age(store: Store, folder: Path) -
     assert maintenance.stats(store)["spaces"]["parses"]["entries"] == 4
     assert maintenance.collect(store, 1)["removed"] == 0
     assert maintenance.collect(store, -1)["removed"] == 4
-
-
-class CountingEmbedder:
-    """Counts the texts that it embeds."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        self.texts += texts
-        return np.ones((len(texts), 2), np.float32)
-
-    embed_queries = embed_documents
-
-
-def test_only_the_chunks_of_a_changed_file_are_embedded(store: Store, tmp_path: Path) -> None:
-    documents = tmp_path / "documents"
-    documents.mkdir()
-    for number in range(6):
-        text = "\n\n".join(f"Paragraph {part} of file {number} says so." for part in range(8))
-        (documents / f"{number}.bad").write_text(f"say {text}")
-    embedder = CountingEmbedder()
-    chunker = RecursiveChunker(60)
-
-    def ingest() -> tuple[Document, ...]:
-        parser, redactor = wrapped(store, HostileParser("hi"), NoRedactor())
-        found = tuple(folder_of(documents, parser, redactor).load())
-        chunks = [document.text[span.start : span.end] for document in found for span in chunker.chunk(document)]
-        StoredEmbedder(embedder, store, "counting").embed_documents(chunks)
-        return found
-
-    before = ingest()
-    count = len(embedder.texts)
-    changed = documents / "3.bad"
-    changed.write_text(changed.read_text().replace("Paragraph 4 of file 3", "Section four of file three"))
-    after = ingest()
-    assert [one == other for one, other in zip(before, after, strict=True)] == [True, True, True, False, True, True]
-    assert embedder.texts[count:] == ["Section four of file three says so."]
-
-
-def test_a_loader_counts_the_files_that_a_process_would_parse(store: Store, folder: Path) -> None:
-    parser, redactor = wrapped(store, HostileParser("hi"), NoRedactor())
-    loader = folder_of(folder, parser, redactor)
-    assert loader.unparsed() == (4, [(parser, size) for size in (9, 16, 9, 8)])
-    assert parser.rate() is None  # type: ignore[attr-defined]
-    list(loader.load())
-    assert loader.unparsed() == (4, [])
-    assert 0 < parser.rate() < 1  # type: ignore[attr-defined]

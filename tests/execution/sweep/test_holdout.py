@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from support.command_line import Verb, verb
-from support.gate_experiment import write_many
 from support.small_set import AXES, QUESTIONS, write_experiment, write_golden
 
 from rag.config.experiment import load
@@ -23,10 +22,6 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, selection, sweep
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
-from rag.reporting.html import page
-from rag.reporting.html.gather import gather
-from rag.reporting.terminal.recommendation import swept
-from rag.tracking import sweep_runs
 
 SEARCHES = '  search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single", "index=[bm25s,dense]"]'
 CHUNKS = '  chunker: ["chunker=fixed chunker.size=12", chunker=whole]'
@@ -57,18 +52,10 @@ def silent(made: Plan) -> Iterator[Listener]:
     yield lambda key, outcome: None
 
 
-@pytest.fixture(scope="module")
-def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, Conclusion]:
-    """A study of three trials, swept and concluded."""
-    return run(study(tmp_path_factory.mktemp("tuned"), SEARCHES))
-
-
 def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Path) -> None:
     path = study(tmp_path)
     done, concluded = run(path)
     assert {trial.trial.config["split"] for trial in done.plan.trials} == {"tune"}
-    assert concluded.winner is not None
-    assert concluded.again is not None
     assert concluded.winner.holdout
     assert len(concluded.winner.tied) == 18, "three questions tell nothing apart"
     again = [one for one in concluded.winner.standings if one.holdout]
@@ -85,16 +72,9 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     assert ran
     assert ran & {"chunk", "embed", "index"} == set(), "stages of the corpus are shared with the holdout"
     _, second = run(path)
-    assert second.again is not None
     assert second.again.plan.to_run == ()
     assert second.to_json() == concluded.to_json()
     assert (concluded.winner.uses, second.winner.uses if second.winner else 0) == (1, 1)
-
-
-@pytest.mark.system
-def test_two_processes_give_the_same_conclusion(tmp_path: Path, tuned: tuple[Sweep, Conclusion]) -> None:
-    _, concluded = run(study(tmp_path, SEARCHES), mode="processes")
-    assert concluded.to_json() == tuned[1].to_json()
 
 
 def test_uses_are_those_that_measured_something_new(tmp_path: Path) -> None:
@@ -102,7 +82,6 @@ def test_uses_are_those_that_measured_something_new(tmp_path: Path) -> None:
     counts = []
     for more in ([], [], ["chunker.size=30"], []):
         _, concluded = run(path, "chunker=fixed", *(more or ["chunker.size=60"]))
-        assert concluded.winner is not None
         counts.append(concluded.winner.uses)
     assert counts == [1, 1, 2, 2]
 
@@ -119,13 +98,11 @@ def test_how_many_are_measured_again_is_reported(tmp_path: Path) -> None:
     assert concluded.again is None
     assert "holdout: 0" in concluded.notes[0]
     _, concluded = run(study(tmp_path, SEARCHES, "holdout: 2\n"))
-    assert concluded.again is not None
     assert len(concluded.again.trials) in (2, 3)
 
 
 def test_all_questions_tune_and_report(tmp_path: Path) -> None:
     _, concluded = run(study(tmp_path, SEARCHES), "split=all")
-    assert concluded.winner is not None
     assert (concluded.again, concluded.winner.holdout, concluded.winner.uses) == (None, False, 0)
     assert concluded.notes[:1] == ("Tuned and reported on the same questions (split=all): expect less of new ones.",)
 
@@ -147,7 +124,6 @@ def test_trials_that_break_a_bound_stand_behind(tmp_path: Path) -> None:
     assert [row.broken for row in done.board.rows] == [(), ("char_precision@5 >= 0.2",)]
     worth = [row.worth(done.board.objective) for row in done.board.rows]
     assert worth[0] < worth[1], "the bound decides, not the metric"
-    assert concluded.winner is not None
     assert concluded.winner.recommended == done.board.rows[0].trial_id
     assert [one.admitted for one in concluded.winner.standings] == [True, False]
     assert json.loads(json.dumps(done.board.to_json()))["trials"][1]["broken"] == ["char_precision@5 >= 0.2"]
@@ -180,55 +156,26 @@ def test_a_bound_that_the_holdout_breaks_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_sum_of_metrics_is_compared_question_by_question(tmp_path: Path) -> None:
-    path = study(tmp_path, SEARCHES, "objective: [maximize 0.5 * recall@5, maximize 0.5 * ndcg@10]\n")
-    done, concluded = run(path)
+    done, concluded = run(study(tmp_path, SEARCHES, "objective: [maximize 0.5 * recall@5, maximize 0.5 * ndcg@10]\n"))
     row = done.board.rows[0]
     assert row.summed["mean"] == pytest.approx((row.value("recall@5") + row.value("ndcg@10")) / 2)
-    assert row.summed["n"] == row.metrics["ndcg@10"]["n"]
-    assert concluded.winner is not None
     assert concluded.winner.of(row.trial_id).tune.mean == row.summed["mean"]
-    assert done.board.to_json()["trials"][0]["objective"] == row.summed
-
-
-def test_what_a_clock_decides_has_no_tied_set(tmp_path: Path) -> None:
-    path = study(tmp_path, SEARCHES, "objective: minimize latency_p95_ms\n")
-    path.write_text(path.read_text("utf-8").replace("latency=0", "latency=2"), "utf-8")
-    done, concluded = run(path)
-    assert concluded.winner is not None
-    assert (concluded.winner.family, concluded.again, concluded.effects) == (0, None, None)
-    assert concluded.winner.tied == (concluded.winner.best,) == (done.board.rows[0].trial_id,)
-    assert "cannot be tested" in concluded.winner.why
-    assert "no score of questions" in concluded.notes[0]
 
 
 def test_trials_may_measure_different_things(tmp_path: Path) -> None:
     axes = '  metrics: ["metrics=[ndcg@10]", "metrics=[recall@5]"]'
     done, concluded = run(study(tmp_path, axes, "objective: index_bytes\n"))
-    assert concluded.winner is not None
     assert len(concluded.winner.front) == 2
+    assert "no score of questions" in concluded.notes[0]
     _, concluded = run(study(tmp_path, axes, "objective: ndcg@10\n"))
-    assert concluded.winner is not None
     assert [one.admitted for one in concluded.winner.standings] == [True, False]
     assert {row.status for row in done.board.rows} == {"done"}
-
-
-def test_what_is_not_measured_is_not_chosen(tmp_path: Path) -> None:
-    """A trial that answers nothing has no exact match: NaN, and so it does not compete."""
-    axes = "  generator: generator=none,extractive"
-    path = study(tmp_path, axes, "objective: token_f1\n")
-    path.write_text(path.read_text("utf-8").replace(", generator=none", ""), "utf-8")
-    done, concluded = run(path)
-    assert concluded.winner is not None
-    assert done.board.rows[0].name == "extractive"
-    assert [one.admitted for one in concluded.winner.standings] == [True, False]
-    assert "only trial" in concluded.winner.why
 
 
 def test_a_trial_that_fails_does_not_compete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     break_fusion(monkeypatch, when=lambda questions: True)
     done, concluded = run(study(tmp_path, SEARCHES))
     assert [row.status for row in done.board.rows].count("failed") == 1
-    assert concluded.winner is not None
     assert len(concluded.winner.tied) == 2
     assert [one.admitted for one in concluded.winner.standings] == [True, True, False]
 
@@ -245,9 +192,7 @@ def test_what_fails_on_the_holdout_is_reported_and_the_rest_is_kept(tmp_path: Pa
     done, concluded = run(path)
     assert {row.status for row in done.board.rows} == {"done"}
     assert concluded.failed
-    assert concluded.again is not None
     assert "ArithmeticError" in next(iter(concluded.again.errors().values()))
-    assert concluded.winner is not None
     assert sum(one.holdout is not None for one in concluded.winner.standings) == 2
     assert concluded.notes[:1] == ("On the holdout bm25s+dense failed.",)
 
@@ -280,13 +225,10 @@ def test_ctrl_c_on_the_holdout_keeps_what_there_is_and_goes_on(tmp_path: Path) -
 
     _, concluded = run(path, watch=breaking)
     assert concluded.interrupted
-    assert concluded.winner is not None
     assert "goes on" in concluded.notes[0]
     _, concluded = run(path)
     assert not concluded.interrupted
-    assert concluded.again is not None
     assert len(concluded.again.plan.to_run) > 0
-    assert concluded.winner is not None
     assert concluded.winner.uses == 1
     assert sum(one.holdout is not None for one in concluded.winner.standings) == 3
 
@@ -311,7 +253,6 @@ def test_looking_up_runs_nothing(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "store"))
     done = sweep.run(plan.make(load(str(path)), store), store, {"mode": "inline"}, lambda key, outcome: None)
     concluded = holdout.reach(done, store, {}, None)
-    assert concluded.winner is not None
     assert (concluded.winner.holdout, concluded.winner.uses) == (False, 0)
     assert "run the sweep again" in concluded.notes[0]
     _, ran = run(path)
@@ -321,7 +262,6 @@ def test_looking_up_runs_nothing(tmp_path: Path) -> None:
 def test_controls_do_not_compete(tmp_path: Path) -> None:
     path = study(tmp_path, "  control: control=none,perfect_chunker")
     done, concluded = run(path)
-    assert concluded.winner is not None
     assert concluded.winner.recommended == next(row.trial_id for row in done.board.rows if row.name == "none")
     assert len(concluded.winner.tied) == 1
 
@@ -353,50 +293,9 @@ def test_the_verdict_is_written_and_read_and_the_output_begins_with_what_to_do(r
         selection.read("study")
 
 
-def test_standings_is_reported_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """P(best) and the recommendation: in the terminal, as JSON, in the report, and as tags in MLflow."""
-    write_many(tmp_path / "golden", 20)
-    path = study(tmp_path, SEARCHES)
-    done, concluded = run(path, "split=all")
-    found = concluded.winner
-    assert found is not None
-    likely = [one.p_best or 0.0 for one in found.standings]
-    assert sum(likely) == pytest.approx(1)
-    assert [one["p_best"] for one in concluded.to_json()["winner"]["standings"]] == likely
-    swept(done, concluded, tmp_path)
-    shown = capsys.readouterr().out
-    assert "P(best)" in shown
-    assert f">* {likely[0]:.2f}".replace("0.", ".") in shown
-    store = Store(str(tmp_path / "store"))
-    sent = sweep_runs.record(done, store, verdict=found)
-    assert (sent.tags["recommended.trial"], sent.tags["recommended.why"]) == (found.recommended, found.why)
-    tags = {trial.trial_id: trial.tags for trial in sent.trials}
-    assert tags[found.recommended]["verdict"] == "recommended"
-    assert [float(tags[one.trial_id]["verdict.p_best"]) for one in found.standings] == pytest.approx(likely, abs=0.006)
-    holdout.write(done, concluded, tmp_path)
-    table = page.board(gather(done.plan, store, tmp_path))
-    assert table.heads[0] == "P(best)"
-    assert table.lines[0][2][0] == f"{likely[0]:.2f}".replace("0.", ".")
-
-
-def test_one_question_tells_nothing_apart(tmp_path: Path) -> None:
-    path = study(tmp_path, SEARCHES)
-    questions = tmp_path / "golden" / "questions.jsonl"
-    questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
-    _, concluded = run(path, "split=all")
-    assert concluded.winner is not None
-    taken = concluded.winner.of(concluded.winner.recommended)
-    assert taken.tune.mean == concluded.winner.of(concluded.winner.best).tune.mean
-    least = "30 questions in 20 clusters are the least."
-    assert concluded.winner.why.endswith(f"Its questions are one cluster, so that nothing can be told apart: {least}")
-    assert len(concluded.winner.tied) == 3
-    assert {one.p_best for one in concluded.winner.standings} == {None}
-
-
 def test_an_exchange_rate_of_an_experiment_decides(tmp_path: Path) -> None:
     """The largest index has the best mean; at a high price of megabytes it is worth least."""
     _, concluded = run(study(tmp_path, SEARCHES, 'recommend: {exchange: "0.9 ndcg@10 = 0.0001 MB"}\n'), "split=all")
-    assert concluded.winner is not None
     assert concluded.winner.to_json()["rule"] == {"margin": None, "exchange": ["0.9 ndcg@10 = 0.0001 MB"]}
     assert concluded.winner.why.startswith(
         "It is worth most at the given prices. How it does on other questions cannot be known"

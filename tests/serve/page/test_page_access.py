@@ -1,19 +1,15 @@
 """Keys, ratings, keyboard, contrast, narrow windows, and failures of requests."""
 
-import json
 import re
 from collections.abc import Callable
 from importlib import resources
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import expect
 from support.chromium import CONTRAST
-from support.page_server import FERRY, LEAVE, Opened, PageServer, say, sealed
-from support.scripted_server import serving
-from support.servers import key_of, running
+from support.page_server import FERRY, LEAVE, Opened, PageServer, say
+from support.servers import key_of
 
 Open = Callable[..., Opened]
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -47,18 +43,12 @@ def test_scripts_write_no_html_and_name_no_other_host() -> None:
             assert addresses == set(), name
 
 
-def test_all_scripts_are_fetched_at_once() -> None:
-    named = set(re.findall(r'(?:href|src)="page/([^"]+\.js)"', SHIPPED["index.html"]))
-    assert named == {name for name in SHIPPED if name.endswith(".js")}
-
-
-def test_no_file_of_the_page_is_long() -> None:
-    assert {name: len(text.splitlines()) for name, text in SHIPPED.items() if len(text.splitlines()) > 250} == {}
-
-
 def test_a_key_is_asked_for_and_stored_in_the_tab(keyed: PageServer, opened: Open) -> None:
     found = opened(keyed, wait=False)
-    dialog = found.page.get_by_role("dialog")
+    dialog, nowhere = found.page.get_by_role("dialog"), found.page.locator(".nowhere")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(nowhere).to_contain_text("A key is needed.")
+    nowhere.get_by_role("button", name="Try again").click()
     expect(dialog.get_by_label("Key", exact=True)).to_be_focused()
     found.page.keyboard.type("sk-assay-unknown")
     found.page.keyboard.press("Enter")
@@ -73,19 +63,6 @@ def test_a_key_is_asked_for_and_stored_in_the_tab(keyed: PageServer, opened: Ope
     found.page.wait_for_selector("html[data-ready]", state="attached")
     assert found.page.locator(".turn h2").all_inner_texts() == [FERRY]
     assert found.page.evaluate("Object.keys(localStorage).length + document.cookie.length") == 0
-
-
-def test_without_a_key_the_page_says_so_and_asks_again(keyed: PageServer, opened: Open) -> None:
-    found = opened(keyed, wait=False)
-    found.page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
-    nowhere = found.page.locator(".nowhere")
-    expect(nowhere).to_contain_text("A key is needed.")
-    nowhere.get_by_role("button", name="Try again").click()
-    expect(found.page.get_by_role("dialog").get_by_label("Key", exact=True)).to_be_focused()
-    found.page.keyboard.type(key_of("ada"))
-    found.page.keyboard.press("Enter")
-    expect(found.page.locator("#documents-list .file")).to_have_count(5)
-    expect(nowhere).to_have_count(0)
 
 
 def test_thumbs_become_candidates_for_golden_questions(page: Opened) -> None:
@@ -104,18 +81,6 @@ def test_thumbs_become_candidates_for_golden_questions(page: Opened) -> None:
     expect(turn.locator("blockquote")).to_have_text("It is the bus that leaves at eight.")
     (rated,) = [one for one in opinions.candidates() if one.answer not in before]
     assert (rated.rating, rated.comment) == (-1, "It is the bus that leaves at eight.")
-
-
-def test_a_refused_rating_says_so(page: Opened) -> None:
-    page.server.plays(say("At eight [1]."))
-    turn = page.ask(FERRY)
-    page.server.server.conversations.forget(
-        "anyone", page.page.evaluate("Object.values(JSON.parse(sessionStorage['assay.sessions']))[0]")
-    )
-    good = turn.get_by_role("button", name="A good answer")
-    good.click()
-    expect(turn.locator(".noted.problem")).to_contain_text("no longer kept")
-    assert good.get_attribute("aria-pressed") == "false"
 
 
 def test_everything_can_be_done_with_the_keyboard(page: Opened) -> None:
@@ -192,73 +157,3 @@ def test_on_a_phone_nothing_is_cut_off_and_panels_cover_the_page(opened: Open) -
     expect(page.locator("#documents")).to_be_hidden()
     expect(page.locator("#scope")).to_contain_text("Only characters")
     expect(page.locator("#question")).to_be_in_viewport()
-
-
-def test_a_rate_limit_says_when_to_ask_again(page: Opened) -> None:
-    refused: dict[str, Any] = {"type": "urn:assay:too-many-requests", "title": "Too Many Requests", "status": 429}
-    refused |= {"detail": "600 requests a minute are taken from one key", "remedy": ""}
-    page.page.route(
-        "**/chat",
-        lambda route: route.fulfill(
-            status=429, headers={"Retry-After": "7"}, content_type="application/problem+json", body=json.dumps(refused)
-        ),
-    )
-    turn = page.ask(FERRY)
-    assert "Too many questions at once. 600 requests a minute" in turn.get_by_role("alert").inner_text()
-    assert "Try again in 7 seconds." in turn.get_by_role("alert").inner_text()
-    problem = {"error": {"message": "this key asks too often → ask again in 7 s", "type": "", "param": None, "code": None}}
-    page.page.route("**/v1/models", lambda route: route.fulfill(status=429, headers={"Retry-After": "7"}, json=problem))
-    page.page.reload()
-    expect(page.page.locator(".nowhere p")).to_have_text("This key asks too often. Ask again in 7 s.")
-
-
-def test_a_response_of_a_proxy_is_named_as_such(page: Opened) -> None:
-    page.page.route("**/chat", lambda route: route.fulfill(status=502, content_type="text/html", body="<h1>Bad Gateway</h1>"))
-    said = page.ask(FERRY).get_by_role("alert").inner_text()
-    assert said.startswith(
-        "The server cannot be reached. Something between this page and the server answered 502 in its place."
-    )
-
-
-def test_a_very_low_window_scrolls_as_a_whole(opened: Open) -> None:
-    found = opened(viewport={"width": 320, "height": 256})
-    found.server.plays(say("Up to five days may be carried over [1]."))
-    turn = found.ask(LEAVE)
-    sizes = "[document.documentElement.scrollWidth, document.querySelector('#turns').clientHeight]"
-    width, height = found.page.evaluate(sizes)
-    assert width <= 320
-    assert height + 1 > turn.bounding_box()["height"]  # type: ignore[index]
-    turn.locator(".cite").click()
-    expect(found.page.locator("mark.quote").first).to_be_in_viewport()
-    found.page.keyboard.press("Escape")
-    found.page.keyboard.press("/")
-    expect(found.page.locator("#question")).to_be_in_viewport()
-
-
-def test_forced_colours_distinguish_quotes_and_selected_tabs(opened: Open) -> None:
-    found = opened(forced_colors="active")
-    found.server.plays(say("Up to five days may be carried over [1]."))
-    turn = found.ask(LEAVE)
-    turn.locator(".cite").click()
-    found.page.locator("mark.quote").first.wait_for()
-    colour = "(all, name) => [...new Set(all.map(one => getComputedStyle(one)[name]))]"
-    quote, passage = (
-        found.page.locator(f"mark.{kind}").evaluate_all(colour, "backgroundColor") for kind in ("quote", "passage:not(.quote)")
-    )
-    assert not set(quote) & set(passage)
-    chosen, other = (
-        found.page.locator(f"[role=tab][aria-selected={state}]").evaluate_all(colour, "borderBottomColor")
-        for state in ("true", "false")
-    )
-    assert not set(chosen) & set(other)
-
-
-def test_a_bundle_that_only_searches_shows_what_it_found(tmp_path: Path, opened: Open) -> None:
-    with (
-        serving(say("Not asked.")) as script,
-        running([sealed(tmp_path / "one", None)], tmp_path / "serve.db") as server,
-    ):
-        turn = opened(PageServer(server.url, script, server)).ask(FERRY)
-        assert turn.locator(".declined").inner_text() == "This pipeline only searches. What it found:"
-        assert turn.locator(".sources li").count() == 3
-        assert script.asked == []

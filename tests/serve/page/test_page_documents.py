@@ -1,14 +1,12 @@
 """Many documents in nested folders: filtered, opened and switched by mouse, keyboard and touch."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 from support.page_server import Opened, PageServer, page_server, say
 
 Open = Callable[..., Opened]
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 FOLDERS = ("guide", "guide/plug-ins/writing", "reference/api/of/everything")
 TEXTS = (
     {
@@ -30,13 +28,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
         yield found
 
 
-def asked(found: Opened) -> Any:
-    """The `within` of a question."""
-    with found.page.expect_request(lambda request: request.method == "POST") as sent:
-        found.ask("About api 7")
-    return sent.value.post_data_json["within"]
-
-
 def test_folders_are_closed_and_open_with_a_click(many: PageServer, opened: Open) -> None:
     page = opened(many).page
     listed = page.locator("#documents-list")
@@ -52,70 +43,3 @@ def test_folders_are_closed_and_open_with_a_click(many: PageServer, opened: Open
     expect(listed.locator(".file")).to_have_count(1)
     page.fill("#documents-filter", "api/of page-07")
     assert listed.locator(".file .name").all_inner_texts() == ["About everything 7"]
-
-
-def test_a_folder_is_switched_with_its_documents(many: PageServer, opened: Open) -> None:
-    found = opened(many)
-    page = found.page
-    page.get_by_label("Search in the folder guide", exact=True).uncheck()
-    assert page.inner_text("#documents-count") == "52 of 154 documents on"
-    page.get_by_role("button", name="guide").click()
-    page.get_by_label("Search in the folder guide/plug-ins/writing").check()
-    assert page.get_by_label("Search in the folder guide", exact=True).evaluate("box => box.indeterminate && !box.checked")
-    within = asked(found)
-    assert len(within["documents"]) == 103
-    assert not [one for one in within["documents"] if one.startswith("guide/page")]
-
-
-def test_folders_are_walked_with_the_arrow_keys(many: PageServer, opened: Open) -> None:
-    page = opened(many).page
-    keyboard, listed = page.keyboard, page.locator("#documents-list")
-    page.locator(".fold").first.focus()
-    keyboard.press("ArrowRight")
-    expect(listed.locator(".fold", has_text="guide")).to_have_attribute("aria-expanded", "true")
-    keyboard.press("ArrowDown")
-    expect(listed.locator(".fold", has_text="plug-ins")).to_be_focused()
-    keyboard.press("ArrowDown")
-    keyboard.press("Enter")
-    expect(page.locator("article.document")).to_contain_text("It begins here.")
-    keyboard.press("Escape")
-    keyboard.press("ArrowLeft")
-    expect(listed.locator(".fold", has_text="guide")).to_be_focused()
-    keyboard.press("ArrowLeft")
-    expect(listed.locator(".file")).to_have_count(1)
-
-
-def test_equal_names_are_shown_with_their_folders(many: PageServer, opened: Open) -> None:
-    page = opened(many).page
-    page.fill("#documents-filter", "overview")
-    assert page.locator(".file .name").all_inner_texts() == ["Overview"] * 3
-    assert page.locator(".file .open").nth(0).get_attribute("title") == "guide/plug-ins/writing/index.md"
-    page.get_by_label("Read Overview · guide whole", exact=True).click()
-    expect(page.locator("#scope")).to_have_text("Read whole, without a search: Overview · guide")
-
-
-def test_on_a_phone_everything_is_reached(many: PageServer, opened: Open) -> None:
-    found = opened(many, **PHONE)
-    page = found.page
-    for control in ("#documents-open", "#new", "#first"):
-        assert page.locator(control).bounding_box()["y"] < 80, "two rows above the conversation"  # type: ignore[index]
-    turn = found.ask("About api 7")
-    turn.locator(".sources .open").first.scroll_into_view_if_needed()
-    expect(turn.locator(".sources .open").first).to_be_in_viewport()
-    page.locator("#documents-open").click()
-    page.locator(".fold").first.click()
-    page.locator(".fold").nth(1).click()
-    wide = "[...document.querySelectorAll('#documents *')].filter(one => one.getBoundingClientRect().right > 390.5).length"
-    assert page.evaluate(wide) == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    small = (
-        "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 32).map(one => one.outerHTML)"
-    )
-    assert page.locator("#documents-list button, #documents-list .switch").evaluate_all(small) == []
-    page.locator("#documents-close").click()
-    expect(page.locator("#question")).to_be_in_viewport()
-
-
-def test_pipelines_are_named_by_their_components(many: PageServer, opened: Open) -> None:
-    page = opened(many).page
-    assert page.locator("#first option").all_inner_texts() == ["recursive-200 · bm25s · Qwen2.5-7B-Instruct"]

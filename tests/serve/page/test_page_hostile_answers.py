@@ -1,13 +1,10 @@
 """Answers that a browser might run, fetch, follow or fail on: the page shows them as text."""
 
-import json
 from collections.abc import Callable
 
-import httpx
 import pytest
-from playwright.sync_api import expect
 from support import scripted_server
-from support.page_server import LEAVE, Opened, say
+from support.page_server import LEAVE, Opened
 
 EVIL = "http://evil.example"
 PIECES = [
@@ -63,20 +60,3 @@ def test_hostile_answers_are_text(strict: Opened) -> None:
     assert turn.locator(elements).count() == 0
     asked = {url.removeprefix(strict.server.url).split("?")[0] for url in strict.requests[before:]}
     assert asked <= {"/chat", "/documents/staff/leave.md", "/page/icons.svg"}, "no URL of an answer is fetched"
-
-
-def test_an_answer_of_a_megabyte_leaves_the_page_alive(opened: Callable[..., Opened]) -> None:
-    beginnings = ("**a ", "`a ", "_a ", "[1", "*a ", "| ", "``` ", "a[1] ")
-    parts = [f"{piece * (12_500 // len(piece))}\n\n" for piece in beginnings] * 10
-    found = opened()
-    found.server.plays(say("Up to five days [1]."))
-    answer = httpx.post(f"{found.server.url}/ask", json={"question": LEAVE}, timeout=60).json()
-    pieces = [("passages", answer["contexts"]), *(("piece", {"text": part}) for part in parts)]
-    end = ("answer", answer | {"answer": f"{''.join(parts)}It ends here."})
-    body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in (*pieces, end))
-    found.page.route("**/chat", lambda route: route.fulfill(content_type="text/event-stream", body=body))
-    turn = found.ask(LEAVE, wait=False)
-    expect(turn.locator(".rest")).to_contain_text("more characters. Copy the answer to read them.")
-    found.done()
-    turn.locator(".sources .open").first.click()
-    expect(found.page.locator("#panel mark.passage").first).to_be_visible()

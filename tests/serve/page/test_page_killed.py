@@ -18,22 +18,18 @@ TITLE = "recursive-200 · bm25s+dense · Qwen2.5-7B-Instruct"
 
 
 @pytest.fixture
-def script() -> Iterator[Script]:
-    with scripted_server.serving(say("At seven [1].")) as found:
-        yield found
-
-
-@pytest.fixture
-def process(tmp_path: Path, script: Script) -> Iterator[ServerProcess]:
-    """`rag serve` without keys as a process."""
-    bundle = sealed(tmp_path / "one", script.url)
-    with serving_process(bundle, tmp_path, keys=Keys(), RAG_SESSIONS=f"sqlite:///{tmp_path / 'serve.db'}") as found:
-        yield found
+def running(tmp_path: Path) -> Iterator[tuple[ServerProcess, Script]]:
+    """`rag serve` without keys as a process, and its model."""
+    with scripted_server.serving(say("At seven [1].")) as script:
+        bundle, sessions = sealed(tmp_path / "one", script.url), f"sqlite:///{tmp_path / 'serve.db'}"
+        with serving_process(bundle, tmp_path, keys=Keys(), RAG_SESSIONS=sessions) as process:
+            yield process, script
 
 
 def test_a_page_survives_a_replaced_bundle_and_a_killed_server(
-    process: ServerProcess, script: Script, tmp_path: Path, opened: Callable[..., Opened]
+    running: tuple[ServerProcess, Script], tmp_path: Path, opened: Callable[..., Opened]
 ) -> None:
+    process, script = running
     page = opened(PageServer(process.url, script))
     before = process.bundle()
     name = page.page.input_value("#first")

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 from support.chromium import CONTRAST
-from support.page_server import HOSTILE, Opened, PageServer, page_server, say
+from support.page_server import Opened, PageServer, page_server, say
 from support.paged_documents import POLICY, parsed_pages
 
 QUESTION = "How many days may be carried over?"
-TEXTS = {"leave/policy.txt": POLICY, "hostile.txt": f"Parking {HOSTILE}\f{HOSTILE} costs a permit."}
+TEXTS = {"leave/policy.txt": POLICY}
 
 
 @pytest.fixture(scope="module")
@@ -53,25 +53,8 @@ def test_the_reading_of_a_document_is_shown_and_its_chunks_open(opened: Callable
         "Redacted 1 email",
         "Flags mojibake",
     ]
-    assert reading.locator("li .tag").all_inner_texts() == ["mojibake"]
+    expect(reading.locator("li .tag")).to_have_text(["mojibake"])
     assert page.page.evaluate(CONTRAST) == []
     reading.locator("li button").nth(2).click()
     assert page.page.locator("mark.passage").first.evaluate("one => one.closest('.page').dataset.page") in ("2", "3")
     assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_hostile_pages_stay_text(opened: Callable[..., Opened], paged: PageServer) -> None:
-    page = opened(paged)
-    page.page.locator("#documents-list .open[title='hostile.txt']").click()
-    expect(page.page.locator("article.document section.page")).to_have_count(2)
-    assert "window.pwned" in page.page.inner_text("article.document") or page.page.locator(".aside").count()
-    page.page.locator("details.reading summary").click()
-    assert page.page.evaluate("window.pwned") is None
-    assert page.page.locator("img, iframe, body script").count() == 0
-
-
-def test_a_document_without_pages_is_as_before(opened: Callable[..., Opened], server: PageServer) -> None:
-    page = opened(server)
-    page.page.locator("#documents-list .open", has_text="Leave").click()
-    expect(page.page.locator("details.reading summary")).to_have_text("2 chunks")
-    assert page.page.locator("section.page, .sheet").count() == 0

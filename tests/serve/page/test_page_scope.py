@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 from support.page_server import FERRY, LEAVE, TEXTS, Opened, say
 
 
@@ -25,16 +25,6 @@ def prompted(page: Opened) -> str:
     return str(page.server.script.asked[-1]["messages"][-1]["content"])
 
 
-def test_documents_are_listed_by_title_and_filtered_by_words(page: Opened) -> None:
-    names = page.page.locator("#documents-list .file .name")
-    hostile = "window.pwned=1 a"
-    assert names.all_inner_texts() == ["bus.txt", "ferry.txt", "Expenses", hostile, "Leave"]
-    page.page.fill("#documents-filter", "staff l")
-    assert names.all_inner_texts() == [hostile, "Leave"]
-    page.page.fill("#documents-filter", "nothing has this")
-    expect(page.page.locator("#documents-list .nothing")).to_have_text("No document has that in its name.")
-
-
 def test_a_document_that_is_off_is_not_searched(page: Opened) -> None:
     assert sent(page, FERRY)["within"] is None
     assert "leaves at seven" in prompted(page)
@@ -45,26 +35,6 @@ def test_a_document_that_is_off_is_not_searched(page: Opened) -> None:
     assert body["within"] == {"documents": sorted(TEXTS.keys() - {"harbour/ferry.txt"})}
     assert "leaves at seven" not in prompted(page)
     assert page.page.locator(".turn").last.locator(".within").inner_text() == "All but ferry.txt"
-
-
-def test_no_question_can_be_asked_with_all_documents_off(page: Opened) -> None:
-    page.page.locator("#documents-all").uncheck()
-    page.page.fill("#question", FERRY)
-    page.page.press("#question", "Enter")
-    expect(page.page.get_by_role("alert")).to_have_text("Switch on at least one document.")
-    assert page.page.locator(".turn").count() == 0
-    page.page.get_by_label("Ask all documents again").click()
-    assert page.page.locator("#documents-list input:not(:checked)").count() == 0
-    page.page.press("#question", "Enter")
-    expect(page.page.locator(".turn .foot")).to_have_count(1, timeout=60_000)
-
-
-def test_filtered_documents_are_switched_together(page: Opened) -> None:
-    page.page.fill("#documents-filter", "harbour")
-    page.page.locator("#documents-all").uncheck()
-    page.page.fill("#documents-filter", "")
-    assert page.page.locator("#documents-all").evaluate("box => box.indeterminate")
-    assert sorted(sent(page, LEAVE)["within"]["documents"]) == ["staff/expenses.md", "staff/hostile.md", "staff/leave.md"]
 
 
 def test_a_pinned_document_is_read_whole(page: Opened) -> None:
@@ -135,24 +105,4 @@ def test_a_heading_restricts_the_search_to_its_sections(page: Opened) -> None:
     }
     page.page.get_by_label("Ask all documents again").click()
     expect(field).to_have_value("")
-    assert sent(page, LEAVE)["within"] is None
-
-
-def test_tags_that_documents_share_restrict_the_search(page: Opened) -> None:
-    def tagged(route: Route) -> None:
-        listed = route.fetch().json()
-        for number, one in enumerate(listed["documents"]):
-            one["metadata"] |= {"edition": 2024 + number % 2, "source": f"page {number}"}
-        route.fulfill(json=listed)
-
-    page.page.route("**/documents?*", tagged)
-    page.page.reload()
-    field = page.page.get_by_label("Search only where edition is")
-    field.wait_for()
-    assert field.locator("option").all_inner_texts() == ["Any edition", "2024", "2025"]
-    assert page.page.locator("#narrow select").count() == 1, "a tag that is unique to each document groups none"
-    field.select_option("2025")
-    expect(page.page.locator("#scope")).to_have_text("Only edition: 2025")
-    assert sent(page, LEAVE)["within"] == {"metadata": {"edition": ["2025"]}}
-    field.select_option("")
     assert sent(page, LEAVE)["within"] is None

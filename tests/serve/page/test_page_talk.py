@@ -1,13 +1,9 @@
 """Conversations: streamed answers, follow-ups, reloads, stops."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 from playwright.sync_api import expect
-from support.page_server import FERRY, LEAVE, Gate, Opened, page_server, say
+from support.page_server import FERRY, LEAVE, Gate, Opened, say
 from support.scripted_server import broken
 
-Open = Callable[..., Opened]
 SESSION = "Object.values(JSON.parse(sessionStorage.getItem('assay.sessions')))[0]"
 ANSWER = "Up to **five days** may be carried over [1]. They are taken by 31 March [1, 2]."
 
@@ -42,40 +38,6 @@ def test_a_question_follows_up_unless_it_is_asked_on_its_own(page: Opened) -> No
     turn = page.ask("And where is the form?")
     assert LEAVE not in str(page.server.script.asked[2]["messages"])
     assert turn.locator(".within").inner_text() == "Asked on its own"
-
-
-def test_a_pipeline_that_searches_for_questions_as_typed_says_so(tmp_path: Path, opened: Open) -> None:
-    with page_server(tmp_path, second=("queries=carry_over",)) as server:
-        server.plays(say(ANSWER))
-        found = opened(server)
-        alone = found.page.locator("#alone")
-        expect(alone).to_be_hidden()
-        found.ask(LEAVE)
-        expect(alone).to_have_text("Every question is searched for as it is typed: ask in full.")
-        first, second = found.page.locator("#first option").all_inner_texts()
-        found.page.select_option("#second", second)
-        expect(alone).to_have_text(f"{first} searches for every question as it is typed: ask in full.")
-        found.page.select_option("#second", index=0)
-        found.page.select_option("#first", second)
-        expect(alone).to_be_hidden()
-        found.ask(FERRY)
-        found.ask("And what does it cost?").get_by_role("button", name="How it was found").click()
-        searched = found.page.locator("#panel .searched q").all_inner_texts()
-        assert any("ferry" in text and "cost" in text for text in searched), "a rewritten question is shown"
-
-
-def test_a_reload_continues_the_conversation(page: Opened) -> None:
-    page.server.plays(say(ANSWER))
-    page.ask(LEAVE)
-    page.page.reload()
-    page.page.wait_for_selector("html[data-ready]", state="attached")
-    turn = page.page.locator(".turn")
-    assert turn.locator("h2").all_inner_texts() == [LEAVE]
-    assert turn.locator(".cite").all_inner_texts() == ["1", "1", "2"]
-    turn.get_by_role("button", name="How it was found").click()
-    assert page.page.locator("#panel .passages li.kept").count() == 3
-    page.ask("And when are they taken?")
-    assert LEAVE in str(page.server.script.asked[-1]["messages"])
 
 
 def test_a_new_conversation_deletes_the_old_one_on_the_server(page: Opened) -> None:
@@ -131,23 +93,3 @@ def test_a_model_that_is_down_leaves_the_passages(page: Opened) -> None:
     page.server.plays(say("At seven [1]."))
     alert.get_by_role("button", name="Ask again").click()
     expect(turn.locator(".cite")).to_have_count(1, timeout=60_000)
-
-
-def test_an_answer_that_declines_is_shown_as_such(page: Opened) -> None:
-    page.server.plays(say("I don't know."))
-    turn = page.ask("Who paints the lighthouse?")
-    assert turn.locator(".abstained .declined").inner_text() == "It declined to answer"
-    assert turn.locator(".sources h4").inner_text() == "What was read"
-
-
-def test_the_arrow_key_brings_back_questions(opened: Callable[..., Opened]) -> None:
-    page = opened()
-    page.server.plays(say(ANSWER))
-    page.ask(LEAVE)
-    page.ask(FERRY)
-    page.page.press("#question", "ArrowUp")
-    assert page.page.input_value("#question") == FERRY
-    page.page.press("#question", "ArrowUp")
-    assert page.page.input_value("#question") == LEAVE
-    page.page.press("#question", "Shift+Enter")
-    assert page.page.input_value("#question") == LEAVE + "\n"

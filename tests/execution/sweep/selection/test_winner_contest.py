@@ -43,12 +43,6 @@ def test_one_cluster_no_questions_and_trials_that_answer_alike_are_all_plausible
     assert plausible(np.full((60, 3), np.nan), np.arange(60)).tolist() == [1.0] * 3
 
 
-def test_a_constant_lead_is_clear() -> None:
-    found = plausible(np.column_stack([np.full(40, 0.5), np.full(40, 0.4)]), np.arange(40))
-    assert found[0] == 1.0
-    assert found[1] < 0.01
-
-
 def test_questions_without_a_value_in_one_trial_are_left_out_of_all() -> None:
     values = scores(3)
     values[:, 0] += 0.2
@@ -90,15 +84,6 @@ def test_a_trial_that_wins_seldom_and_by_much_is_not_left_out() -> None:
         values = skewed(random)
         cluster = np.arange(15)
         out += int(plausible(values, cluster)[0] <= 0.05 and values[:, 0].mean() < values.mean(axis=0).max())
-    assert out <= stats.binom.ppf(0.999, tries, 0.05)
-
-
-def test_the_truly_best_of_equals_is_left_out_in_one_of_twenty_tries() -> None:
-    random, tries, out = np.random.default_rng(7), 60, 0
-    for _ in range(tries):
-        document = random.normal(0, 0.1, (30, 6))
-        cluster = np.repeat(np.arange(30), random.integers(1, 6, 30))
-        out += int(plausible(document[cluster] + random.normal(0, 0.1, (len(cluster), 6)), cluster)[0] <= 0.05)
     assert out <= stats.binom.ppf(0.999, tries, 0.05)
 
 

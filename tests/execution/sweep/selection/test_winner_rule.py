@@ -13,7 +13,6 @@ from rag.execution.sweep.selection import rule
 from rag.execution.sweep.selection.rule import MARGIN, Price, Rule
 
 COLUMNS = ("ndcg@10", "recall@5", "faithfulness")
-USUAL = Objective.parse("", COLUMNS)
 
 
 def parsed(raw: dict[str, object], gate: dict[str, object] | None = None, objective: str = "") -> Rule:
@@ -52,21 +51,15 @@ def test_an_exchange_rate_is_a_price_of_each_unit() -> None:
         ({"margins": 0.1}, "recommend.margins: is not a setting of a recommendation"),
         ({"margin": 0.1, "exchange": "0.01 ndcg@10 = 50 ms"}, "has a margin and an exchange rate"),
         ({"margin": -0.1}, "a number from 0 to below 1"),
-        ({"margin": 1}, "a number from 0 to below 1"),
         ({"margin": True}, "is true"),
-        ({"margin": "0.03"}, "a number from 0"),
-        ({"margin": float("nan")}, "a number from 0"),
         ({"exchange": "0.01 ndcg@10 = 50"}, "for example: 0.01 ndcg@10 = 50 ms"),
         ({"exchange": "0.01 ndcg@10 = 50 s"}, "with the unit ms, usd or MB"),
-        ({"exchange": "0.01 ndcg@10 = 50 ms or less"}, "for example"),
         ({"exchange": "ndcg@10 = 50 ms"}, "for example"),
         ({"exchange": "0.01 recall@5 = 50 ms"}, "names 'recall@5'"),
         ({"exchange": "0 ndcg@10 = 50 ms"}, "above 0"),
         ({"exchange": "0.01 ndcg@10 = 1e999 ms"}, "above 0"),
         ({"exchange": ["0.01 ndcg@10 = 50 ms", "0.02 ndcg@10 = 1 ms"]}, "two rates of one unit"),
-        ({"exchange": []}, "for example"),
         ({"exchange": 50}, "for example"),
-        ({"exchange": [None]}, "for example"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(raw: dict[str, object], output: str) -> None:
@@ -85,7 +78,6 @@ def test_a_clock_as_objective_takes_no_rule() -> None:
     ("line", "output"),
     [
         ("recommend: {margn: 0.1}", "recommend.margn"),
-        ("recommend: best", "recommend"),
         ('recommend: {exchange: "0.01 ndcg@10 = 5 ms"}', "latency=0 measures no time"),
         ('recommend: {exchange: "0.01 ndcg@10 = 5 usd"}', "no trial generates anything"),
     ],
