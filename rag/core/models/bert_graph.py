@@ -1,8 +1,8 @@
 """The ONNX graph of a BERT model, from its weights: token numbers in, the last hidden states out.
 
 Devlin et al. 2019, "BERT". The graph is what `transformers.BertModel` computes without padding. With `int8`, matrix products
-are done in whole numbers: weights are rounded once per output column, inputs in every product (ONNX's
-DynamicQuantizeLinear and MatMulInteger).
+are done in whole numbers: weights are rounded once, with a scale for each output, and inputs in every product, with a scale for
+each token. ONNX's own DynamicQuantizeLinear has one scale for all tokens, and two thirds more error (1 - cosine).
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.core.models.onnx_format import Graph
+from rag.core.models.onnx_format import TYPES, Graph
 
 INPUTS = ("tokens", "kinds")
 STEPS = 63
 """The largest weight of an int8 product. With 127, processors without VNNI add two products of 16 bits that do not fit."""
+ZERO = 128
+"""The whole number that stands for 0 in an input."""
 
 Weights = Mapping[str, NDArray[Any]]
 
@@ -98,14 +100,20 @@ class _Bert:
         if not self.int8:
             (product,) = self.graph.add("MatMul", rows, self.graph.constant(np.ascontiguousarray(matrix)))
             return self.graph.add("Add", product, bias)[0]
-        scale = np.maximum(np.abs(matrix).max(axis=0), 1e-12) / np.float32(STEPS)
-        whole = self.graph.constant(np.ascontiguousarray(np.rint(matrix / scale).astype(np.int8)))
-        rounded, step, zero = self.graph.add("DynamicQuantizeLinear", rows, outputs=3)
-        (sums,) = self.graph.add("MatMulInteger", rounded, whole, zero)
-        (numbers,) = self.graph.add("Cast", sums, to=1)
-        (steps,) = self.graph.add("Mul", step, self.graph.constant(scale))
-        (product,) = self.graph.add("Mul", numbers, steps)
-        return self.graph.add("Add", product, bias)[0]
+        return self.graph.add("Add", self._whole_product(rows, matrix), bias)[0]
+
+    def _whole_product(self, rows: str, matrix: NDArray[np.float32]) -> str:
+        """The rows times a matrix in whole numbers: each row and each column has a scale of its own."""
+        add, constant = self.graph.add, self.graph.constant
+        columns = np.maximum(np.abs(matrix).max(axis=0), np.float32(1e-12)) / np.float32(STEPS)
+        whole = constant(np.ascontiguousarray(np.rint(matrix / columns).astype(np.int8)))
+        (largest,) = add("ReduceMax", *add("Abs", rows), self.graph.integers(-1))
+        (scale,) = add("Mul", largest, constant(np.float32(1 / 127)))
+        (parts,) = add("Div", rows, scale)
+        (shifted,) = add("Add", parts, constant(np.float32(ZERO + 0.5)))  # casting cuts the fraction off
+        (sums,) = add("MatMulInteger", *add("Cast", shifted, to=TYPES["uint8"]), whole, constant(np.uint8(ZERO)))
+        (scaled,) = add("Mul", *add("Cast", sums, to=TYPES["float32"]), scale)
+        return add("Mul", scaled, constant(columns))[0]
 
     def _normal(self, rows: str, layer: str) -> str:
         scale, bias = (self.graph.constant(self.weights[f"{layer}.{name}"]) for name in ("weight", "bias"))
