@@ -10,7 +10,7 @@ from typing import Any
 __version__ = "0.2.0"
 
 # Threads of OpenMP that wait by spinning starve each other as soon as anything else runs: measured on two busy cores, MiniLM
-# took 288 ms a text that way and 41 ms so. It must be set before torch is first imported.
+# took 288 ms a text that way and 41 ms so. It must be set before torch is first imported, which models of the extra `torch` do.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _PLACES = {

@@ -122,7 +122,7 @@ class Batcher:
                 thread.join()
 
     def _work(self) -> None:
-        _leave_room_for_event_loop(len(self._threads))
+        _leave_room_for_event_loop()
         while batch := self._next():
             with self._turn:
                 outcomes = self._searched(batch)
@@ -180,16 +180,12 @@ SWITCH = 1e-4
 """Seconds after which a thread that waits gets the interpreter; Python's default is 0.005."""
 
 
-def _leave_room_for_event_loop(threads: int) -> None:
-    """Let `threads` search threads use half of the processors together, and be interrupted often by the event loop.
+def _leave_room_for_event_loop() -> None:
+    """Let the event loop, which releases the interpreter at every read, write and log, have it back soon.
 
-    Threads of torch that wait for each other are slow on a busy machine, and the event loop releases the interpreter at every
-    read, write and log. Measured on two processors with 16 clients and other load: the first raised 110 to 172 questions a
-    second with MiniLM, the second 200–510 to 660–730 without a model.
+    Measured on two processors with 16 clients and other load: 200–510 questions a second became 660–730, without a model.
     """
     sys.setswitchinterval(SWITCH)
-    if torch := sys.modules.get("torch"):  # a component that needs it has loaded it by now
-        torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2 // threads))
 
 
 def _set_futures(pairs: Sequence[tuple[asyncio.Future[SearchResult], Outcome]]) -> None:

@@ -57,7 +57,6 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     *[(HashingEmbedder, {"dimensions": value}, "embedder.dimensions", "from 2") for value in (1, "9")],
     *[(HashingEmbedder, {"ngrams": value}, "embedder.ngrams", "from 1 to 8") for value in (0, 9)],
     *[(MiniLmEmbedder, {"threads": value}, "embedder.runtime.threads", "") for value in (0, 1.5)],
-    *[(MiniLmEmbedder, {"batch_size": value}, "embedder.runtime.batch_size", "") for value in (0, True)],
     (StaticEmbedder, {"dimensions": 385}, "embedder.dimensions", "to 384"),
     (StaticEmbedder, {"sif": 0}, "embedder.sif", "between 0 and 1"),
     (WindowsEmbedder, {"embedder": MINILM, "tokens": 0}, "embedder.tokens", ""),

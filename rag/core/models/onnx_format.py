@@ -1,0 +1,92 @@
+"""An ONNX model as bytes: the few messages of its protocol-buffer format that our graphs need.
+
+Field numbers are those of `onnx.proto`, github.com/onnx/onnx, IR version 10. The `onnx` package would add 33 MB to an
+installation that only runs models.
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+IR_VERSION, OPSET = 10, 20
+TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
+"""Numbers of element types."""
+FLOAT, INT, INTS = 1, 2, 7
+"""Numbers of attribute types."""
+
+Attribute = int | float | Sequence[int]
+
+
+@dataclass
+class Graph:
+    """A graph under construction: `add` returns the name of a node's output, `constant` that of an array."""
+
+    nodes: list[bytes] = field(default_factory=list)
+    arrays: list[bytes] = field(default_factory=list)
+
+    def constant(self, values: NDArray[np.generic]) -> str:
+        """Add an array of a type in `TYPES`."""
+        name = f"constant{len(self.arrays)}"
+        shape = b"".join(_number(1, size) for size in values.shape)
+        self.arrays.append(shape + _number(2, TYPES[values.dtype.name]) + _text(8, name) + _bytes(9, values.tobytes()))
+        return name
+
+    def integers(self, *values: int) -> str:
+        """Add a vector of whole numbers, such as a shape."""
+        return self.constant(np.array(values, np.int64))
+
+    def add(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Attribute) -> list[str]:
+        """Add a node of the operator `kind`; the names of its outputs."""
+        names = [f"value{len(self.nodes)}.{number}" for number in range(outputs)]
+        parts = [*(_text(1, name) for name in inputs), *(_text(2, name) for name in names), _text(4, kind)]
+        self.nodes.append(b"".join(parts) + b"".join(_bytes(5, _attribute(*item)) for item in attributes.items()))
+        return names
+
+    def model(self, inputs: Sequence[str], output: str, shape: Sequence[str], rank: int) -> bytes:
+        """The model: int64 `inputs` of the symbolic `shape`, and one float output of `rank` dimensions."""
+        parts = [_bytes(1, node) for node in self.nodes] + [_text(2, "model")] + [_bytes(5, array) for array in self.arrays]
+        parts += [_bytes(11, _value(name, "int64", shape)) for name in inputs]
+        graph = b"".join(parts) + _bytes(12, _value(output, "float32", [f"size{place}" for place in range(rank)]))
+        return _number(1, IR_VERSION) + _bytes(7, graph) + _bytes(8, _text(1, "") + _number(2, OPSET))
+
+
+def _attribute(name: str, value: Attribute) -> bytes:
+    if isinstance(value, float):
+        return _text(1, name) + _key(2, 5) + struct.pack("<f", value) + _number(20, FLOAT)
+    if isinstance(value, int):
+        return _text(1, name) + _number(3, value) + _number(20, INT)
+    return _text(1, name) + b"".join(_number(8, one) for one in value) + _number(20, INTS)
+
+
+def _value(name: str, kind: str, shape: Sequence[str]) -> bytes:
+    sizes = b"".join(_bytes(1, _text(2, size)) for size in shape)
+    return _text(1, name) + _bytes(2, _bytes(1, _number(1, TYPES[kind]) + _bytes(2, sizes)))
+
+
+def _text(place: int, value: str) -> bytes:
+    return _bytes(place, value.encode())
+
+
+def _bytes(place: int, value: bytes) -> bytes:
+    return _key(place, 2) + _varint(len(value)) + value
+
+
+def _number(place: int, value: int) -> bytes:
+    return _key(place, 0) + _varint(value)
+
+
+def _key(place: int, wire: int) -> bytes:
+    return _varint(place << 3 | wire)
+
+
+def _varint(value: int) -> bytes:
+    """Seven bits a byte, the lowest first; negative numbers as 64 bits."""
+    value &= (1 << 64) - 1
+    parts = bytearray()
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*parts, value])
