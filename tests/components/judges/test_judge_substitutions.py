@@ -54,32 +54,6 @@ def test_a_fact_always_changes_and_a_word_where_nothing_is_like_it() -> None:
     assert [word.kind for word in changing(said, [], np.empty(0))] == ["name", "number"]
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "lacking"),
-    [
-        (
-            "Receipts are submitted within 60 days, and breakfast is included.",
-            "Journeys of more than 60 hours may be booked in first class.",
-            "60",
-        ),
-        (
-            "The boiler in the Basel office was replaced in November 2019.",
-            "The boiler in the Keller office was replaced in November 2019.",
-            "Keller",
-        ),
-        (
-            "Leave must be used by 31 March of the next year.",
-            "Leave must be painted by 31 March of the next year.",
-            "painted",
-        ),
-    ],
-)
-def test_a_near_copy_with_a_changed_word_is_not_supported(shipped: Any, right: str, wrong: str, lacking: str) -> None:
-    one, other = shipped.judge([Case(text, CONTEXTS) for text in (right, wrong)])
-    assert one.support > shipped.threshold > other.support
-    assert lacking in other.claims[0].lacking
-
-
 def test_a_denied_copy_is_not_supported(shipped: Any) -> None:
     text = "The boiler in the Basel office was not replaced in November 2019 by the firm Keller & Sons."
     assert shipped.judge([Case(text, CONTEXTS)])[0].support < shipped.threshold

@@ -54,11 +54,6 @@ def test_laws(choice: str, model: str, queries: list[Query]) -> None:
     check_queries(build(choice, MODELS[model]), queries)
 
 
-@pytest.mark.parametrize("choice", CHOICES)
-def test_laws_of_typical_questions(choice: str) -> None:
-    check_queries(build(choice))
-
-
 @pytest.mark.parametrize("model", ["empty", "blank", "short", "refused", "down", "broken"])
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
 def test_a_useless_reply_leaves_the_question_as_typed_with_a_note(choice: str, model: str) -> None:

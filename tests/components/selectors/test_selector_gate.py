@@ -1,7 +1,7 @@
 """The gate: which candidates pass, by a scripted judge, by a small model of inference, and by the local judge."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ from rag.components.selectors.gate import GateSelector
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.types import Document, Query, Span
+from rag.core.types import Document, Span
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.shapes.passage_fates import traced_answer
 from rag.testing import check_selector
 
 WORDS = ("none", "low", "half", "high", "full")
@@ -111,24 +110,6 @@ def test_bad_parameters() -> None:
 @pytest.fixture
 def pipeline(here: Path, golden: Path) -> Pipeline:
     return open_config(config_of(["dataset=native", "dataset.path=../golden", "embedder=hashing", "chunker.size=60", "k=3"]))
-
-
-def test_dropped_passages_say_why(pipeline: Pipeline) -> None:
-    @dataclass
-    class Tickets:
-        def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-            return [float("ticket" in text) for _, text in pairs]
-
-    gated = replace(pipeline, selectors={"nli_gate": GateSelector(Tickets(), 0.5, 4)})
-    query = Query("q", "What does a bus ticket cost?")
-    trace = gated.trace(query)
-    fates = traced_answer(gated, trace, gated.answer(query))["trace"]["passages"]
-    dropped = [fate for fate in fates if not fate["kept"]]
-    assert dropped
-    assert all("ticket" in fate["text"] for fate in fates if fate["kept"])
-    reasons = {fate["why"] for fate in dropped}
-    below = "dropped by nli_gate: entailment 0.00 is below 0.5"
-    assert reasons == {below, "dropped by nli_gate: not among the first 4 candidates, which the gate reads"}
 
 
 def test_a_gate_comes_before_selectors_that_add_chunks(here: Path, golden: Path) -> None:

@@ -1,7 +1,6 @@
 """Attacks are the same on every machine, their success can be measured, and the splits share nothing."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -94,26 +93,10 @@ def test_every_goal_is_measured(shipped: Golden) -> None:
     assert goals == metric.goals.keys()
 
 
-@pytest.mark.parametrize("split", ["tune", "holdout"])
-def test_an_order_that_is_carried_out_to_the_letter_counts(split: str) -> None:
-    metric = measure()
-    for goal in rows(f"{split}/goals.jsonl"):
-        if goal["group"] in ("marker", "link", "false"):
-            assert metric._reached(goal["name"], goal["orders"]["en"]), goal["name"]
-
-
 def test_more_rounds_move_nothing() -> None:
     once, twice = ({one.name: one for one in own(SHIPPED, rounds)} for rounds in (1, 2))
     assert len(twice) == 2 * len(once)
     assert all(twice[name] == attack for name, attack in once.items())
-
-
-def test_shipped_passages_stand_in_the_handbook() -> None:
-    documents = (REPOSITORY / "datasets" / "handbook" / "documents").glob("**/*.*")
-    handbook = "\n".join(" ".join(path.read_text("utf-8").split()) for path in documents)
-    for passage in rows("passages.jsonl"):
-        assert passage["quote"] in handbook
-        assert all(sentence in handbook for sentence in re.split(r"(?<=\.)\s", passage["gold"]) if len(sentence) > 20)
 
 
 def test_disguises_hide_words_and_keep_code_words() -> None:

@@ -134,12 +134,6 @@ def test_a_version_names_its_bundle_and_trial(answering: Any) -> None:
     assert client.get_experiment(run.info.experiment_id).name == bundle.manifest.experiment
 
 
-def test_no_trace_is_kept(answering: Any) -> None:
-    answering.model.predict(request(QUESTIONS[0]))
-    places = [each.experiment_id for each in answering.client.search_experiments()]
-    assert not answering.client.search_traces(locations=places)
-
-
 class _Endless:
     """A generator that streams until the stream is closed."""
 

@@ -1,4 +1,3 @@
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -6,7 +5,6 @@ import pytest
 
 from rag.core.errors import DataError
 from rag.core.types import Evidence, Example, Query, Span
-from rag.evaluation.data import golden
 from rag.plugins.public_sets.loaders.chroma import ChromaLoader, ChromaQuestions
 
 Collection = Callable[[str], Path]
@@ -37,9 +35,7 @@ def test_a_moved_reference_is_found_again_by_its_quote(collection: Collection) -
     ("old", "new", "said"),
     [
         ("Salt is salty.", "Salt was salty.", r"questions\.csv:2 references\[0\]: the quote 'Salt was salty\.'"),
-        (",wiki", ",wikki", r"questions\.csv:2: the corpus has no document 'wikki'"),
         ("question,", "query,", r"questions\.csv:1: there is no column question"),
-        ("[{", "{", r"questions\.csv:2 references: is not valid JSON"),
         ('""start_index"": 14', '""start_index"": ""x""', "'start_index' is"),
         (",wiki", "", "there is no 'corpus_id'"),
         ('salt?",', 'salt?"x,', r"questions\.csv:2: is not valid CSV"),
@@ -61,12 +57,3 @@ def test_missing_files_are_named(collection: Collection, tmp_path: Path) -> None
         read(path)
     with pytest.raises(DataError, match=r"corpora: there is no document"):
         read(tmp_path)
-
-
-def test_published_counts(installed: Callable[[str], Path]) -> None:
-    path = str(installed("chroma-a"))
-    loaded = golden.load(ChromaLoader(path), ChromaQuestions(path))
-    assert len(loaded.documents) == 3
-    kinds = Counter(example.kind for example in loaded.examples)
-    assert kinds == {"wikitexts": 144, "state_of_the_union": 76, "chatlogs": 56}
-    assert sum(len(example.evidence) for example in loaded.examples) == 452

@@ -1,4 +1,3 @@
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -6,7 +5,6 @@ import pytest
 
 from rag.core.errors import DataError
 from rag.core.types import Document, Evidence, Example, Query, Span
-from rag.evaluation.data import golden
 from rag.plugins.public_sets.loaders.squad import SquadLoader, SquadQuestions
 
 Collection = Callable[[str], Path]
@@ -68,16 +66,3 @@ def test_documents_of_another_loader_are_refused(collection: Collection) -> None
     questions = SquadQuestions(str(collection("squad")))
     with pytest.raises(DataError, match=r"paragraphs\[1\]: is not the text of 'Ann_and_Bob' at 11"):
         list(questions.read({TITLE: Document(TITLE, "Ann came.\nBob B went.")}))
-
-
-def test_published_counts(installed: Callable[[str], Path]) -> None:
-    path = str(installed("squad2-a"))
-    loaded = golden.load(SquadLoader(path), SquadQuestions(path))
-    assert len(loaded.documents) == 8
-    assert Counter(example.kind for example in loaded.examples) == {"answerable": 1515, "unanswerable": 1554}
-    assert len({example.cluster for example in loaded.examples}) == 341
-    texts = {document.doc_id: document.text for document in loaded.documents}
-    for example in loaded.examples:
-        for group in example.evidence:
-            spans = [place for place in group.alternatives if isinstance(place, Span)]
-            assert {texts[span.doc_id][span.start : span.end] for span in spans} == set(example.answers)

@@ -71,9 +71,7 @@ class Saying(SayingAsRagasWants):
     ("which", "said"),
     [
         ("precision", {"reason": "", "verdict": 2}),
-        ("precision", {"reason": "", "verdict": -1}),
         ("recall", {"classifications": [{"statement": "", "reason": "", "attributed": 5}]}),
-        ("recall", {"classifications": [{"statement": "", "reason": "", "attributed": -1}]}),
         ("recall", {"classifications": []}),
     ],
 )
