@@ -23,6 +23,7 @@ from rag.components.guards.scan import ScanGuard
 from rag.components.guards.spotlight import SpotlightGuard
 from rag.components.judges.llm import LlmJudge
 from rag.components.judges.local import LocalJudge
+from rag.components.judges.nli import NliJudge
 from rag.components.memories.buffer import BufferMemory
 from rag.components.memories.summaries import ModelSummary, PickedSentences
 from rag.components.memories.summary_buffer import SummaryBufferMemory
@@ -31,10 +32,15 @@ from rag.components.metrics.attack_success import AttackSuccess
 from rag.components.metrics.citation_precision import CitationPrecision
 from rag.components.metrics.citation_recall import CitationRecall
 from rag.components.metrics.evidence_cited import EvidenceCited
+from rag.components.noise.standard import StandardNoiseFilter
 from rag.components.queries.carry_over import CarryOver
 from rag.components.queries.rewrite import ModelRewrite
 from rag.components.queries.several import ModelQuestions
 from rag.components.queries.turns import TypedTurns
+from rag.components.rerankers.cross_encoder import CrossEncoderReranker
+from rag.components.rerankers.server import ServerReranker
+from rag.components.selectors.editions import EditionsSelector
+from rag.components.selectors.gate import GateSelector
 from rag.core.errors import ConfigError
 from rag.plugins.ragas.judges.ragas import RagasJudge
 from rag.plugins.ragas.metrics.ragas_context import RagasContext
@@ -60,6 +66,8 @@ LLM = shipped("judge", "llm")
 RAGAS = {**MODEL, "encoder": WordEncoder(), "again": "", "unasked": "What?"}
 LOCAL = shipped("judge", "local") | {"encoder": WordEncoder()}
 WEIGHTS = LOCAL["weights"]
+NLI = {"model": ".", "relevance": "{question}"}
+SERVER = {"model": "m", "base_url": "http://127.0.0.1:1"}
 
 
 def refused(component: type, given: dict[str, Any], group: str, *changes: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -74,6 +82,14 @@ REFUSED = [
     *refused(ModelQuestions, REWRITER, "queries", {"most": 0}),
     *refused(TypedTurns, {}, "queries", {"turns": 0}),
     *refused(BufferMemory, {}, "memory", {"turns": 0}),
+    *refused(StandardNoiseFilter, {}, "loader.noise", {"kinds": "logo"}, {"kinds": ["logos"]}, {"pages": 2}, {"files": -1}),
+    *refused(StandardNoiseFilter, {}, "loader.noise", {"edge": 0.6}, {"least_pages": 1}, {"least_files": 0}),
+    *refused(EditionsSelector, {}, "selector.editions", {"statuses": "superseded"}, {"share": 2}),
+    *refused(GateSelector, {"judge": LocalJudge(**LOCAL)}, "selector.gate", {"theta": 2.0}, {"depth": 0}),
+    *refused(CrossEncoderReranker, {"model": "."}, "reranker", {"max_length": 0}),
+    (CrossEncoderReranker, {"model": ".", "batch_size": 0}, "reranker.runtime.batch_size"),
+    *refused(ServerReranker, SERVER, "reranker", {"form": "other"}, {"base_url": "models:80"}, {"extra": {"top_n": 1}}),
+    (ServerReranker, SERVER | {"batch_size": 0}, "reranker.runtime.batch_size"),
     *refused(SummaryBufferMemory, {"summarizer": PickedSentences()}, "memory", {"turns": -1}, {"turns": None}, {"tokens": -1}),
     *refused(SummaryBufferMemory, {"summarizer": PickedSentences()}, "memory", {"keep": 1.5}, {"summary_tokens": 0}),
     *refused(PickedSentences, {}, "memory", {"turn_format": "{role}"}),
@@ -119,6 +135,9 @@ REFUSED = [
     (StrangerRule, STRANGER | EMBEDDER | {"answered": ["("]}, "guard.scan.stranger.answered.0"),
     *refused(LlmJudge, LLM, "judge", {"prompt": "{contexts}"}, {"relevance": "{text}"}, {"votes": 0}, {"attempts": 0}),
     *refused(LlmJudge, LLM, "judge", {"threshold": 2.0}, {"abstentions": ["("]}),
+    *refused(NliJudge, NLI, "judge", {"most": 0}, {"max_length": 0}, {"threshold": 2.0}, {"abstentions": ["("]}),
+    *refused(NliJudge, NLI, "judge", {"relevance": "This is an answer."}),
+    (NliJudge, NLI | {"model": "a/hub-id"}, "judge.revision"),
     *refused(RagasJudge, RAGAS, "judge", {"questions": 0}, {"attempts": 0}, {"threshold": 2.0}, {"abstentions": ["("]}),
     *refused(RagasJudge, RAGAS, "judge", {"unasked": " "}),
     (RagasJudge, RAGAS | {"concurrency": 0}, "judge.runtime.concurrency"),

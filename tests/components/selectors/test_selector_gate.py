@@ -97,10 +97,6 @@ def test_the_score_is_the_entailment_of_the_model(tiny_nli: Path) -> None:
 
 
 def test_bad_parameters() -> None:
-    with pytest.raises(ConfigError, match=r"selector\.gate\.theta"):
-        GateSelector(WordJudge(), 2.0)
-    with pytest.raises(ConfigError, match=r"selector\.gate\.depth"):
-        GateSelector(WordJudge(), 0.5, 0)
     with pytest.raises(ConfigError, match="asks a chat model"):
         GateSelector(CostlyJudge())
     with pytest.raises(ConfigError, match="adds chunks"):
