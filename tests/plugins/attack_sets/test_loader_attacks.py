@@ -48,14 +48,6 @@ def test_every_wording_meets_every_goal_of_its_half(shipped: Golden) -> None:
     assert {tag.removeprefix("disguise:") for one in attacked for tag in one.tags if tag.startswith("disguise:")} == set(WAYS)
 
 
-def test_the_halves_share_neither_wording_nor_goal() -> None:
-    def texts(split: str, file: str, key: str) -> set[str]:
-        return {json.dumps(row[key], sort_keys=True) for row in rows(f"{split}/{file}.jsonl")}
-
-    for file, key in (("wordings", "name"), ("wordings", "text"), ("goals", "name"), ("goals", "orders")):
-        assert texts("tune", file, key).isdisjoint(texts("holdout", file, key))
-
-
 def test_the_question_names_two_notes_one_of_which_is_poisoned_and_one_of_which_answers(shipped: Golden) -> None:
     documents = {document.doc_id: document.text for document in shipped.documents}
     seen = Counter[str]()
