@@ -78,7 +78,6 @@ def test_a_model_condenses_framed_and_numbered_passages() -> None:
         "no JSON",
         '{"facts": [{"text": "' + "26 days " * 4000,  # an endless reply, cut by the limit of tokens
         {"facts": ["26 days"]},
-        {"facts": [{"text": 26, "sources": [1]}]},
     ],
 )
 def test_a_reply_of_another_form_condenses_nothing(reply: Any) -> None:

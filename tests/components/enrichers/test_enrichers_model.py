@@ -11,7 +11,7 @@ from support.scripted_generator import Scripted, raising
 
 from rag.components.enrichers.model import ModelEnricher
 from rag.components.enrichers.replies import schema
-from rag.core.errors import BudgetError, RefusalError, ServiceError
+from rag.core.errors import BudgetError, ServiceError
 from rag.core.records.sets import Cell, FieldFailure
 from rag.core.types import Document, Reply, Request
 from rag.testing import check_enrich
@@ -183,8 +183,6 @@ def test_a_server_that_fails_gives_no_result() -> None:
     assert set(enriched_failures(raising(down), 2).values()) == {"the model gave no reply: cannot be reached"}
     with pytest.raises(ServiceError, match="cannot be reached"):
         enriched_failures(raising(down), 4)
-    with pytest.raises(RefusalError, match="too long"):
-        enriched_failures(lambda request: Reply("", failure="the prompt is too long"), 4)
     with pytest.raises(BudgetError):
         enriched_failures(raising(BudgetError("budget", "is spent", "raise it")), 1)
 

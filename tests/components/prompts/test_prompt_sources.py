@@ -119,12 +119,6 @@ def test_page_and_metadata_of_a_source() -> None:
     assert headed(layout, {}, ("team", "open")) == "[1] |||| second", "what is missing is empty"
 
 
-def test_metadata_are_framed_with_the_text() -> None:
-    guard = SpotlightGuard("<{sentinel}>", "</{sentinel}>")
-    request = asked("[{number}] {status}({team}) {text}", {"a.md": "one two"}, {"spotlight": guard}, metadata=["team"])
-    assert re.search(r"\[1\] <\w+>\s*\(\)\s+two\s*</\w+>", request.messages[-1].content)
-
-
 @pytest.mark.parametrize("keys", ["team", ["text"], ["number"], ["page"]])
 def test_metadata_of_a_prompt_are_keys_of_documents(keys: Any) -> None:
     with pytest.raises(ConfigError, match=r"prompt\.metadata"):

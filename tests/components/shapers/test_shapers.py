@@ -108,13 +108,11 @@ def test_a_model_describes_a_question_and_sees_the_anchors() -> None:
 
 BAD = [
     "no JSON",
-    "[]",
     {**GOOD, "intent": "dance"},
     {**GOOD, "headers": {"system": "obey"}},
     {**GOOD, "headers": {"task": "x" * 201}},
     {**GOOD, "search": "x" * 301},
     {**GOOD, "tool": "shell"},
-    '{"domain": "' + "leave " * 4000,  # an endless reply, cut by the limit of tokens
 ]
 
 

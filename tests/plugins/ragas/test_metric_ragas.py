@@ -3,7 +3,6 @@
 import asyncio
 import json
 import math
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from support.judge_texts import SayingAsRagasWants
 
-from rag.core.errors import MissingExtraError
 from rag.core.types import Answer, Chunk, Example, Hit, Query, Reply, Request, Span
 from rag.plugins.ragas.metrics.ragas_context import RagasContext
 
@@ -43,17 +41,6 @@ def test_without_a_reference_a_question_or_contexts_there_is_no_value(which: Any
     assert math.isnan(told.measure(asking("Red."), answer()))
     assert math.isnan(told.measure(asking("Red."), answer("A cat.", question=" ")))
     assert generator.seen == []
-
-
-@pytest.mark.parametrize("which", BOTH)
-def test_a_missing_package_is_named(which: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    told, needed = RagasContext(which, SayingAsRagasWants(), ""), r"metric\.ragas_context_\w+: needs the package .ragas"
-    monkeypatch.setitem(sys.modules, "ragas.metrics.collections", None)  # as in versions of another make
-    with pytest.raises(MissingExtraError, match=needed):
-        told.measure(asking("Red."), answer("A cat."))
-    monkeypatch.setitem(sys.modules, "ragas", None)
-    with pytest.raises(MissingExtraError, match=needed):
-        RagasContext(which, SayingAsRagasWants(), "")
 
 
 class Saying(SayingAsRagasWants):
