@@ -36,10 +36,6 @@ def node(choice: str, **changes: Any) -> dict[str, Any]:
     return choices.node("judge", choice, **scripted.get(choice, {}), **changes)
 
 
-def test_there_are_choices() -> None:
-    assert {"local", "nli", "llm", "ragas"} <= set(CHOICES)
-
-
 @pytest.mark.parametrize("choice", CHOICES)
 def test_laws(choice: str, request: pytest.FixtureRequest) -> None:
     tiny = {"model": str(request.getfixturevalue("tiny_nli")), "revision": None, "max_length": 64} if choice == "nli" else {}
