@@ -7,12 +7,8 @@ from support.choices import choices, content
 
 from rag.config.build import Components
 
-FILES = [
-    (group, name)
-    for group in ("index", "fusion", "loader", "dataset", "redactor")
-    for name in choices(group)
-    if name != "mixed"
-]
+GROUPS = ("index", "fusion", "loader", "dataset", "redactor")
+FILES = [(group, name) for group in GROUPS for name in choices(group) if name != "mixed"]
 """All but the choice that takes over the parameters of `folder`."""
 
 

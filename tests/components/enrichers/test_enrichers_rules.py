@@ -67,6 +67,8 @@ def test_sources(field: Mapping[str, Any], value: Cell, stated: str) -> None:
         ("date", "3/4/2025", "is no date"),
         ("date", "May 2024 to June 2025", "is no date"),
         ("number", "5 to 7", "is no number"),
+        ("date", "31 June 2025", "is no date"),
+        ("boolean", "perhaps", "is no boolean"),
         ("number", True, "is no number"),
         ("text", "x" * 2000, "is longer than 1000 characters"),
         ("list", ",".join(map(str, range(200))), "or 100 items"),
@@ -99,6 +101,7 @@ def test_a_value_that_is_not_allowed_is_none_and_a_later_source_may_fill() -> No
         ({"type": "money"}, "there is no 'money'"),
         ({"allowed": "current"}, "is 'current'"),
         ({"allowed": ["1"], "type": "number"}, "for a field of the type text or list"),
+        ({"sources": []}, "there is no 'sources'"),
         ({"name": 'x"; DROP'}, "a letter, then letters"),
     ],
 )

@@ -29,7 +29,9 @@ def drawn(*rows: str) -> str:
     [
         (["£1,022", "£-4.50", "(£7)"], "number", "£", [1022.0, -4.5, -7.0]),
         (["2,700 kg", "980 kg", "none"], "number", "kg", [2700.0, 980.0, None]),
+        (["1 year", "3 years"], "number", "year", [1.0, 3.0]),
         (["1.234,5", "2.000,25"], "number", "", [1234.5, 2000.25]),
+        (["12 %", "7.5%"], "number", "%", [12.0, 7.5]),
         (["1st", "22nd"], "number", "", [1.0, 22.0]),
         (["12[a]", "7*"], "number", "", [12.0, 7.0]),
         (["$1,169", "1,111"], "number", "$", [1169.0, 1111.0]),
@@ -37,8 +39,10 @@ def drawn(*rows: str) -> str:
         (["0117", "0171"], "text", "", ["0117", "0171"]),
         (["4 m hull", "oars or 2 hp"], "text", "", ["4 m hull", "oars or 2 hp"]),
         (["2024-03-01", "14 November 2023", "Oct 2024"], "date", "", ["2024-03-01", "2023-11-14", "2024-10"]),
+        (["Mar 3, 2024", "–"], "date", "", ["2024-03-03", None]),
         (["yes", "No", ""], "boolean", "", [True, False, None]),
         (["a; b", "c;d"], "list", "", [("a", "b"), ("c", "d")]),
+        (["Otter 1", "—"], "text", "", ["Otter 1", None]),
     ],
 )
 def test_types(cells: list[str], kind: str, unit: str, values: list[Any]) -> None:

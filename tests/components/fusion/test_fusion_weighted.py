@@ -12,27 +12,7 @@ from rag.core.rankings import Rankings
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 
-LEXICAL = Rankings.pack([[(5, 12.0), (7, 8.0), (3, 4.0)]])
 DENSE = Rankings.pack([[(3, 0.9), (4, 0.5), (7, 0.4)]])
-BOTH = {"bm25s": LEXICAL, "dense": DENSE}
-
-
-def by_hand(expected: dict[int, float]) -> list[tuple[int, object]]:
-    ordered = sorted(expected.items(), key=lambda hit: (-round(hit[1], 6), hit[0]))
-    return [(position, pytest.approx(score, abs=1e-6)) for position, score in ordered]
-
-
-def test_z_gives_missing_chunks_the_lowest_value() -> None:
-    fused = WeightedFusion([0.4, 0.6], "z").fuse(BOTH, 10)
-    one, two = pstdev([12, 8, 4]), pstdev([0.9, 0.5, 0.4])
-    assert fused.row(0) == by_hand(
-        {
-            5: 0.4 * 4 / one + 0.6 * (0.4 - 0.6) / two,
-            7: 0.6 * (0.4 - 0.6) / two,
-            3: 0.4 * -4 / one + 0.6 * 0.3 / two,
-            4: 0.4 * -4 / one + 0.6 * -0.1 / two,
-        }
-    )
 
 
 def normalised(row: dict[int, float], how: str) -> tuple[dict[int, float], float]:

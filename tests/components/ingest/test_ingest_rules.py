@@ -58,6 +58,7 @@ def test_a_rule_about_the_text_waits_for_it_only_if_no_earlier_rule_decides() ->
     [
         ({"min": 10}, True),
         ({"min": 11}, False),
+        ({"max": 10}, True),
         ({"max": "9 B"}, False),
         ({"min": "0.01 kb", "max": "1 MB"}, True),
     ],
@@ -70,6 +71,7 @@ def test_sizes(size: dict[str, Any], matches: bool) -> None:
     ("modified", "matches"),
     [
         ({"before": "2024-05-02"}, True),
+        ({"before": "2024-05-01"}, False),
         ({"after": "2024-05-01"}, True),
         ({"after": "2024-05-02"}, False),
         ({"before": 365}, True),
@@ -114,6 +116,9 @@ def test_languages() -> None:
         ({"exclude": []}, "rules.0.exclude", "glob pattern"),
         ({"exclude": "**", "content": "(?<=a)b"}, "rules.0.content", "no look-around"),
         ({"exclude": "**", "size": {"max": "big"}}, "rules.0.size.max", "'big' is not a size"),
+        ({"exclude": "**", "size": {"least": 3}}, "rules.0.size.least", "is not a bound"),
+        ({"exclude": "**", "size": 3}, "rules.0.size", "is 3"),
+        ({"exclude": "**", "language": "German"}, "rules.0.language", "not a code of a language"),
         ({"exclude": "**", "modified": {"before": "31.5.2024"}}, "rules.0.modified.before", "is not a date"),
         ({"exclude": "**", "modified": {"after": -1}}, "rules.0.modified.after", "is not a date"),
     ],

@@ -44,6 +44,9 @@ def test_the_same_words_must_stand_around_it() -> None:
     assert [word.stem for word in substituted(words("Receipts kept in red folders"), passages)] == ["red"]
     # One word before it and one behind it are fewer than AROUND.
     assert substituted(words("Papers kept in red folders of paper"), passages) == []
+    # The context has red before folders too.
+    other = Passages(("Receipts are kept in blue folders for years. Red folders are burnt.",))
+    assert substituted(words("Receipts kept in red folders for years"), other) == []
 
 
 def test_a_fact_always_changes_and_a_word_where_nothing_is_like_it() -> None:

@@ -28,6 +28,8 @@ def read(path: Path, *rows: object) -> list[Example]:
 
 def test_documents_are_named_by_their_path_and_titled_by_their_first_heading(tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "folder.md").mkdir()
+    (tmp_path / ".hidden.md").touch()
     (tmp_path / "deep" / "er" / "a.md").write_text("intro\n\n##  Annual leave ## \n# Other", encoding="utf-8")
     (tmp_path / "b.txt").write_text("#hashtag", encoding="utf-8")
     (tmp_path / "c.html").write_text("<p>", encoding="utf-8")
@@ -133,6 +135,7 @@ def evidence(**place: object) -> dict[str, object]:
         (evidence(doc="a.md", quote="25 days", start=1), "there is no 'end'"),
         (evidence(doc="a.md", quote="26 days"), r"any\[0\]: the quote '26 days' is not in"),
         (evidence(doc="a.md", quote="days"), "more than once"),
+        (evidence(doc="a.md", quote="days", start=0, end=4), "more than once"),
         (evidence(doc="a.md", quote=""), "empty"),
     ],
 )

@@ -100,6 +100,7 @@ EVERYTHING = {"least": 0.0, "whole": 0.0}
             "The gate code is 4417, all year.",
             ["The gate code is 4417.", "The gate code is 4417, all year."],
         ),
+        ("The gate code is 4417.", "The parking fee is 9 crowns.", ["The gate code is 4417.", "The parking fee is 9 crowns."]),
         ("Is the gate code 4417?", "Is the gate code 9021?", ["Is the gate code 4417?", "Is the gate code 9021?"]),
         ("We meet at Holm.", "We meet at Southmoor.", ["We meet at Southmoor."]),
         (

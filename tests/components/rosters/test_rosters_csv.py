@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.choices import node
 
@@ -128,6 +128,8 @@ IDS = st.text("ab12", min_size=1, max_size=6)
 
 @settings(max_examples=150, deadline=None)
 @given(IDS, IDS, st.sets(IDS, max_size=12))
+@example("ab1", "ba1", set())
+@example("1a2", "2a1", set())
 def test_near_ids_are_those_of_the_oracle(wanted: str, other: str, ids: set[str]) -> None:
     expected = {one for one in {*ids, other} if edited(wanted, one)} if len(wanted) > 1 else set()
     found = near_ids(wanted, dict.fromkeys({*ids, other}), set("ab12"))

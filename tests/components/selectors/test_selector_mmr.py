@@ -36,10 +36,6 @@ def test_by_hand() -> None:
     assert ordered([(0, 4.0), (2, 3.0), (3, 2.0)], 0.7) == [(0, 0.7), (2, 0.35), (3, -0.24)]
 
 
-def test_weight_one_keeps_the_order() -> None:
-    assert ordered([(0, -1.0), (1, -2.0), (2, -5.0)], 1) == [(0, 1.0), (1, 0.75), (2, 0.0)]
-
-
 def test_hits_behind_the_depth_follow_with_their_distances() -> None:
     found = ordered([(0, 9.0), (1, 8.0), (2, 5.0), (3, 4.5)], 0.5, depth=2)
     assert found == [(0, 0.5), (1, -0.5), (2, -1.5), (3, -2.0)]

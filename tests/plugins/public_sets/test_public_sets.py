@@ -81,6 +81,8 @@ def test_earlier_turns_come_from_the_conversations(collection: Collection) -> No
 MISTAKES: dict[tuple[str, str], list[tuple[str, str, str]]] = {
     ("chroma", "questions.csv"): [
         ("Salt is salty.", "Salt was salty.", r"questions\.csv:2 references\[0\]: the quote 'Salt was salty\.'"),
+        (",wiki", ",wikki", r"questions\.csv:2: the corpus has no document 'wikki'"),
+        ("[{", "{", r"questions\.csv:2 references: is not valid JSON"),
         ("question,", "query,", r"questions\.csv:1: there is no column question"),
         ('""start_index"": 14', '""start_index"": ""x""', "'start_index' is"),
         (",wiki", "", "there is no 'corpus_id'"),
@@ -95,6 +97,7 @@ MISTAKES: dict[tuple[str, str], list[tuple[str, str, str]]] = {
     ],
     ("beir", "qrels/test.tsv"): [
         ("b\td1\t1\n", "b\td1\t1\na d1 1\n", r"test\.tsv:6: has 1 fields"),
+        ("b\td1\t1", "query-id\tcorpus-id\tscore", r"test\.tsv:5: the score is 'score'"),
         ("b\td1\t1", "b\td1\thigh", r"test\.tsv:5: the score is 'high'"),
         ("b\td1\t1", "a\td1\t1", r"test\.tsv:5: gives 'd1' the score 1, and .*:2 gives it 2"),
         ("b\td1", "b\td9", r"test\.tsv:5: the corpus has no document 'd9'"),

@@ -114,13 +114,8 @@ CUT = json.dumps({"statements": ["One.", "Two.", "Three."]})
         (verdicts(1), "it speaks of 1 statements, not of 3"),
         (verdicts(), "it speaks of 0 statements, not of 3"),
         (verdicts(0, 2, 1), "verdict is 2, which is no whole number from 0 to 1"),
+        (verdicts(0, -1, 1), "verdict is -1, which is no whole number from 0 to 1"),
         (verdicts(0, math.nan, 1), "1 validation error"),
-    ],
-    ids=[
-        "few",
-        "none",
-        "more",
-        "nan",
     ],
 )
 def test_verdicts_that_do_not_fit_the_statements_are_asked_for_again_and_then_a_failure(reply: str, wrong: str) -> None:
@@ -196,6 +191,7 @@ def test_without_a_reference_a_question_or_contexts_there_is_no_value(which: Any
     [
         ("precision", {"reason": "", "verdict": 2}),
         ("recall", {"classifications": [{"statement": "", "reason": "", "attributed": 5}]}),
+        ("recall", {"classifications": [{"statement": "", "reason": "", "attributed": -1}]}),
         ("recall", {"classifications": []}),
     ],
 )

@@ -78,6 +78,8 @@ PROFIT = "|  | 2022 | 2023 | 2024 |\n|---|---|---|---|\n| Profit | £50 | £100 
 ANSWERS: dict[tuple[str, ...], dict[str, str | None]] = {
     (VANS, BOATS): {
         "Combined payload of both Otters?": "1,960 kg",
+        "Combined payload of all three Otters?": None,
+        "How many vans are at Southmoor?": "2",
         "Is there any van at Pellham?": None,
         "How many vans have the base Southmoor and a sun roof?": None,
         "What should I check before driving the Mink?": None,
@@ -98,6 +100,7 @@ ANSWERS: dict[tuple[str, ...], dict[str, str | None]] = {
         "What is the percentage change in profit between 2023 and 2024?": "-40%",
         "What was the average profit from 2022 to 2024?": "£70",
         "What was the average profit in 2022, 2024?": "£55",
+        "What was the total profit in 2022 and 2024?": "£110",
         "What was the difference in profit between 2023 and 2024?": "£40",
         "What is the percentage change in losses between 2023 and 2024?": None,
     },
@@ -115,7 +118,10 @@ ANSWERS: dict[tuple[str, ...], dict[str, str | None]] = {
         "Who took office after Ann Bo?": None,
         "When was Cy Do in office?": None,
     },
-    (COUNCIL,): {"What is the total of seats?": None},  # The line of totals says 9.
+    (COUNCIL,): {
+        "What is the total of seats?": None,  # The line of totals says 9.
+        "What is the total of votes?": "160",
+    },
     (GAMES,): {
         "How many games were against Ghana?": None,  # `against` says nothing that a table has.
         "How many games had at least 2 goals?": "2",  # Neither the total nor what stands in parentheses.
