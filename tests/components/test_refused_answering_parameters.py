@@ -19,6 +19,7 @@ from rag.components.fusion.rrf import ReciprocalRankFusion
 from rag.components.fusion.weighted import WeightedFusion
 from rag.components.generators.closed_book import ClosedBookGenerator
 from rag.components.generators.extractive import ExtractiveGenerator
+from rag.components.generators.openai import OpenAiGenerator
 from rag.components.guards.datamark import DatamarkGuard
 from rag.components.guards.off_topic_requests import StrangerRule
 from rag.components.guards.output import OutputGuard
@@ -149,6 +150,10 @@ REFUSED = [
         ExtractiveGenerator, {}, "generator", {"language": "klingon"}, {"superseded_worth": 1.5}, {"superseded": "expired"}
     ),
     *refused(ExtractiveGenerator, {}, "generator", {"superseded": ["expired", " "]}, {"superseded": [2024]}),
+    *refused(OpenAiGenerator, {"model": "m"}, "generator", {"model": ""}, {"base_url": "localhost:8081/v1"}, {"max_tokens": 0}),
+    *refused(OpenAiGenerator, {"model": "m"}, "generator", {"extra": {"messages": []}}),
+    (OpenAiGenerator, {"model": "m", "concurrency": 0}, "generator.runtime"),
+    (OpenAiGenerator, {"model": "m", "price": {"prompt": 1.0}}, "generator.runtime.price"),
     *refused(ClosedBookGenerator, REWRITER, "generator", {"prompt": "Q"}, {"turns": -1}),
     *refused(CitationsCheck, {}, "check.citations", {"words": 0}),
     *refused(GroundedCheck, EMBEDDER, "check.grounded", {"theta": 1.1}, {"words": 0}),

@@ -187,23 +187,10 @@ def test_a_key_that_no_header_can_carry(monkeypatch: pytest.MonkeyPatch) -> None
     assert "secret" not in str(said)
 
 
-@pytest.mark.parametrize(
-    ("key", "changes"),
-    [
-        ("model", {"model": ""}),
-        ("base_url", {"base_url": "localhost:8081/v1"}),
-        ("base_url", {"base_url": "https://me:pass@host/v1"}),
-        ("api_key_env", {"api_key_env": "sk-a-real-key"}),
-        ("extra", {"extra": {"messages": []}}),
-        ("max_tokens", {"max_tokens": 0}),
-        ("runtime", {"concurrency": 0}),
-        ("runtime.price", {"price": {"prompt": 1.0}}),
-    ],
-)
-def test_bad_parameters_name_their_key(key: str, changes: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        OpenAiGenerator(**({"model": "tiny"} | changes))
-    assert caught.value.where == f"generator.{key}"
+@pytest.mark.parametrize("changes", [{"base_url": "https://me:pass@host/v1"}, {"api_key_env": "sk-a-real-key"}])
+def test_what_may_be_a_secret_is_not_repeated(changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=rf"generator\.{next(iter(changes))}") as caught:
+        OpenAiGenerator("tiny", **changes)
     assert "pass" not in str(caught.value).replace("password", "")
     assert "sk-" not in str(caught.value)
 
