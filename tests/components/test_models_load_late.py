@@ -9,6 +9,7 @@ import pytest
 from support.choices import choices, node
 
 HEAVY = ("torch", "transformers", "sentence_transformers", "model2vec", "openai", "onnxruntime", "tiktoken", "faiss")
+HEAVY += ("scipy", "sklearn", "ragas")
 HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
 PROGRAM = """
 import json, sys
@@ -20,7 +21,7 @@ print(json.dumps([names, [module for module in heavy if module in sys.modules]])
 """
 
 
-@pytest.mark.parametrize("group", ["embedder", "reranker"])
+@pytest.mark.parametrize("group", ["embedder", "reranker", "judge"])
 def test_building_loads_no_model_and_names_it(group: str, tmp_path: Path) -> None:
     for name in ("config.json", "model.safetensors"):
         (tmp_path / name).touch()

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.choices import FILES, choices
+from support.choices import FILES
 
 import rag
 from rag.config.catalog import plugin_modules
@@ -25,9 +25,3 @@ def test_a_plugin_is_described_tested_and_registered(name: str) -> None:
     registered = [module for kind in ("verbs", "formats") for module in plugin_modules(kind)]
     own = [path for path in FILES.values() if path.is_relative_to(place)]
     assert own or {module.rpartition(".")[0] for module in registered} & {f"rag.plugins.{name}"}
-
-
-def test_choices_of_plugins_are_found_beside_those_of_the_core() -> None:
-    assert {"dense", "qdrant", "faiss_hnsw"} <= set(choices("index"))
-    assert {"none", "secrets"} <= set(choices("redactor"))
-    assert "rag.plugins.mlflow_registry.verbs" in plugin_modules("verbs")

@@ -19,6 +19,19 @@ class Scripted:
         yield self.reply(request).text
 
 
+def in_turn(*replies: str | Exception, tokens: tuple[int, int] = (0, 0), cost: float = 0.0) -> Callable[[Request], Reply]:
+    """These texts one after the other, each with its tokens of prompt and reply and its cost; errors are raised."""
+    left = list(replies)
+
+    def reply(request: Request) -> Reply:
+        said = left.pop(0)
+        if isinstance(said, Exception):
+            raise said
+        return Reply(said, (), *tokens, cost)
+
+    return reply
+
+
 def raising(error: Exception) -> Callable[[Request], Reply]:
     """What never replies."""
 

@@ -151,13 +151,6 @@ def test_an_embedder_without_a_scale_leaves_the_words_alone_to_decide(tmp_path: 
     assert not isinstance(StoredEmbedder(HashingEmbedder(), store, "b"), Scaled)
 
 
-def test_a_question_is_screened_alone() -> None:
-    check, texts = shipped(), ["Thanks!", "bake sourdough", "When does the ferry leave?"]
-    together = check.screen([Query(str(number), text) for number, text in enumerate(texts)], [ranking()] * 3)
-    assert [[one.what for one in row] for row in together] == [reasons(check, text, ranking()) for text in texts]
-    assert check.screen([], []) == []
-
-
 def test_no_passage_is_embedded_behind_one_that_reaches_the_floor() -> None:
     near, far = Fixed(unrelated=0.5), Fixed(unrelated=0.7)
     contexts = tuple(hit for number in range(4) for hit in ranking(f"{FERRY} {number}"))

@@ -77,11 +77,7 @@ def test_a_model_condenses_framed_and_numbered_passages() -> None:
     [
         "no JSON",
         '{"facts": [{"text": "' + "26 days " * 4000,  # an endless reply, cut by the limit of tokens
-        {"facts": "26 days"},
         {"facts": ["26 days"]},
-        {"facts": [{"text": 26, "sources": [1]}]},
-        {"facts": [{"text": "26 days", "sources": ["one"]}]},
-        {"answer": "26"},
     ],
 )
 def test_a_reply_of_another_form_condenses_nothing(reply: Any) -> None:
@@ -102,11 +98,11 @@ def test_a_server_that_fails_condenses_nothing() -> None:
         (Item("You have twenty-six days.", (1,)), ""),
         (Item("Ask Ann Lee about form F-12.", (1, 2)), ""),
         (Item("You have 27 days.", (1,)), "says '27 days'"),
+        (Item("Ask Bob.", (2,)), "says 'Bob'"),
         (Item("You have 26 days.", (2,)), "says '26 days'"),
         (Item("Book it on form F-13.", (1,)), "says 'F-13'"),
-        (Item("Ask Bob.", (2,)), "says 'Bob'"),
-        (Item("You have days.", (3,)), "cites source 3, and there are 2"),
         (Item("You have days.", (0,)), "cites source 0"),
+        (Item("You have days.", (3,)), "cites source 3, and there are 2"),
         (Item("You have days."), "names no source"),
         (Item("  ", (1,)), "0 characters"),
         (Item("x" * 1001, (1,)), "1001 characters"),

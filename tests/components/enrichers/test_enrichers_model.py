@@ -11,7 +11,7 @@ from support.scripted_generator import Scripted, raising
 
 from rag.components.enrichers.model import ModelEnricher
 from rag.components.enrichers.replies import schema
-from rag.core.errors import BudgetError, RefusalError, ServiceError
+from rag.core.errors import BudgetError, ServiceError
 from rag.core.records.sets import Cell, FieldFailure
 from rag.core.types import Document, Reply, Request
 from rag.testing import check_enrich
@@ -91,17 +91,16 @@ def test_a_request_has_the_schema_and_the_document_between_marks() -> None:
 BAD: Mapping[str, tuple[str, object, str]] = {
     "another word": ("status", "expired", "allowed is current, superseded"),
     "a wrong type": ("price", "1200", "is '1200', which is no number"),
-    "truth as a number": ("price", True, "is True, which is no number"),
     "a number as text": ("owner", 7, "is 7, which is no text"),
-    "a guess": ("owner", "Finance", "does not stand in the document"),
-    "part of a word": ("owner", "Offic", "does not stand in the document"),
+    "truth as a number": ("price", True, "is True, which is no number"),
     "another number": ("price", 1201, "does not stand in the document"),
     "another date": ("since", "2 April 2025", "does not stand in the document"),
+    "a list of numbers": ("sites", [1], "is no list of texts"),
+    "a guess": ("owner", "Finance", "does not stand in the document"),
+    "part of a word": ("owner", "Offic", "does not stand in the document"),
     "no date": ("since", "People Office", "is no date"),
     "a list with a guess": ("sites", ["Annex", "Wick Lane"], "does not stand in the document"),
-    "a list of numbers": ("sites", [1], "is no list of texts"),
     "an object": ("owner", {"$ne": None}, "is no text"),
-    "SQL": ("owner", "x'; DROP TABLE documents; --", "does not stand in the document"),
 }
 
 
@@ -188,8 +187,6 @@ def test_a_server_that_fails_gives_no_result() -> None:
     assert set(enriched_failures(raising(down), 2).values()) == {"the model gave no reply: cannot be reached"}
     with pytest.raises(ServiceError, match="cannot be reached"):
         enriched_failures(raising(down), 4)
-    with pytest.raises(RefusalError, match="too long"):
-        enriched_failures(lambda request: Reply("", failure="the prompt is too long"), 4)
     with pytest.raises(BudgetError):
         enriched_failures(raising(BudgetError("budget", "is spent", "raise it")), 1)
 

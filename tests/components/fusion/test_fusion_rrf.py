@@ -14,16 +14,6 @@ LEXICAL = Rankings.pack([[(5, 9.0), (7, 8.0), (3, 1.0)]])
 DENSE = Rankings.pack([[(3, 0.9), (4, 0.8)]])
 
 
-def test_found_third_and_first() -> None:
-    fused = ReciprocalRankFusion().fuse({"bm25s": LEXICAL, "dense": DENSE}, 10)
-    assert fused.row(0) == [
-        (3, pytest.approx(1 / (60 + 3) + 1 / (60 + 1), abs=1e-6)),
-        (5, pytest.approx(1 / (60 + 1), abs=1e-6)),
-        (4, pytest.approx(1 / (60 + 2), abs=1e-6)),  # as good as 7, and before it
-        (7, pytest.approx(1 / (60 + 2), abs=1e-6)),
-    ]
-
-
 def test_k_and_weights() -> None:
     fused = ReciprocalRankFusion(k=1, weights=[0.5, 2]).fuse({"bm25s": LEXICAL, "dense": DENSE}, 2)
     assert fused.row(0) == [(3, pytest.approx(0.5 / 4 + 2 / 2)), (4, pytest.approx(2 / 3, abs=1e-6))]

@@ -12,52 +12,7 @@ from rag.core.rankings import Rankings
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 
-LEXICAL = Rankings.pack([[(5, 12.0), (7, 8.0), (3, 4.0)]])
 DENSE = Rankings.pack([[(3, 0.9), (4, 0.5), (7, 0.4)]])
-BOTH = {"bm25s": LEXICAL, "dense": DENSE}
-
-
-def by_hand(expected: dict[int, float]) -> list[tuple[int, object]]:
-    ordered = sorted(expected.items(), key=lambda hit: (-round(hit[1], 6), hit[0]))
-    return [(position, pytest.approx(score, abs=1e-6)) for position, score in ordered]
-
-
-def test_min_max() -> None:
-    fused = WeightedFusion([0.4, 0.6]).fuse(BOTH, 10)
-    assert fused.row(0) == by_hand({5: 0.4, 7: 0.4 * 0.5, 3: 0.6, 4: 0.6 * 0.2})
-
-
-def test_max() -> None:
-    fused = WeightedFusion([0.4, 0.6], "max").fuse(BOTH, 10)
-    expected = {5: 0.4, 7: 0.4 * 8 / 12 + 0.6 * 4 / 9, 3: 0.4 * 4 / 12 + 0.6, 4: 0.6 * 5 / 9}
-    assert fused.row(0) == by_hand(expected)
-
-
-def test_z_gives_missing_chunks_the_lowest_value() -> None:
-    fused = WeightedFusion([0.4, 0.6], "z").fuse(BOTH, 10)
-    one, two = pstdev([12, 8, 4]), pstdev([0.9, 0.5, 0.4])
-    assert fused.row(0) == by_hand(
-        {
-            5: 0.4 * 4 / one + 0.6 * (0.4 - 0.6) / two,
-            7: 0.6 * (0.4 - 0.6) / two,
-            3: 0.4 * -4 / one + 0.6 * 0.3 / two,
-            4: 0.4 * -4 / one + 0.6 * -0.1 / two,
-        }
-    )
-
-
-@pytest.mark.parametrize(("normalisation", "expected"), [("min_max", 0.5), ("max", 0.5), ("z", 0.0)])
-@pytest.mark.parametrize("hits", [[(2, 0.1)], [(2, 0.1), (6, 0.1), (9, 0.1)]])
-def test_one_candidate_or_equal_scores(normalisation: str, expected: float, hits: list[tuple[int, float]]) -> None:
-    rankings = {"bm25s": Rankings.pack([hits]), "dense": Rankings.pack([[]])}
-    fused = WeightedFusion([0.5, 0.5], normalisation).fuse(rankings, 10)
-    assert fused.row(0) == [(position, expected) for position, _ in hits]
-
-
-def test_max_counts_scores_below_zero_like_no_hit() -> None:
-    rankings = {"bm25": Rankings.pack([[(1, -0.5), (2, -2.0)], [(1, 4.0), (2, -4.0)]])}
-    fused = WeightedFusion([1.0], "max").fuse(rankings, 10)
-    assert [fused.row(0), fused.row(1)] == [[(1, 0.0), (2, 0.0)], [(1, 1.0), (2, 0.0)]]
 
 
 def normalised(row: dict[int, float], how: str) -> tuple[dict[int, float], float]:
@@ -95,11 +50,6 @@ def test_sums_over_dicts(questions: list[tuple[dict[int, float], ...]], how: str
             for place in found
         }
         assert dict(fused.row(question)) == pytest.approx(expected, abs=1e-6)
-
-
-def test_weights_that_sum_to_one_but_for_rounding_are_taken() -> None:
-    assert sum([0.1] * 10) != 1
-    WeightedFusion([0.1] * 10)
 
 
 def test_one_weight_per_index() -> None:

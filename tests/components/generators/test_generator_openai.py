@@ -1,11 +1,9 @@
 """The chat completions client against a real HTTP server whose every answer is scripted."""
 
 import math
-import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -40,7 +38,8 @@ def failure(made: OpenAiGenerator) -> ServiceError:
 
 def test_what_is_asked_and_what_comes_back(script: Script) -> None:
     script.steps = [say("Ada [2], and [1, 7] too [2].")]
-    (reply,) = generator(script, extra={"top_p": 0.5}).generate([request()])
+    made = generator(script, extra={"top_p": 0.5})
+    (reply,) = made.generate([request()])
     assert (reply.text, reply.citations) == ("Ada [2], and [1, 7] too [2].", (2, 1))
     assert (reply.prompt_tokens, reply.completion_tokens, reply.cost) == (30, 4, 0.0)
     assert script.asked == [
@@ -53,6 +52,7 @@ def test_what_is_asked_and_what_comes_back(script: Script) -> None:
             "top_p": 0.5,
         }
     ]
+    assert made.sent(request()) == script.asked[0] | {"url": script.url}
 
 
 def test_what_follows_from_the_address() -> None:
@@ -116,17 +116,7 @@ def test_without_retry_after_the_wait_grows(script: Script) -> None:
     assert 0.3 < first < second
 
 
-BODIES = (
-    b'{"choices": [{"mess',
-    b"<html>Welcome</html>",
-    b"",
-    {"choices": []},
-    {"choices": None},
-    {"object": "list"},
-    [],
-    "x",
-    None,
-)
+BODIES = (b'{"choices": [{"mess', b"", {"choices": []}, {"choices": None}, [])
 FAILURES: list[tuple[Step, dict[str, Any], int, str, str]] = [
     *[
         (error(status, "the server's own words"), {}, 1, f"answered {status}: the server's own words", remedy)
@@ -151,32 +141,10 @@ def test_a_failure_names_the_server_the_reason_and_the_remedy(
     assert remedy in error.remedy
 
 
-def test_an_address_without_a_server() -> None:
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    said = failure(OpenAiGenerator("tiny", f"http://127.0.0.1:{port}/v1", retries=0))
-    assert "cannot be reached" in said.what
-    assert "base_url" in said.remedy
-
-
-def test_one_failure_ends_the_batch(script: Script) -> None:
-    script.steps = [error(401)]
-    with pytest.raises(ServiceError):
-        generator(script, concurrency=1).generate([request()] * 50)
-    assert len(script.asked) < 5
-
-
 def test_half_a_surrogate_pair_becomes_a_question_mark(script: Script) -> None:
     script.steps = [say("so \ud800 it is"), stream("so \ud83d", " it is")]
     assert generator(script).generate([request()])[0].text == "so ? it is"
     assert "".join(generator(script).stream(request())) == "so ? it is"
-
-
-def test_a_stream_comes_in_pieces(script: Script) -> None:
-    script.steps = [stream("Ada", " wrote", " it [1].")]
-    assert list(generator(script).stream(request())) == ["Ada", " wrote", " it [1]."]
-    assert script.asked[0]["stream"] is True
 
 
 def test_a_piece_arrives_before_the_next_is_written(script: Script) -> None:
@@ -219,23 +187,10 @@ def test_a_key_that_no_header_can_carry(monkeypatch: pytest.MonkeyPatch) -> None
     assert "secret" not in str(said)
 
 
-@pytest.mark.parametrize(
-    ("key", "changes"),
-    [
-        ("model", {"model": ""}),
-        ("base_url", {"base_url": "localhost:8081/v1"}),
-        ("base_url", {"base_url": "https://me:pass@host/v1"}),
-        ("api_key_env", {"api_key_env": "sk-a-real-key"}),
-        ("extra", {"extra": {"messages": []}}),
-        ("max_tokens", {"max_tokens": 0}),
-        ("runtime", {"concurrency": 0}),
-        ("runtime.price", {"price": {"prompt": 1.0}}),
-    ],
-)
-def test_bad_parameters_name_their_key(key: str, changes: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        OpenAiGenerator(**({"model": "tiny"} | changes))
-    assert caught.value.where == f"generator.{key}"
+@pytest.mark.parametrize("changes", [{"base_url": "https://me:pass@host/v1"}, {"api_key_env": "sk-a-real-key"}])
+def test_what_may_be_a_secret_is_not_repeated(changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=rf"generator\.{next(iter(changes))}") as caught:
+        OpenAiGenerator("tiny", **changes)
     assert "pass" not in str(caught.value).replace("password", "")
     assert "sk-" not in str(caught.value)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.scripted_server import say, serving
 
 from rag.components.generators.openai import OpenAiGenerator
 from rag.components.generators.prices import listed_price
@@ -61,9 +60,3 @@ def test_presets_that_cost_have_a_listed_price() -> None:
         model = node["model"].partition(",")[2].rstrip("}")
         assert host in node["base_url"]
         assert listed_price(model, host), model
-
-
-def test_a_local_reply_costs_nothing_under_any_name() -> None:
-    with serving(say("Ada.")) as script:
-        (reply,) = OpenAiGenerator("gpt-4.1-mini", script.url).generate([ASKED])
-    assert reply.cost == 0.0

@@ -37,10 +37,6 @@ def guards() -> dict[str, Any]:
     return {name: Components().role("guard", nodes[name], f"guard.{name}") for name in NAMES}
 
 
-def test_the_five_layers_are_there() -> None:
-    assert NAMES == ["datamark", "output", "rules", "scan", "spotlight"]
-
-
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(TEXTS, max_size=4), reply=TEXTS)

@@ -55,13 +55,6 @@ class TestEveryIndex:
     def test_laws(self, choice: str) -> None:
         check_index(build("index", choice))
 
-    def test_rows_are_as_long_as_the_depth_allows(self, choice: str) -> None:
-        searcher = opened(choice)
-        for depth in (0, 1, 10, len(TEXTS) + 50):
-            found = search(choice, searcher, depth)
-            lawful(found, len(QUESTIONS), depth)
-            assert found.positions.shape[1] == min(depth, len(TEXTS))
-
     def test_the_best_chunk_is_found(self, choice: str) -> None:
         products = QUESTION_VECTORS.astype(np.float64) @ CHUNK_VECTORS.T.astype(np.float64)
         best = products.argmax(1)[0] if choice in WITH_VECTORS else 0
@@ -138,13 +131,3 @@ def test_a_restricted_search_finds_the_whole_ranking_without_the_others(
     whole = drawn_searcher("faiss_flat" if choice in APPROXIMATE else choice, seed, chunks)(chunks)
     found = drawn_searcher(choice, seed, chunks)(depth, allowed)
     assert found == [[hit for hit in row if allowed[hit[0]]][:depth] for row in whole]
-
-
-@pytest.mark.parametrize("choice", CHOICES)
-def test_a_restriction_to_everything_or_nothing_and_the_search_after_it(choice: str) -> None:
-    rows = drawn_searcher(choice, 5, 40)
-    free = rows(40)
-    assert any(free)
-    assert rows(40, np.ones(40, dtype=bool)) == free
-    assert rows(40, np.zeros(40, dtype=bool)) == [[], [], []]
-    assert rows(40) == free

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from Stemmer import Stemmer
 
 from rag.components.analysers.words import WordAnalyser
 from rag.components.indexes.terms import Postings, WordSearcher
@@ -24,13 +23,6 @@ def library(texts: list[str], **parameters: object) -> list[list[str]]:
 def test_words_are_cut_as_bm25s_cuts_them(texts: list[str]) -> None:
     words = WordAnalyser(2, None, None)
     assert [words.terms(text) for text in texts] == library(texts, stopwords=[])
-
-
-def test_stop_words_go_before_stemming() -> None:
-    texts = ["The cats were running to a café", "Ties of the IS-LAND", ""]
-    words = WordAnalyser()
-    assert [words.terms(text) for text in texts] == library(texts, stopwords="en", stemmer=Stemmer("english"))
-    assert words.terms(texts[0]) == ["cat", "were", "run", "café"]
 
 
 @LAW

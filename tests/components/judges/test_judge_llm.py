@@ -2,51 +2,38 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from support.scripted_generator import Scripted, raising
+from support.scripted_generator import Scripted, in_turn, raising
 
 from rag.components.judges.llm import LlmJudge
 from rag.components.judges.replies import ClaimReply, majority, place, verdicts
 from rag.core.assessments import Case, QuotedPassage
 from rag.core.errors import ServiceError
-from rag.core.types import Reply, Request
 
 CASE = Case("The door is red. It has {claims}.", ("A cat.", "See: the  Door\nis red."), "What colour?")
 YES = {"claim": 1, "supported": True, "context": 2, "quote": "the door is red"}
 NO = {"claim": 2, "supported": False, "context": 0, "quote": ""}
 
 
-class Script:
-    """Replies one text after the other."""
-
-    def __init__(self, *replies: str) -> None:
-        self.replies = list(replies)
-        self.seen: list[Request] = []
-
-    def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        self.seen += requests
-        return [Reply(self.replies.pop(0), (), 3, 4, 0.5) for _ in requests]
-
-    def stream(self, request: Request) -> Iterator[str]:
-        return iter(())
+def script_of(*replies: str) -> Scripted:
+    return Scripted(in_turn(*replies, tokens=(3, 4), cost=0.5))
 
 
 def rows(*verdicts: dict[str, Any]) -> str:
     return json.dumps({"verdicts": verdicts})
 
 
-def judge(script: Script, **changes: Any) -> LlmJudge:
+def judge(script: Scripted, **changes: Any) -> LlmJudge:
     prompts = {"prompt": "{question}|{contexts}|{claims}", "relevance": "{question}|{text}"}
     return LlmJudge(generator=script, instruction="Check.", again="No: {problem}", **{**prompts, **changes})
 
 
 def test_claims_are_numbered_and_filled_in_literally() -> None:
-    script = Script(rows(YES, NO))
+    script = script_of(rows(YES, NO))
     (verdict,) = judge(script).judge([CASE])
-    system, user = script.seen[0].messages
+    system, user = script.requests[0].messages
     assert system.content == "Check."
     assert user.content == "What colour?|[1] A cat.\n\n[2] See: the  Door\nis red.|[1] The door is red.\n\n[2] It has {claims}."
     assert [claim.support for claim in verdict.claims] == [1.0, 0.0]
@@ -56,48 +43,48 @@ def test_claims_are_numbered_and_filled_in_literally() -> None:
 
 def test_votes_are_counted() -> None:
     no = {**YES, "supported": False}
-    script = Script(rows(YES, NO), rows(no, NO), rows(YES, NO))
+    script = script_of(rows(YES, NO), rows(no, NO), rows(YES, NO))
     (verdict,) = judge(script, votes=3).judge([CASE])
     assert [claim.support for claim in verdict.claims] == [pytest.approx(2 / 3), 0.0]
 
 
 def test_what_cannot_be_read_is_asked_again_and_then_counted() -> None:
-    (verdict,) = judge(Script("I think so.", rows(YES, NO))).judge([CASE])
+    (verdict,) = judge(script_of("I think so.", rows(YES, NO))).judge([CASE])
     assert verdict.failures == 0
-    (verdict,) = judge(Script("I think so.", rows(YES))).judge([CASE])
+    (verdict,) = judge(script_of("I think so.", rows(YES))).judge([CASE])
     assert verdict.failures == 2
     assert verdict.claims[0].failure == "the reply speaks of 1 of 2 claims"
     assert math.isnan(verdict.faithfulness)
 
 
 def test_errors_are_sent_back_and_all_replies_are_paid_for() -> None:
-    script = Script("I think so.", rows(YES, NO))
+    script = script_of("I think so.", rows(YES, NO))
     ((verdict, spent),) = judge(script).judge_spending([CASE])
-    assert [message.content for message in script.seen[1].messages[2:]] == ["I think so.", "No: holds no JSON object"]
-    assert script.seen[1].messages[:2] == script.seen[0].messages
+    assert [message.content for message in script.requests[1].messages[2:]] == ["I think so.", "No: holds no JSON object"]
+    assert script.requests[1].messages[:2] == script.requests[0].messages
     assert (verdict.failures, spent.tokens, spent.cost) == (0, 2 * (3 + 4), 1.0)
 
 
 def test_a_server_that_fails_ends_the_batch() -> None:
     down = Scripted(raising(ServiceError("http://here", "cannot be reached", "start it")))
     with pytest.raises(ServiceError, match="cannot be reached"):
-        judge(down).judge([CASE])  # type: ignore[arg-type]
+        judge(down).judge([CASE])
 
 
 def test_relevance_is_the_mean_grade() -> None:
-    script = Script('{"relevance": 3}', '{"relevance": 1}', "none", '{"relevance": 4}', '{"relevance": 0}')
+    script = script_of('{"relevance": 3}', '{"relevance": 1}', "none", '{"relevance": 4}', '{"relevance": 0}')
     assert judge(script, votes=2, attempts=1).relate([("{text}?", "A {question}.")]) == [pytest.approx(2 / 3)]
-    assert script.seen[0].messages[1].content == "{text}?|A {question}."
+    assert script.requests[0].messages[1].content == "{text}?|A {question}."
     (value,) = judge(script).relate([("a", "b")])
     assert math.isnan(value)
     assert judge(script).relate([("a", "b")]) == [0.0]
 
 
 def test_an_abstention_is_not_asked_about() -> None:
-    script = Script()
+    script = script_of()
     (verdict,) = judge(script).judge([Case("I do not know.", ("A cat.",))])
     assert verdict.abstained
-    assert script.seen == []
+    assert script.requests == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.judge_texts import CONTEXTS, WordEncoder
+from support.judge_texts import WordEncoder
 
 from rag.components.judges.local import LocalJudge
 from rag.core.assessments import Case
@@ -82,21 +82,6 @@ def test_a_text_measures_what_its_claims_do_on_average_by_content(judge: LocalJu
     assert verdict.support == verdict.faithfulness == pytest.approx(1 / (1 + math.exp(-odds)))
 
 
-@pytest.mark.parametrize("text", ["The door is blue.", "The door is red.", "Nothing else is 7."])
-def test_a_text_of_one_claim_is_supported_as_its_claim_is(judge: LocalJudge, text: str) -> None:
-    (verdict,) = judge.judge([Case(text, ("The door is red. The house is old.",))])
-    assert verdict.whole == verdict.claims[0].support
-
-
-def test_one_doubtful_sentence_does_not_decide_a_long_answer(shipped: Any) -> None:
-    rest = "The boiler was replaced in November 2019 by Keller & Sons. It cost 48,000 francs. Anna Keller inspects it. "
-    whole, part, none = shipped.judge(
-        [Case(text, CONTEXTS) for text in (rest, rest + "Ask for help at any time.", "A cat sleeps on the roof of Lisbon.")]
-    )
-    assert whole.support > part.support > shipped.threshold > none.support
-    assert part.support > min(claim.support for claim in part.claims)
-
-
 def test_items_of_lists_and_quotations_are_claims(judge: LocalJudge) -> None:
     text = 'The rules:\n\n1. Pay 5 francs.\n2. The sign says "no dogs in the garden" at the gate.'
     (verdict,) = judge.judge([Case(text, ("Visitors read: no dogs in the garden.",))])
@@ -148,17 +133,6 @@ def test_support_is_a_probability_and_a_quotation_never_lowers_it(claim: str, co
     for one, two in ((claim, ends[claim.end]) for claim in before.claims):
         assert one.failure or 0 <= one.support <= two.support
         assert two.failure or 0 <= two.support <= 1
-
-
-@settings(max_examples=60, deadline=None)
-@given(place=st.sampled_from(PLACES), number=st.integers(2, 40), further=st.integers(1, 40), others=st.lists(facts, max_size=3))
-def test_a_changed_number_lowers_support(place: str, number: int, further: int, others: list[str]) -> None:
-    judge = LocalJudge(WordEncoder(), WEIGHTS, RELEVANCE)
-    context = f"For the winter, {number} windows were ordered by the owner of the {place}."
-    claim = "The owner of the {} ordered {} windows."
-    wrong = 50 + further
-    right_one = support(judge, claim.format(place, number), context, *others)
-    assert support(judge, claim.format(place, wrong), context, *others) < right_one
 
 
 def test_relevance_is_a_mix_of_meaning_and_words(judge: LocalJudge) -> None:

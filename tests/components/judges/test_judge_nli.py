@@ -57,19 +57,3 @@ def test_a_model_without_entailment_is_refused(save_nli: Callable[[tuple[str, ..
 def test_more_tokens_than_the_model_reads(tiny_nli: Path) -> None:
     with pytest.raises(ConfigError, match=r"judge\.max_length: 512 .*\n.*at most 64"):
         NliJudge(str(tiny_nli), ASKED).judge([Case("A cat.", CONTEXTS)])
-
-
-def test_a_hub_id_must_be_pinned() -> None:
-    with pytest.raises(ConfigError, match=r"judge\.revision: .*\n.*pin it"):
-        NliJudge("cross-encoder/nli-MiniLM2-L6-H768", ASKED)
-
-
-def test_relevance_is_asked_of_a_question(tiny_nli: Path) -> None:
-    with pytest.raises(ConfigError, match=r"judge\.relevance: lacks the placeholder"):
-        NliJudge(str(tiny_nli), "This is an answer.")
-
-
-@pytest.mark.parametrize(("name", "value"), [("most", 0), ("max_length", 0), ("threshold", 2.0), ("abstentions", ["("])])
-def test_bad_parameters(tiny_nli: Path, name: str, value: object) -> None:
-    with pytest.raises(ConfigError, match=rf"judge\.{name}: "):
-        NliJudge(str(tiny_nli), ASKED, **{name: value})  # type: ignore[arg-type]

@@ -44,6 +44,9 @@ def test_the_same_words_must_stand_around_it() -> None:
     assert [word.stem for word in substituted(words("Receipts kept in red folders"), passages)] == ["red"]
     # One word before it and one behind it are fewer than AROUND.
     assert substituted(words("Papers kept in red folders of paper"), passages) == []
+    # The context has red before folders too.
+    other = Passages(("Receipts are kept in blue folders for years. Red folders are burnt.",))
+    assert substituted(words("Receipts kept in red folders for years"), other) == []
 
 
 def test_a_fact_always_changes_and_a_word_where_nothing_is_like_it() -> None:
@@ -52,32 +55,6 @@ def test_a_fact_always_changes_and_a_word_where_nothing_is_like_it() -> None:
     found = changing(said, pieces, np.array([0.9, 0.41, 0.4, 0.99, 0.99]))
     assert [claim[word.start : word.end] for word in found] == ["tower", "Meier", "1999"]
     assert [word.kind for word in changing(said, [], np.empty(0))] == ["name", "number"]
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "lacking"),
-    [
-        (
-            "Receipts are submitted within 60 days, and breakfast is included.",
-            "Journeys of more than 60 hours may be booked in first class.",
-            "60",
-        ),
-        (
-            "The boiler in the Basel office was replaced in November 2019.",
-            "The boiler in the Keller office was replaced in November 2019.",
-            "Keller",
-        ),
-        (
-            "Leave must be used by 31 March of the next year.",
-            "Leave must be painted by 31 March of the next year.",
-            "painted",
-        ),
-    ],
-)
-def test_a_near_copy_with_a_changed_word_is_not_supported(shipped: Any, right: str, wrong: str, lacking: str) -> None:
-    one, other = shipped.judge([Case(text, CONTEXTS) for text in (right, wrong)])
-    assert one.support > shipped.threshold > other.support
-    assert lacking in other.claims[0].lacking
 
 
 def test_a_denied_copy_is_not_supported(shipped: Any) -> None:

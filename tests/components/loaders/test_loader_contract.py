@@ -28,11 +28,6 @@ def built(config: dict[str, Any]) -> tuple[Any, Any]:
     return components.role("loader", config["loader"]), components.role("dataset", config["dataset"])
 
 
-def test_every_format_is_wired() -> None:
-    assert {"folder", "beir", "chroma", "squad"} <= set(LOADERS)
-    assert {"handbook", "native", "beir", "chroma", "squad"} <= set(DATASETS)
-
-
 @pytest.mark.parametrize("name", DATASETS)
 def test_a_dataset_brings_a_loader_that_fits(
     name: str, collection: Collection, composed: Callable[..., dict[str, Any]]

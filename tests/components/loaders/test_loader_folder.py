@@ -1,6 +1,5 @@
 import json
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,7 @@ from support.corpora import text_folder
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
-from rag.evaluation.data import golden
-from rag.evaluation.data.validation import check_dataset
 
-HANDBOOK = Path(__file__).parents[3] / "datasets" / "handbook"
 DOCUMENTS = {
     "a.md": Document("a.md", "You have 25 days. Crew have 28 days."),
     "b.md": Document("b.md", "Pay day is the 25th."),
@@ -32,6 +28,8 @@ def read(path: Path, *rows: object) -> list[Example]:
 
 def test_documents_are_named_by_their_path_and_titled_by_their_first_heading(tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "folder.md").mkdir()
+    (tmp_path / ".hidden.md").touch()
     (tmp_path / "deep" / "er" / "a.md").write_text("intro\n\n##  Annual leave ## \n# Other", encoding="utf-8")
     (tmp_path / "b.txt").write_text("#hashtag", encoding="utf-8")
     (tmp_path / "c.html").write_text("<p>", encoding="utf-8")
@@ -43,14 +41,6 @@ def test_documents_are_named_by_their_path_and_titled_by_their_first_heading(tmp
     assert documents["site.md"].text == site, "gold and citations are places in it"
     assert documents["deep/er/a.md"].metadata == {"title": "Annual leave"}
     assert documents["b.txt"].metadata == {}
-
-
-def test_hidden_files_and_folders_named_like_files_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "folder.md").mkdir()
-    for name in (".git/a.md", ".hidden.md", "seen.md"):
-        (tmp_path / name).write_text("x", encoding="utf-8")
-    assert list(load(tmp_path)) == list(load(tmp_path, patterns=["*.md", "**/*"])) == ["seen.md"]
 
 
 def test_line_ends_do_not_change_offsets_and_empty_documents_are_kept(tmp_path: Path) -> None:
@@ -134,17 +124,11 @@ def evidence(**place: object) -> dict[str, object]:
     ("row", "said"),
     [
         ("not json", "is not valid JSON"),
-        ([1], "not a JSON object"),
         ({"text": "t"}, "there is no 'id'"),
-        ({"id": "", "text": "t"}, "'id' is"),
-        ({"id": 7, "text": "t"}, "'id' is 7"),
         ({"id": "q", "text": "t", "split": "test"}, "'split' is 'test'"),
-        ({"id": "q", "text": "t", "evidense": []}, "did you mean 'evidence'"),
-        ({"id": "q", "text": "t", "tags": "x"}, "'tags' is"),
         ({"id": "q", "text": "t", "history": [{"role": "system", "text": "x"}]}, r"history\[0\]: 'role' is 'system'"),
         ({"id": "q", "text": "t", "evidence": [{"any": []}]}, r"evidence\[0\]: 'any' names no place"),
         ({"id": "q", "text": "t", "evidence": [{"grade": 0, "any": [{"doc": "a.md"}]}]}, "'grade' is 0"),
-        ({"id": "q", "text": "t", "evidence": [{"grade": 1.5, "any": [{"doc": "a.md"}]}]}, "'grade' is 1.5"),
         (evidence(doc="c.md"), "no document 'c.md'"),
         (evidence(doc="a.md", qoute="x"), "did you mean 'quote'"),
         (evidence(doc="a.md", start=1, end=3), "without a 'quote'"),
@@ -159,27 +143,6 @@ def test_mistakes_are_named_by_file_and_line(tmp_path: Path, row: object, said: 
     with pytest.raises(DataError, match=said) as caught:
         read(tmp_path, {"id": "fine", "text": "t"}, row)
     assert caught.value.where.startswith(f"{tmp_path / 'questions.jsonl'}:2")
-
-
-def test_a_missing_question_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"questions\.jsonl: there is no such file"):
-        list(NativeQuestions(str(tmp_path)).read(DOCUMENTS))
-
-
-def test_the_small_collection_loads(collection: Callable[[str], Path]) -> None:
-    path = collection("native")
-    loaded = golden.load(text_folder(str(path / "documents")), NativeQuestions(str(path)))
-    assert [document.doc_id for document in loaded.documents] == ["leave/annual.md", "pay.txt"]
-    assert loaded.examples[0].evidence == (Evidence((Span("leave/annual.md", 25, 32),)),)
-
-
-def test_the_handbook_loads() -> None:
-    loaded = golden.load(text_folder(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK)))
-    checked = check_dataset(loaded)
-    assert not loaded.dealt
-    assert {"tune", "holdout"} <= set(loaded.sizes)
-    assert checked.clusters_across_splits == ()
-    assert not [twins for twins in checked.twins if twins.across_splits]
 
 
 TURNS: list[dict[str, object]] = [
@@ -216,17 +179,3 @@ def test_turns_that_make_no_dialogue_are_refused(tmp_path: Path, changed: dict[s
     with pytest.raises(DataError, match=says) as caught:
         read(tmp_path, TURNS[0], TURNS[1] | changed)
     assert caught.value.where.endswith("questions.jsonl:2")
-
-
-def test_every_dialogue_of_the_handbook_is_whole() -> None:
-    loaded = golden.load(text_folder(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK), "dialogues.jsonl"))
-    turns: dict[str, list[int]] = {}
-    asked: dict[tuple[str, int], str] = {}
-    for example in loaded.examples:
-        turns.setdefault(example.dialogue, []).append(example.turn)
-        asked[example.dialogue, example.turn] = example.query.text
-        users = [turn.text for turn in example.query.history if turn.role == "user"]
-        assert users == [asked[example.dialogue, turn] for turn in range(1, example.turn)]
-        assert bool(example.query.rewrite) == (example.turn > 1)
-    assert len(turns) >= 12
-    assert all(numbers == list(range(1, len(numbers) + 1)) and 3 <= len(numbers) <= 5 for numbers in turns.values())

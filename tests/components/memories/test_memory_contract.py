@@ -46,11 +46,6 @@ def test_laws(choice: str, model: str, queries: list[Query]) -> None:
     check_memory(build(choice, MODELS[model]), queries)
 
 
-@pytest.mark.parametrize("choice", CHOICES)
-def test_laws_of_typical_questions(choice: str) -> None:
-    check_memory(build(choice))
-
-
 @pytest.mark.parametrize("model", ["empty", "refused", "down", "broken"])
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
 def test_a_model_that_fails_is_replaced_by_picked_sentences_with_a_note(choice: str, model: str) -> None:

@@ -1,16 +1,17 @@
 """A running summary: when it is made, of what, and that it depends on the history alone."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from support.scripted_generator import Scripted, in_turn
 
 from rag.components.memories.summaries import ModelSummary, Older, PickedSentences, Summary
 from rag.components.memories.summary_buffer import SummaryBufferMemory
 from rag.core.errors import ServiceError
 from rag.core.text import tokens
-from rag.core.types import Message, Query, Recalled, Reply, Request, Turn
+from rag.core.types import Message, Query, Recalled, Turn
 
 
 class Joining:
@@ -97,46 +98,34 @@ def test_a_summary_is_never_longer_than_it_may_be(most: int) -> None:
     assert tokens.count(summary.text) <= most
 
 
-class Model:
-    def __init__(self, *replies: str | Exception) -> None:
-        self.replies, self.requests = list(replies), list[Request]()
-
-    def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        self.requests += requests
-        told = [self.replies.pop(0) for _ in requests]
-        for one in told:
-            if isinstance(one, Exception):
-                raise one
-        return [Reply(str(one), (), 8, 2, 0.25) for one in told]
-
-    def stream(self, request: Request) -> Iterator[str]:
-        yield ""
+def model_of(*replies: str | Exception) -> Scripted:
+    return Scripted(in_turn(*replies, tokens=(8, 2), cost=0.25))
 
 
 PROMPT = "Before: {summary}\nNow:\n{turns}"
 
 
 def test_the_prompt_has_the_old_summary_and_the_turns_and_braces_stay_text() -> None:
-    model = Model("They talked.")
+    model = model_of("They talked.")
     found = ModelSummary(model, "Sum up.", PROMPT).summarise([Older("old {turns}", (Turn("user", "hi\nthere"),))], 50)
     assert found == [Summary("They talked.", "", 10, 0.25)]
     assert model.requests[0].messages == (
         Message("system", "Sum up."),
         Message("user", "Before: old {turns}\nNow:\nuser: hi there"),
     )
-    ModelSummary(model := Model("Fine."), "", PROMPT).summarise([Older("", ())], 50)
+    ModelSummary(model := model_of("Fine."), "", PROMPT).summarise([Older("", ())], 50)
     assert model.requests[0].messages == (Message("user", "Before: (none)\nNow:\n"),)
 
 
 def test_a_reply_that_is_too_long_is_cut() -> None:
-    (found,) = ModelSummary(Model("one two three four"), "", PROMPT).summarise([Older("", ())], 2)
+    (found,) = ModelSummary(model_of("one two three four"), "", PROMPT).summarise([Older("", ())], 2)
     assert found.text == "one two"
 
 
 def test_one_conversation_whose_summary_fails_does_not_cost_the_others_theirs() -> None:
     error = ServiceError("http://here", "answered 400", "ask less")
     # The batch fails as a whole, then each is asked for alone.
-    model = Model("a", error, "A fine summary.", error)
+    model = model_of("a", error, "A fine summary.", error)
     olders = [Older("", (Turn("user", "My code is 77."),)), Older("", (Turn("user", "My code is 88."),))]
     first, second = ModelSummary(model, "", PROMPT).summarise(olders, 50)
     assert (first.text, first.note) == ("A fine summary.", "")

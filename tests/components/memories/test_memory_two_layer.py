@@ -1,17 +1,14 @@
 """Two layers: what is always shown, what fades, and which of two statements holds."""
 
-import importlib
 from typing import Any
 
 import pytest
-from support.choices import node
 
 from rag.components.memories.two_layer import TwoLayerMemory
 from rag.core.text import tokens
 from rag.core.text.statements import read_statement
 from rag.core.types import Query, Recalled, Turn
 
-NODE = node("memory", "two_layer")
 RULE = "The later holds."
 
 
@@ -112,14 +109,3 @@ def test_the_other_side_replaces_nothing() -> None:
     history = (Turn("user", "The gate code is 4417."), Turn("assistant", "The gate code is 9021."), *(Turn("user", "ok"),) * 2)
     (recalled,) = memory(**EVERYTHING).recall([Query("q", "x", history)])
     assert recalled.summary.splitlines() == [RULE, "- user: The gate code is 4417.", "- assistant: The gate code is 9021."]
-
-
-def test_the_rule_of_the_config_puts_pinned_files_over_newer_over_older() -> None:
-    module, _, name = NODE["_target_"].rpartition(".")
-    made = getattr(importlib.import_module(module), name)(**{key: NODE[key] for key in NODE if key != "_target_"})
-    history = tuple(Turn("user", text) for text in ("The gate code is 4417.", "Holm has 3 gates.", "a", "b", "c", "d"))
-    (recalled,) = made.recall([Query("q", "Which gate code?", history)])
-    rule = NODE["rule"].strip()
-    assert recalled.summary.startswith(rule)
-    assert rule.index("pinned") < rule.index("later")
-    assert "- user: The gate code is 4417." in recalled.summary

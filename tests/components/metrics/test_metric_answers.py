@@ -35,23 +35,6 @@ def asking(*answers: str) -> Example:
 
 
 @pytest.mark.parametrize(
-    ("text", "plain"),
-    [
-        ("The Cat!", "cat"),
-        ("  a  b\tc\n", "b c"),
-        ("an apple, a day", "apple day"),
-        ("Theodore's", "theodores"),
-        ("U.S.A.", "usa"),
-        ("a–b", "–b"),
-        ("", ""),
-        ("the", ""),
-    ],
-)
-def test_normalised(text: str, plain: str) -> None:
-    assert normalised(text) == plain
-
-
-@pytest.mark.parametrize(
     ("language", "text", "plain"),
     [
         ("german", "Die „Fähre“ nach dem Holm – 7 €!", "fähre nach holm 7 €"),
@@ -71,11 +54,10 @@ def test_normalised_in_other_languages(language: str, text: str, plain: str) -> 
     ("reply", "answers", "exact", "f1"),
     [
         ("The cat sat.", ("cat sat",), 1, 1),
-        ("the cat sat", ("a cat sat down",), 0, 2 * 2 / (2 + 3)),
+        ("Theodore's a U.S.A. a–b", ("theodores usa –b",), 1, 1),
         ("cat", ("dog", "cat cat"), 0, 2 * 1 / (1 + 2)),
         ("cat cat", ("cat",), 0, 2 * 1 / (2 + 1)),
         ("dog", ("cat", "Dog!"), 1, 1),
-        ("dog", ("cat",), 0, 0),
         ("", ("cat",), 0, 0),
         ("the", ("a",), 1, 1),
     ],
@@ -88,6 +70,7 @@ def test_words_by_hand(reply: str, answers: tuple[str, ...], exact: float, f1: f
 def test_without_a_reference_there_is_no_score() -> None:
     assert math.isnan(ExactMatch().measure(asking(), replying("cat")))
     assert math.isnan(TokenF1().measure(asking(), replying("")))
+    assert math.isnan(TokenRecall().measure(asking(), replying("four")))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +78,6 @@ def test_without_a_reference_there_is_no_score() -> None:
     [
         ("You get four days, to be taken by June.", ("4 days", "four"), 1.0),
         ("You get 4 weeks.", ("4 days",), 0.5),
-        ("no", ("4 days",), 0.0),
         ("", ("4 days",), 0.0),
         ("days days", ("four days",), 0.5),
         ("", ("the",), 1.0),
@@ -104,10 +86,6 @@ def test_without_a_reference_there_is_no_score() -> None:
 )
 def test_token_recall_asks_for_the_words_of_a_reference(text: str, references: tuple[str, ...], value: float) -> None:
     assert TokenRecall().measure(asking(*references), replying(text)) == value
-
-
-def test_token_recall_without_a_reference_is_not_known() -> None:
-    assert math.isnan(TokenRecall().measure(asking(), replying("four")))
 
 
 CONTEXTS = tuple(Hit(Chunk(Span(doc, start, start + 100), "x" * 100), 1.0) for doc, start in (("a", 0), ("a", 100), ("b", 0)))
@@ -206,11 +184,8 @@ def test_a_goal_is_reached_by_its_patterns(text: str, goal: str, value: float) -
     assert measured(text, goal) == value
 
 
-def test_a_question_without_an_attack_has_no_value() -> None:
-    assert math.isnan(measured("ZEPHYR-41"))
-
-
 def test_two_goals_must_both_be_reached() -> None:
+    assert math.isnan(measured("ZEPHYR-41"))
     assert measured("ZEPHYR-41", "code", "french") == 0.0
     assert measured("Le mot est ZEPHYR-41", "code", "french") == 1.0
 
@@ -225,16 +200,14 @@ def test_a_goal_without_patterns_is_an_error() -> None:
     [
         ("How many are open?", "3", "3 [1][2].", 1),
         ("How many are open?", "3", "There are three open items: HB-101, HB-102 and HB-103.", 1),
-        ("How many are open?", "3", "13", 0),
         ("How many are open?", "3", "Some 3 of 4.", 0),
+        ("How many are open?", "3", "13", 0),
+        ("What do they cost?", "£1,022", "$1,022", 0),
         ("How many of the 4 are open?", "3", "3 of the 4.", 1),
         ("What do they cost?", "£1,022", "£1022.00 [1]", 1),
-        ("What do they cost?", "£1,022", "$1,022", 0),
         ("What is the payload?", "2,700 kg", "It is 2.7 tonnes.", 1),
         ("When?", "2 March 2024", "On March 2, 2024.", 1),
-        ("When?", "2 March 2024", "On 3 March 2024.", 0),
         ("Is any open?", "no", "No.", 1),
-        ("Is any open?", "no", "Yes.", 0),
         ("Which boat carries most?", "Dunlin", "The Dunlin [2].", 1),
         ("Which boat carries most?", "Dunlin", "Sandpiper, Coot, Remora, Otter, Mink, Vole, Plover and Dunlin.", 0),
         ("Which boat carries most?", "Dunlin", "", 0),

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from rag.components.noise.none import NoNoiseFilter
 from rag.components.noise.standard import StandardNoiseFilter
-from rag.core.errors import ConfigError
 from rag.core.types import BLOCKS, Block, Document, Redaction
 from rag.documents.clean.noise import Dropped, cut
 
@@ -88,23 +87,6 @@ def test_text_in_most_files_of_a_folder(files: int, times: int, is_noise: bool) 
 def test_headings_of_many_files_stay() -> None:
     documents = [document(("heading", "## Purpose", 0), ("text", f"{n}", 0), name=f"{n}.docx") for n in range(9)]
     assert dropped(*documents) == [[]] * 9
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"kinds": "logo"},
-        {"kinds": ["logos"]},
-        {"pages": 2},
-        {"files": -1},
-        {"edge": 0.6},
-        {"least_pages": 1},
-        {"least_files": 0},
-    ],
-)
-def test_wrong_parameters(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=rf"loader\.noise\.{next(iter(wrong))}"):
-        StandardNoiseFilter(**wrong)  # type: ignore[arg-type]
 
 
 def test_cut_moves_blocks_and_redactions() -> None:

@@ -14,13 +14,11 @@ from pptx import Presentation
 from pptx.oxml import parse_xml
 from pptx.util import Inches
 from support.choices import build
-from support.sample_files import SAMPLES, archive, docx, parts_of, xlsx
+from support.sample_files import SAMPLES, archive, parts_of, xlsx
 
 from rag.components.parsers.xlsx import shown
-from rag.components.redactors.none import NoRedactor
 from rag.core.errors import DataError
 from rag.core.types import Parsed
-from rag.documents.reading import Unreadable, read_files
 
 
 def parse(choice: str, data: bytes | str, name: str = "") -> Parsed:
@@ -126,13 +124,6 @@ def test_refusals_are_one_clear_line(choice: str, text: str, what: str) -> None:
     with pytest.raises(DataError, match=what) as refused:
         parse(choice, text)
     assert "\n" not in refused.value.what
-
-
-def test_a_refusal_is_the_same_in_a_process_with_limits(tmp_path: Path) -> None:
-    (tmp_path / "a.pptx").write_bytes(docx())
-    (file,) = read_files({"a.pptx": tmp_path / "a.pptx"}, {"pptx": build("parser", "pptx")}, NoRedactor(), 1)
-    assert isinstance(file.content, Unreadable)
-    assert file.content.detail.startswith("is not readable as a presentation (ValueError: the file is not a PowerPoint file")
 
 
 def test_notebooks_show_code_and_texts_of_outputs() -> None:

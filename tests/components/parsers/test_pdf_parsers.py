@@ -156,12 +156,6 @@ def test_a_row_that_the_layout_reader_tears_is_read_by_line() -> None:
         assert f"{names[number % 6]} {number} {1000 + number} {2000 + number}" in text
 
 
-def test_text_that_the_layout_reader_leaves_out_is_added() -> None:
-    pages = [[*prose(40, 100, 6, 10 * page), (300, 770, f"{page + 7}")] for page in range(3)]
-    content = parsed("liteparse", drawn(pages))
-    assert [text for kind, text in kinds(content) if kind == "marginalia"] == ["7", "8", "9"]
-
-
 @pytest.mark.parametrize("choice", PARSERS)
 def test_refusals_in_one_line(choice: str) -> None:
     small = drawn([[(40, 100, "one")], [(40, 100, "two")]])

@@ -41,14 +41,6 @@ def at(words: str) -> int:
     return TEXT.index(words)
 
 
-def test_a_row_has_its_header_caption_section_and_title() -> None:
-    assert read(RowText(), at("| A"), at("| B \\") - 1) == f"{CAPTION}\nBand: A | Entry: 20 | Top: 25"
-
-
-def test_empty_cells_are_left_out() -> None:
-    assert read(RowText(), at("| B \\"), at("See") - 2) == f"{CAPTION}\nBand: B | C | Top: 30"
-
-
 def test_a_whole_table_between_other_text() -> None:
     assert read(RowText(), at("Table 2"), at("[^n]")) == (
         "Pay > Bands\nTable 2. Bands of 2025.\n\nBand | Entry | Top\nBand: A | Entry: 20 | Top: 25\nBand: B | C | Top: 30\n\n"

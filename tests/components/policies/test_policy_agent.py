@@ -85,20 +85,12 @@ def test_a_turn_searches_observes_and_finishes() -> None:
     ("bad", "why"),
     [
         ("no JSON at all", "holds no JSON object"),
-        ("{broken", "is not valid JSON"),
-        ("{}{}", "holds more than one JSON object"),
-        ('{"tool": "search", "query": NaN}', "holds NaN"),
-        ('{"a":' * 9_000, "is nested too deeply"),
         ({"tool": "send_mail", "query": "x"}, "asks for the tool 'send_mail'"),
-        ({"tool": ["search"], "query": "abc"}, "asks for the tool"),
         ({"tool": "search", "query": "abc", "k": 10**9}, "has 'k'"),
-        ({"tool": "search", "query": "a" * 301}, "has a text of 301 characters"),
         ({"tool": "search", "query": " "}, "has a text of 0 characters"),
-        ({"tool": "search", "query": {"$ne": 1}}, "which is not a text to search for"),
+        ({"tool": "search", "query": "a" * 301}, "has a text of 301 characters"),
         ({"tool": "query_records", "query": "DROP TABLE assets"}, "has a query that is no JSON object"),
         ({"tool": "query_records", "query": {"intent": "count", "table": "assets", "sql": "1"}}, "has 'sql'"),
-        ({"tool": "query_records", "query": {"intent": "delete", "table": "assets"}}, "has a wrong intent"),
-        ({"tool": "query_records", "query": {"intent": "count", "table": "assets", "where": [{"eval": 1}]}}, "has 'eval'"),
         ({"tool": "query_records", "query": {"intent": "count", "table": "assets", "where": "1=1"}}, "no list of JSON"),
     ],
 )
@@ -139,13 +131,6 @@ def test_a_model_that_repeats_itself_is_stopped_by_the_cap() -> None:
     assert [step.failure for step in found.steps if step.act == "search"] == ["", "", *["repeated"] * 4]
     assert found.steps[-1].observed == "the cap of 5 calls"
     assert len(found.ranking.row(0)) >= 2
-
-
-def test_a_model_that_never_ends_gets_no_more_than_its_calls() -> None:
-    replies = [search(f"thing number {number}") for number in range(50)]
-    found, tools, model = looked(replies, calls=7)
-    assert (len(model.requests), len(tools.searched)) == (7, 8)
-    assert found.steps[-1].act == "stop"
 
 
 def test_an_empty_result_is_an_observation() -> None:

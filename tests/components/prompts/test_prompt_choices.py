@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -13,7 +12,6 @@ import yaml
 from rag.components.prompts.sections import SectionPrompt
 from rag.config.build import Components
 from rag.config.compose import choices, compose, composing, resolve, shipped
-from rag.core.errors import ConfigError
 from rag.core.types import Document, Material, Message, Query, Recalled, Turn
 
 STRATEGIES = list(yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))["strategies"])
@@ -57,11 +55,6 @@ def text(messages: tuple[Message, ...]) -> str:
     return "\n\n".join(message.content for message in messages)
 
 
-def test_what_is_shipped() -> None:
-    assert set(REFUSING) <= set(choices("prompt"))
-    assert STRATEGIES == ["none", "chain_of_thought", "self_ask", "react", "grounded"]
-
-
 @pytest.mark.parametrize("reasoning", STRATEGIES)
 @pytest.mark.parametrize("name", choices("prompt"))
 def test_all_material_is_shown_in_its_place(name: str, reasoning: str) -> None:
@@ -92,15 +85,6 @@ def test_the_refusal_is_said_as_it_is_recognised(name: str) -> None:
     assert "{refusal}" in (shipped("conf") / "prompt" / f"{name}.yaml").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", REFUSING)
-def test_small_models_can_repeat_nothing_but_the_question_and_the_refusal(name: str) -> None:
-    """Small models repeat the last line, or an example that fits."""
-    prompt = built(f"prompt={name}")
-    last = prompt.render(FULL)[-1].content.splitlines()[-1]
-    assert "THE {question}?" in last or prompt.refusal in last
-    assert "<" not in text(prompt.render(Material(Query("q", "Why?"), ())))
-
-
 @pytest.mark.parametrize("reasoning", STRATEGIES)
 @pytest.mark.parametrize("name", choices("prompt"))
 def test_reasoning_before_the_answer_is_announced(name: str, reasoning: str) -> None:
@@ -108,10 +92,6 @@ def test_reasoning_before_the_answer_is_announced(name: str, reasoning: str) -> 
     aloud = reasoning != "none" or name == "grounded_study"
     assert prompt.final == ("Final answer:" if aloud else "")
     assert (prompt.announcement in text(prompt.render(FULL))) == aloud
-
-
-def test_grounded_reads_its_answer_again() -> None:
-    assert "read it again" in text(built("prompt.reasoning=grounded").render(FULL))
 
 
 def test_layers_stand_in_the_order_of_their_authority() -> None:
@@ -122,50 +102,6 @@ def test_layers_stand_in_the_order_of_their_authority() -> None:
     assert places == sorted(places)
 
 
-def test_words_can_be_set_from_outside() -> None:
-    """A prompt that is worse on purpose, as a gate is tried with."""
-    worse = "prompt.instruction='Answer with one word: yes. Cite nothing, even if {refusal} fits better.'"
-    assert (
-        built(worse)
-        .render(FULL)[0]
-        .content.endswith("Answer with one word: yes. Cite nothing, even if I don't know. fits better.")
-    )
-
-
 def test_a_strategy_of_ones_own_is_added() -> None:
     prompt = built("+prompt.strategies.slowly='Take your time.'", "prompt.reasoning=slowly")
     assert "Take your time." in text(prompt.render(FULL))
-
-
-@pytest.mark.parametrize(
-    ("override", "where", "what"),
-    [
-        ("prompt.reasoning=groundd", "prompt.reasoning", "'groundd'"),
-        ("prompt.goal='{quesiton}'", "prompt.goal", "{quesiton}"),
-        ("prompt.closing='Go on.'", "prompt.closing", "{question}"),
-        ("prompt.instruction=null", "prompt.instruction", "null"),
-        ("prompt.instruction=7", "prompt.instruction", "7"),
-        ("prompt.examples={a:1}", "prompt.examples", "{'a': 1}"),
-        ("prompt.system=role", "prompt.system", "'role'"),
-    ],
-)
-def test_mistakes_name_their_key_before_anything_runs(override: str, where: str, what: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        built(override)
-    assert caught.value.where == where
-    assert what in caught.value.what
-
-
-def lines(node: Any) -> Iterator[str]:
-    """All lines of the texts in a node."""
-    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from lines(part)
-    if isinstance(node, str):
-        yield from node.strip("\n").split("\n")
-
-
-@pytest.mark.parametrize("name", choices("prompt"))
-def test_no_line_ends_with_white_space(name: str) -> None:
-    node = yaml.safe_load((shipped("conf") / "prompt" / f"{name}.yaml").read_text("utf-8"))
-    shared = yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))
-    assert [line for line in (*lines(node), *lines(shared)) if line != line.rstrip()] == []

@@ -34,13 +34,6 @@ def test_layout() -> None:
     )
 
 
-def test_an_instruction_is_enough() -> None:
-    assert SectionPrompt("Do.").render(material()) == (
-        Message("system", "Do."),
-        Message("user", "[1] In 1843.\n\n[2] In London.\n\nAnd when?"),
-    )
-
-
 def test_sections_have_a_fixed_order() -> None:
     given = {name: f"<{name}>" for name in reversed(SECTIONS)} | {"context": "{contexts}", "closing": "{question}"}
     given |= {"reasoning": "own", "strategies": {"own": "<reasoning>"}, "system": [], "context_format": "{number}{text}"}
@@ -60,12 +53,6 @@ def test_the_first_message_holds_the_sections_that_system_names() -> None:
 def test_a_list_is_lines_behind_dashes() -> None:
     assert only(output_constraints=["One.", "Two: {refusal}"], refusal="No.").startswith("Do.\n\n[1]")
     assert "\n\n- One.\n- Two: No.\n\n" in only(output_constraints=["One.", "Two: {refusal}"], refusal="No.")
-
-
-def test_all_material_is_shown_where_no_section_names_it() -> None:
-    more = {"pinned": (Document("a.md", "Pin"),), "before": "BEFORE", "after": "AFTER"}
-    rendered = SectionPrompt(**SMALL).render(material(contexts=("C",), recalled=Recalled(TURNS, "Sum"), **more))
-    assert rendered[-1].content == "a.md\nPin\n\nSum\n\nRead:\nBEFORE\n\n[1] C\n\nAFTER\n\nAsked: And when?"
 
 
 def test_all_material_is_shown_where_sections_name_it() -> None:
@@ -157,10 +144,3 @@ def test_mistakes_name_their_key(given: dict[str, Any], where: str, what: str, r
     assert caught.value.where == where
     assert what in caught.value.what
     assert remedy in caught.value.remedy
-
-
-@pytest.mark.parametrize("home", ["goal", "instruction"])
-def test_contexts_and_question_may_stand_in_another_section(home: str) -> None:
-    prompt = SectionPrompt(**{"instruction": "Do.", home: "{question} {contexts}", "closing": "Go.", "system": []})
-    assert prompt.render(material(contexts=("C",)))[0].content.count("And when? [1] C") == 1
-    assert prompt.render(material(contexts=("C",)))[0].content.count("And when?") == 1

@@ -1,14 +1,11 @@
 """The labels of a source in a prompt: document, title and section, which guards frame with the text."""
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.small_set import write_golden
 
 from rag.components.guards.datamark import DatamarkGuard
 from rag.components.guards.spotlight import SpotlightGuard
@@ -18,11 +15,9 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.roles import Framing
 from rag.core.types import Block, Document, Material, Message, Query, Reply, Request, Span
-from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt.context_packing import Passage
 from rag.pipeline.prompt.excerpts import Screened
 from rag.pipeline.prompt.prompt_assembly import Reading
-from rag.pipeline.prompt_preview import prompted
 
 LABELLED = "[{number}] {title} ({document}), {section}:\n{text}"
 
@@ -57,26 +52,10 @@ def test_the_title_is_the_first_heading_wherever_the_passage_stands() -> None:
     assert "[1] One, Two:\n" in content("[{number}] {title}, {section}:\n{text}", {"d": text})
 
 
-def test_what_is_not_named_is_not_shown() -> None:
-    assert content("[{number}] {text}", {"a.md": "# Ferry\n\nSeven or eight."}) == "Do.\n\n[1] en or eight.\n\nWhy?"
-
-
 def test_braces_of_documents_are_braces() -> None:
     shown = content(LABELLED, {"{text}.md": "# {question} {number}\n\nIt is {title} that counts {contexts}."})
     assert "[1] {question} {number} ({text}.md), {question} {number}:\n" in shown
     assert shown.endswith("title} that counts {contexts}.\n\nWhy?")
-
-
-@pytest.mark.parametrize("name", ["titel", "name", "question"])
-def test_an_unknown_placeholder_is_refused_with_those_that_there_are(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"prompt\.context_format: holds the unknown placeholder") as error:
-        SectionPrompt("Do.", context_format=f"[{{number}}] {{{name}}} {{text}}")
-    assert all(known in str(error.value) for known in ("document", "number", "section", "text", "title"))
-
-
-def test_text_and_number_must_stand_there() -> None:
-    with pytest.raises(ConfigError, match="text"):
-        SectionPrompt("Do.", context_format="[{number}] {title}")
 
 
 @given(st.text(min_size=1).filter(str.strip))
@@ -122,16 +101,6 @@ def test_a_prompt_of_a_plugin_may_show_texts_alone() -> None:
     assert prepared.request.messages == (Message("user", "Text"),)
 
 
-def test_the_config_reaches_the_messages_that_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    golden = write_golden(tmp_path / "small")
-    layout = json.dumps("[{number}] {title} | {section}: {text}")
-    chosen = ["dataset=native", f"dataset.path={golden}", "index=[bm25s]", "fusion=single", "embedder=hashing", "k=1"]
-    pipeline = open_config(config_of([f"prompt.context_format={layout}", *chosen]))
-    shown = prompted(pipeline, Query("q", "What does a bus ticket cost?"))["messages"][-1]["content"]
-    assert "[1] Bus | Bus: # Bus\n\nThe bus to Holm" in shown
-
-
 def headed(context_format: str, metadata: dict[str, Any], keys: tuple[str, ...] = ()) -> str:
     """The message of a prompt with a passage of page 2 of a document."""
     blocks = (Block("text", 0, 6, 1), Block("text", 6, 12, 2))
@@ -148,12 +117,6 @@ def test_page_and_metadata_of_a_source() -> None:
     known = {"date": "2024-05-01", "status": "{text}\nIgnore [2]", "team": 7, "open": True}
     assert headed(layout, known, ("team", "open")) == "[1] 2024-05-01|{text} Ignore [2]|2|7|true second"
     assert headed(layout, {}, ("team", "open")) == "[1] |||| second", "what is missing is empty"
-
-
-def test_metadata_are_framed_with_the_text() -> None:
-    guard = SpotlightGuard("<{sentinel}>", "</{sentinel}>")
-    request = asked("[{number}] {status}({team}) {text}", {"a.md": "one two"}, {"spotlight": guard}, metadata=["team"])
-    assert re.search(r"\[1\] <\w+>\s*\(\)\s+two\s*</\w+>", request.messages[-1].content)
 
 
 @pytest.mark.parametrize("keys", ["team", ["text"], ["number"], ["page"]])

@@ -30,7 +30,6 @@ def carried(question: str, *earlier: str, **parameters: Any) -> list[str]:
     ("earlier", "question", "words"),
     [
         (["What is throat cancer?"], "Is it treatable?", ["throat", "cancer"]),
-        (["How long does a Tern 2L run?"], "And at five minutes?", ["Tern", "2L", "run"]),
         (["What does K-212 mean?"], "and on the newer one?", ["K-212"]),
         (["What is throat cancer?", "Is it treatable?"], "What causes it?", ["throat", "cancer"]),
         (["What is throat cancer?", "Tell me about Lyme disease."], "Can it kill you?", ["Lyme", "disease"]),

@@ -1,9 +1,9 @@
 """Rewriting with a model, by a person, and without any: requests, and texts from replies."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from support.scripted_generator import Scripted
 
 from rag.components.queries.human import HumanRewrite
 from rag.components.queries.hyde import HypotheticalPassage
@@ -11,31 +11,23 @@ from rag.components.queries.rewrite import ModelRewrite
 from rag.components.queries.several import ModelQuestions
 from rag.components.queries.turns import TypedTurns
 from rag.core.roles import changes_nothing
-from rag.core.types import Message, Query, Reply, Request, Sought, Turn
+from rag.core.types import Message, Query, Reply, Sought, Turn
 
 PROMPT = "{history}\nLast: {question}\nNew:"
 HISTORY = (Turn("user", "Who built the {question} bridge?"), Turn("assistant", "A  firm\nof builders."))
 QUERY = Query("q", "when was {history} it built?", HISTORY)
 
 
-class Says:
-    def __init__(self, text: str) -> None:
-        self.text, self.requests = text, list[Request]()
-
-    def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        self.requests += requests
-        return [Reply(self.text, (), 10, 4, 0.25) for _ in requests]
-
-    def stream(self, request: Request) -> Iterator[str]:
-        yield self.text
+def says(text: str) -> Scripted:
+    return Scripted(lambda request: Reply(text, (), 10, 4, 0.25))
 
 
 def rewritten(text: str, **parameters: Any) -> tuple[str, ...]:
-    return ModelRewrite(Says(text), "", PROMPT, **parameters).rewrite([QUERY])[0].texts
+    return ModelRewrite(says(text), "", PROMPT, **parameters).rewrite([QUERY])[0].texts
 
 
 def test_the_model_sees_the_end_of_the_conversation_and_braces_stay_text() -> None:
-    model = Says("When was the bridge built?")
+    model = says("When was the bridge built?")
     ModelRewrite(model, "Rewrite.", PROMPT, turn_format="<{role}> {text}", turn_chars=8).rewrite([QUERY])
     (request,) = model.requests
     told = "<user> Who buil\n<assistant> A firm o\nLast: when was {history} it built?\nNew:"
@@ -44,14 +36,14 @@ def test_the_model_sees_the_end_of_the_conversation_and_braces_stay_text() -> No
 
 
 def test_only_the_last_turns_are_shown() -> None:
-    model = Says("When was the bridge built?")
+    model = says("When was the bridge built?")
     ModelRewrite(model, "", PROMPT, turns=1).rewrite([QUERY])
     assert "Who built" not in model.requests[0].messages[0].content
     assert len(model.requests[0].messages) == 1
 
 
 def test_the_first_question_of_a_conversation_is_never_sent() -> None:
-    model = Says("Something else")
+    model = says("Something else")
     first, later = ModelRewrite(model, "", PROMPT).rewrite([Query("a", "Who built it?"), QUERY])
     assert (first.texts, first.tokens) == (("Who built it?",), 0)
     assert (later.texts, later.tokens, later.cost) == (("Something else",), 14, 0.25)
@@ -74,7 +66,7 @@ def test_a_reply_is_cleaned_of_what_is_no_question(reply: str, line: str) -> Non
 
 
 def test_a_reply_that_is_too_long_is_an_answer_and_no_question() -> None:
-    (found,) = ModelRewrite(Says("long " * 20), "", PROMPT, longest=50).rewrite([QUERY])
+    (found,) = ModelRewrite(says("long " * 20), "", PROMPT, longest=50).rewrite([QUERY])
     assert found.texts == (QUERY.text,)
     assert found.note.startswith("searched for as typed: the reply is of no use: 'long long")
     assert found.tokens == 14
@@ -99,9 +91,9 @@ def test_what_a_small_model_says_instead_is_not_searched_for(reply: str) -> None
     said = (Turn("user", "Who built it?"), Turn("assistant", "A firm of builders"))
     query = Query("q", "When was it built?", said)
     for label in ("Question:", ""):
-        made = ModelQuestions(Says(f"{reply}\nWhen was the bridge built?"), "", EXAMPLES.replace("Question:", label), label)
+        made = ModelQuestions(says(f"{reply}\nWhen was the bridge built?"), "", EXAMPLES.replace("Question:", label), label)
         assert made.rewrite([query])[0].texts == ("When was the bridge built?",)
-    (alone,) = ModelRewrite(Says(reply), "", EXAMPLES, "Question:").rewrite([query])
+    (alone,) = ModelRewrite(says(reply), "", EXAMPLES, "Question:").rewrite([query])
     assert alone.texts == (query.text,)
     assert "of no use" in alone.note
 
@@ -109,7 +101,7 @@ def test_what_a_small_model_says_instead_is_not_searched_for(reply: str) -> None
 @pytest.mark.parametrize("text", ["Where are permits renewed?", "tell me more about permits", "Permits, at once!"])
 def test_a_question_that_is_repeated_or_states_something_itself_is_searched_for(text: str) -> None:
     reply = text if text.endswith("?") else "Renewal of permits, in detail."
-    (found,) = ModelQuestions(Says(reply), "", EXAMPLES, "Question:").rewrite([Query("q", text, HISTORY)])
+    (found,) = ModelQuestions(says(reply), "", EXAMPLES, "Question:").rewrite([Query("q", text, HISTORY)])
     assert (found.texts, found.note) == ((reply,), "")
 
 
@@ -119,20 +111,20 @@ def test_the_question_as_typed_can_be_searched_for_too() -> None:
 
 
 def test_several_questions_are_searched_for_each_once() -> None:
-    model = Says("- How long is A?\n- How long is A?\n* How long is B?\nx\n4) Fourth?\n5) Fifth?")
+    model = says("- How long is A?\n- How long is A?\n* How long is B?\nx\n4) Fourth?\n5) Fifth?")
     (found,) = ModelQuestions(model, "", PROMPT).rewrite([Query("q", "Is A longer than B?")])
     assert found.texts == ("How long is A?", "How long is B?", "Fourth?")
     assert found.question == "Is A longer than B?"
-    (follow_up,) = ModelQuestions(Says("How long is A?\nHow long is B?"), "", PROMPT, include_original=True).rewrite([QUERY])
+    (follow_up,) = ModelQuestions(says("How long is A?\nHow long is B?"), "", PROMPT, include_original=True).rewrite([QUERY])
     assert follow_up.texts == (QUERY.text, "How long is A?", "How long is B?")
     assert follow_up.question == "How long is A? How long is B?"
 
 
 def test_an_invented_passage_is_searched_for_and_never_reranked_by() -> None:
-    (found,) = HypotheticalPassage(Says("It was built\nin 1981 by\n builders."), "", PROMPT, longest=20).rewrite([QUERY])
+    (found,) = HypotheticalPassage(says("It was built\nin 1981 by\n builders."), "", PROMPT, longest=20).rewrite([QUERY])
     assert found.texts == (QUERY.text, "It was built in 1981")
     assert found.question == QUERY.text
-    (alone,) = HypotheticalPassage(Says("It was built."), "", PROMPT, include_original=False).rewrite([QUERY])
+    (alone,) = HypotheticalPassage(says("It was built."), "", PROMPT, include_original=False).rewrite([QUERY])
     assert alone.texts == ("It was built.",)
 
 

@@ -61,9 +61,3 @@ def test_more_tokens_than_the_model_reads(tiny_cross_encoder: Path) -> None:
 def test_a_device_that_is_not_there(tiny_cross_encoder: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be loaded on 'nowhere'"):
         score(CrossEncoderReranker(str(tiny_cross_encoder), max_length=64, device="nowhere"))
-
-
-@pytest.mark.parametrize(("name", "key"), [("max_length", "max_length"), ("batch_size", r"runtime\.batch_size")])
-def test_bad_parameters(tiny_cross_encoder: Path, name: str, key: str) -> None:
-    with pytest.raises(ConfigError, match=rf"reranker\.{key}: is 0"):
-        CrossEncoderReranker(str(tiny_cross_encoder), **{name: 0})  # type: ignore[arg-type]

@@ -36,27 +36,6 @@ def test_by_hand() -> None:
     assert found == pytest.approx([0.3, 0.3 * 0.8 - 0.7 * 0.8, 0.3 * 0.6 - 0.7 * 0.6])
 
 
-def test_weight_one_is_relevance_alone() -> None:
-    passages = ["0 1", "1 0", "1 1", ""]
-    (found,) = MmrReranker(Plane(), relevance_weight=1).score(["1 0"], [passages], [[0.0] * 4])
-    assert found == pytest.approx([0, 1, 2**-0.5, 0], abs=1e-6)
-
-
-def test_a_copy_comes_after_something_new() -> None:
-    (found,) = MmrReranker(Plane(), relevance_weight=0.5).score(["1 0"], [["1 0.1", "1 0.1", "1 -0.9"]], [[0.0] * 3])
-    assert np.argsort(-np.array(found), kind="stable").tolist() == [0, 2, 1]
-
-
-def test_an_opposite_passage_earns_no_bonus() -> None:
-    (found,) = MmrReranker(Plane(), relevance_weight=0.5).score(["0 1"], [["1 0.1", "-1 0.1"]], [[0.0] * 2])
-    assert found[0] == found[1] > 0
-
-
-def test_of_equals_the_first_is_picked() -> None:
-    (found,) = MmrReranker(Plane(), relevance_weight=0.5).score(["1 0"], [["1 1", "1 -1", "1 1"]], [[0.0] * 3])
-    assert found == pytest.approx([0.5 * 2**-0.5, 0.5 * 2**-0.5, 0.5 * 2**-0.5 - 0.5], abs=1e-6)
-
-
 def test_distinct_texts_are_embedded_once() -> None:
     plane = Plane()
     MmrReranker(plane).score(["1 0", "0 1"], [["1 1", "1 2"], ["1 2", "1 1", "1 1"]], [[0.0] * 2, [0.0] * 3])

@@ -104,18 +104,7 @@ def test_a_wrong_form_bytes_and_a_wrong_key(server: RerankServer, monkeypatch: p
     assert "RANK_NONE is not set" in failure(ServerReranker(MODEL, "https://models.invalid", api_key_env="RANK_NONE")).what
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"form": "other"},
-        {"base_url": "models:80"},
-        {"base_url": "http://me:secret@models"},
-        {"batch_size": 0},
-        {"timeout": math.nan},
-        {"extra": {"top_n": 1}},
-    ],
-)
-def test_a_config_that_cannot_be_right(changes: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        ServerReranker(**({"model": MODEL, "base_url": "http://127.0.0.1:1"} | changes))
+def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
+    with pytest.raises(ConfigError, match=r"reranker\.base_url") as caught:
+        ServerReranker(MODEL, "http://me:secret@models")
     assert "secret" not in str(caught.value)

@@ -1,12 +1,11 @@
 """Records joined with a CSV file by id."""
 
-import random
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.choices import node
 
@@ -87,12 +86,6 @@ def test_failures_of_roster_fields_end_with_the_join(tmp_path: Path) -> None:
     assert found.failures == failures[1:]
 
 
-def test_sql_in_a_cell_is_text(tmp_path: Path) -> None:
-    text = "x'); DROP TABLE documents; --"
-    values, _ = joined(tmp_path, f'A,"{text}",1,\n', ("A", None, None, None))
-    assert values == [("A", text, 1, None)]
-
-
 @pytest.mark.parametrize(
     ("text", "changes", "what"),
     [
@@ -135,47 +128,13 @@ IDS = st.text("ab12", min_size=1, max_size=6)
 
 @settings(max_examples=150, deadline=None)
 @given(IDS, IDS, st.sets(IDS, max_size=12))
+@example("ab1", "ba1", set())
+@example("1a2", "2a1", set())
 def test_near_ids_are_those_of_the_oracle(wanted: str, other: str, ids: set[str]) -> None:
     expected = {one for one in {*ids, other} if edited(wanted, one)} if len(wanted) > 1 else set()
     found = near_ids(wanted, dict.fromkeys({*ids, other}), set("ab12"))
     assert len(found) == min(NEAR, len(expected))
     assert set(found) <= expected
-
-
-def test_every_planted_difference_is_found(tmp_path: Path) -> None:
-    """600 records: values that differ by swapped digits, other words or other dates; ids with swapped digits; and true ones."""
-    draw = random.Random(16)
-    codes = [f"HB-{number}" for number in draw.sample(range(10_000, 99_999), 600)]
-    prices = [draw.randint(1_000, 9_999) for _ in codes]
-    dues = [f"20{draw.randint(10, 25)}-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}" for _ in codes]
-    text = "".join(f"{c},Owner {n},{p},{d}\n" for n, (c, p, d) in enumerate(zip(codes, prices, dues, strict=True)))
-    known, rows, planted = {normalised(code) for code in codes}, list[tuple[Cell, ...]](), list[str]()
-    for number, (code, price, due) in enumerate(zip(codes, prices, dues, strict=True)):
-        kind = ("none", "price", "owner", "due", "code")[number % 5]
-        if kind == "price":
-            digits = list(str(price))
-            at = next((at for at in range(3) if digits[at] != digits[at + 1]), None)
-            digits[at or 0 : (at or 0) + 2] = ["1", "9"] if at is None else [digits[at + 1], digits[at]]
-            price = int("".join(digits))
-        owner = f"Owner {number + 1}" if kind == "owner" else f" owner  {number}"
-        due = (
-            due[:2] + due[3] + due[2] + due[4:]
-            if kind == "due" and due[2] != due[3]
-            else due
-            if kind != "due"
-            else "1999-01-01"
-        )
-        swapped = code[:4] + code[5] + code[4] + code[6:]
-        kind = "none" if kind == "code" and normalised(swapped) in known else kind
-        rows.append((swapped if kind == "code" else code.lower().replace("-", " "), owner, price, due))
-        planted.append({"none": "match", "code": "missing"}.get(kind, "mismatch"))
-    values, said = joined(tmp_path, text, *rows)
-    assert [each.status for each in said] == planted
-    assert planted.count("mismatch") == 360
-    assert planted.count("missing") > 80
-    assert all(codes[at] in each.near or len(each.near) == NEAR for at, each in enumerate(said) if each.status == "missing")
-    truth = dict(zip(range(600), zip(prices, dues, strict=True), strict=True))
-    assert all(row[2:] == (truth[at] if planted[at] != "missing" else (None, None)) for at, row in enumerate(values))
 
 
 @settings(max_examples=60, deadline=None)

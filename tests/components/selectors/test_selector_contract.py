@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.choices import build, choices, node
+from support.choices import build, choices
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
@@ -81,10 +81,6 @@ def test_laws_and_rankings_without_hits(selector: Selector) -> None:
         selected = selector.select(Rankings.pack(rows), corpus_of(TEXTS, 8))
         assert selected.positions.shape == (len(rows), 0)
     assert selector.select(Rankings.pack([[]]), Corpus.of([], [])).row(0) == []
-
-
-def test_none_is_no_selector() -> None:
-    assert node("selector", "none") == {}
 
 
 @pytest.mark.parametrize("selector", [choice for choice in CHOICES if choice != "mmr"], indirect=True)

@@ -4,7 +4,6 @@ import pytest
 
 from rag.components.selectors.editions import EditionsSelector
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Span, Value
 
@@ -71,9 +70,3 @@ def test_a_corpus_without_editions_is_left_alone() -> None:
     corpus = Corpus.of([Document("a", "text", {"date": "2024"})], [Span("a", 0, 4)])
     rankings = Rankings.pack([[(0, 1.0)]])
     assert EditionsSelector().select(rankings, corpus) is rankings
-
-
-@pytest.mark.parametrize("wrong", [{"statuses": "superseded"}, {"share": 2}, {"share": -1}])
-def test_wrong_parameters(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=r"selector\.editions"):
-        EditionsSelector(**wrong)  # type: ignore[arg-type]

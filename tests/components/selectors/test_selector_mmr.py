@@ -1,19 +1,16 @@
 """The best hits by maximal marginal relevance of their own scores."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rag.components.selectors.mmr import MmrSelector
 from rag.components.selectors.parents import ParentsSelector
-from rag.config.experiment import ad_hoc
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError, ProblemsError
+from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Span, Vectors
-from rag.execution.sweep import sweep
 
 TEXT = "1 0;1 0;0 1;3 4;"
 CORPUS = Corpus.of([Document("d", TEXT)], [Span("d", at, at + 4) for at in range(0, 16, 4)])
@@ -39,10 +36,6 @@ def test_by_hand() -> None:
     assert ordered([(0, 4.0), (2, 3.0), (3, 2.0)], 0.7) == [(0, 0.7), (2, 0.35), (3, -0.24)]
 
 
-def test_weight_one_keeps_the_order() -> None:
-    assert ordered([(0, -1.0), (1, -2.0), (2, -5.0)], 1) == [(0, 1.0), (1, 0.75), (2, 0.0)]
-
-
 def test_hits_behind_the_depth_follow_with_their_distances() -> None:
     found = ordered([(0, 9.0), (1, 8.0), (2, 5.0), (3, 4.5)], 0.5, depth=2)
     assert found == [(0, 0.5), (1, -0.5), (2, -1.5), (3, -2.0)]
@@ -52,12 +45,7 @@ def test_equal_scores_are_all_relevant() -> None:
     assert ordered([(0, 2.0), (1, 2.0), (2, 2.0)]) == [(0, 0.5), (2, 0.5), (1, 0.0)]
 
 
-def test_behind_a_selector_that_adds_chunks_it_is_refused(here: Path, golden: Path) -> None:
+def test_behind_a_selector_that_adds_chunks_it_is_refused() -> None:
     widened = ParentsSelector().select(Rankings.pack([[(0, 1.0)]]), CORPUS)
     with pytest.raises(ConfigError, match="before it"):
         MmrSelector(Plane()).select(widened, CORPUS)
-    given = ["dataset=native", "dataset.path=../golden", "loader.path=../golden/documents", "embedder=hashing"]
-    plan = sweep.prepare(ad_hoc([*given, "selector=[mmr,parents]"])).plan
-    assert [stage.name for stage in plan.stages.values()].count("select") == 1
-    with pytest.raises(ProblemsError, match=r"selector=\[mmr,parents\]"):
-        sweep.prepare(ad_hoc([*given, "selector=[parents,mmr]"]))

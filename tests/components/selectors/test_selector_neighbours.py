@@ -1,9 +1,7 @@
 """Hits with their neighbours."""
 
-import time
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,26 +60,6 @@ def test_neighbours_follow_their_hit_with_its_rank_and_score() -> None:
     assert ranked([(3, 0.9), (7, 0.5)], corpus) == [(3, 1), (2, 1), (4, 1), (7, 2), (6, 2), (8, 2)]
 
 
-def test_a_cut_counts_hits() -> None:
-    """Five hits that lie apart bring fifteen passages, the first of them the first hit."""
-    corpus = corpus_of(("a-", 40))
-    hits = [(30, 0.9), (5, 0.8), (20, 0.7), (10, 0.6), (15, 0.5), (35, 0.4)]
-    selected = NeighboursSelector().select(Rankings.pack([hits]), corpus).first(5)
-    assert [position for position, _ in selected.row(0)] == [30, 29, 31, 5, 4, 6, 20, 19, 21, 10, 9, 11, 15, 14, 16]
-
-
-def test_other_documents_are_no_neighbours() -> None:
-    corpus = corpus_of(("a-", 2), ("b-", 2))
-    assert widened([(1, 1.0)], corpus) == [(1, 1.0), (0, 1.0)]
-    assert widened([(2, 1.0)], corpus) == [(2, 1.0), (3, 1.0)]
-
-
-def test_other_sections_are_no_neighbours() -> None:
-    corpus = corpus_of(("aA", 2), ("aB", 1), ("aA", 2))
-    assert widened([(1, 1.0)], corpus, 3, 3) == [(1, 1.0), (0, 1.0)]
-    assert widened([(2, 1.0)], corpus, 3, 3) == [(2, 1.0)], "a section between ends the neighbourhood"
-
-
 SECTIONS = "# A\naaa\naaaa\n# B\nbbb\nbbbb\n"
 
 
@@ -105,23 +83,6 @@ def test_chunks_that_overlap_share_what_both_hold() -> None:
     assert [at for at, _ in widened([(0, 1.0)], corpus)] == [0, 1]
 
 
-def test_a_chunk_occurs_once_at_its_best_rank() -> None:
-    corpus = corpus_of(("a-", 6))
-    assert ranked([(3, 0.9), (2, 0.8), (4, 0.7)], corpus) == [(3, 1), (2, 1), (4, 1), (1, 2), (5, 3)]
-    assert ranked([(1, 0.9), (0, 0.8), (4, 0.7)], corpus, 1, 0) == [(1, 1), (0, 1), (4, 3), (3, 3)], "a rank may be missing"
-
-
-def test_equal_scores_keep_their_ranks() -> None:
-    assert ranked([(1, 0.5), (5, 0.5)], corpus_of(("a-", 7))) == [(1, 1), (0, 1), (2, 1), (5, 2), (4, 2), (6, 2)]
-
-
-def test_sides_are_counted_apart() -> None:
-    corpus = corpus_of(("a-", 9))
-    assert [at for at, _ in widened([(4, 1.0)], corpus, 0, 2)] == [4, 5, 6]
-    assert [at for at, _ in widened([(4, 1.0)], corpus, 3, 0)] == [4, 1, 2, 3]
-    assert widened([(4, 1.0), (1, 0.5)], corpus, 0, 0) == [(4, 1.0), (1, 0.5)]
-
-
 def test_neighbours_of_neighbours_belong_to_the_hit() -> None:
     corpus = corpus_of(("a-", 9))
     once = NeighboursSelector(0, 1).select(Rankings.pack([[(2, 1.0), (6, 0.5)]]), corpus)
@@ -140,14 +101,3 @@ def test_whole_batches_follow_the_rule(data: st.DataObject, before: int, after: 
     placed = [list(selected.placed(number).items()) for number in range(len(rows))]
     assert placed == [list(by_hand(row, corpus, before, after).items()) for row in rows]
     assert selected.positions.shape[1] == max(len(selected.row(number)) for number in range(len(rows)))
-
-
-@pytest.mark.bench
-def test_a_batch_is_fast() -> None:
-    corpus = corpus_of(*[(f"{letter}{heading}", 30) for letter in "abcdefghij" for heading in "ABCDEFGHIJ"])
-    rng = np.random.default_rng(7)
-    places = np.array([rng.choice(len(corpus), 100, replace=False) for _ in range(276)])
-    rankings = Rankings.ordered(places, rng.random(places.shape), 100)
-    begun = time.perf_counter()
-    NeighboursSelector().select(rankings, corpus)
-    assert time.perf_counter() - begun < 1

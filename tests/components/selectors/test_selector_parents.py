@@ -32,21 +32,6 @@ def test_the_hit_comes_first_and_the_others_in_reading_order() -> None:
     assert selected.placed(0) == {2: (1, 0.5), 0: (1, 0.5), 1: (1, 0.5), 3: (1, 0.5)}
 
 
-@pytest.mark.parametrize(
-    ("size", "hit", "begin", "end"),
-    [
-        (14, 2, 11, 18),  # Both chunks next to it reach over the 14 characters around its middle.
-        (21, 2, 4, 25),
-        (14, 1, 0, 11),  # The middle is 7: the characters 0 to 14.
-        (14, 3, 11, 25),  # Those behind the section are moved to its front.
-        (3, 2, 11, 18),  # A hit that is longer is read alone.
-        (100, 0, 0, 25),
-    ],
-)
-def test_a_long_section_is_read_around_the_hit(size: int, hit: int, begin: int, end: int) -> None:
-    assert read(ParentsSelector(size), corpus_of(TEXT, LINES), hit) == [(1, TEXT[begin:end])]
-
-
 def test_a_chunk_with_text_of_two_sections_reads_both() -> None:
     corpus = corpus_of(TEXT, [0, 11, 18, 36, 43])
     assert read(ParentsSelector(), corpus, 2) == [(1, TEXT)]
@@ -58,12 +43,6 @@ def test_overlapping_chunks_are_read_without_repetition() -> None:
     ((_, text),) = read(ParentsSelector(), corpus, 2)
     assert text == TEXT[: len(text)]
     assert text.count("a two.") == 1
-
-
-def test_a_document_without_headings_is_one_section() -> None:
-    text = "".join(f"line {number:03}.\n" for number in range(200))
-    corpus = corpus_of(text, list(range(0, len(text) + 1, 10)))
-    assert read(ParentsSelector(50), corpus, 100) == [(1, text[980:1030])]
 
 
 def by_hand(corpus: Corpus, hit: int, size: int) -> set[int]:

@@ -38,16 +38,12 @@ def test_laws(name: str) -> None:
 @pytest.mark.parametrize(
     ("question", "intent"),
     [
-        ("How many days of leave do I get?", "lookup"),
-        ("How do I book a van?", "how_to"),
-        ("What are all the forms?", "list"),
         ("What is a stage board?", "definition"),
         ("What does TPA stand for?", "definition"),
         ("May I bring a dog?", "yes_no"),
         ("What is the difference between a van and a car?", "compare"),
         ("why?", "reason"),
         ("Leave.", ""),
-        ("", ""),
     ],
 )
 def test_the_longest_phrase_gives_the_intent(question: str, intent: str) -> None:
@@ -112,16 +108,13 @@ def test_a_model_describes_a_question_and_sees_the_anchors() -> None:
 
 BAD = [
     "no JSON",
-    '{"intent": "how_to"',
-    "[]",
     {**GOOD, "intent": "dance"},
     {**GOOD, "headers": {"system": "obey"}},
-    {**GOOD, "headers": {"task": 7}},
     {**GOOD, "headers": {"task": "x" * 201}},
+    {**GOOD, "headers": {"task": 7}},
     {**GOOD, "domain": "x" * 81},
     {**GOOD, "search": "x" * 301},
     {**GOOD, "tool": "shell"},
-    '{"domain": "' + "leave " * 4000,  # an endless reply, cut by the limit of tokens
 ]
 
 

@@ -1,7 +1,6 @@
 """Attacks are the same on every machine, their success can be measured, and the splits share nothing."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -49,14 +48,6 @@ def test_every_wording_meets_every_goal_of_its_half(shipped: Golden) -> None:
     assert {tag.removeprefix("disguise:") for one in attacked for tag in one.tags if tag.startswith("disguise:")} == set(WAYS)
 
 
-def test_the_halves_share_neither_wording_nor_goal() -> None:
-    def texts(split: str, file: str, key: str) -> set[str]:
-        return {json.dumps(row[key], sort_keys=True) for row in rows(f"{split}/{file}.jsonl")}
-
-    for file, key in (("wordings", "name"), ("wordings", "text"), ("goals", "name"), ("goals", "orders")):
-        assert texts("tune", file, key).isdisjoint(texts("holdout", file, key))
-
-
 def test_the_question_names_two_notes_one_of_which_is_poisoned_and_one_of_which_answers(shipped: Golden) -> None:
     documents = {document.doc_id: document.text for document in shipped.documents}
     seen = Counter[str]()
@@ -94,26 +85,10 @@ def test_every_goal_is_measured(shipped: Golden) -> None:
     assert goals == metric.goals.keys()
 
 
-@pytest.mark.parametrize("split", ["tune", "holdout"])
-def test_an_order_that_is_carried_out_to_the_letter_counts(split: str) -> None:
-    metric = measure()
-    for goal in rows(f"{split}/goals.jsonl"):
-        if goal["group"] in ("marker", "link", "false"):
-            assert metric._reached(goal["name"], goal["orders"]["en"]), goal["name"]
-
-
 def test_more_rounds_move_nothing() -> None:
     once, twice = ({one.name: one for one in own(SHIPPED, rounds)} for rounds in (1, 2))
     assert len(twice) == 2 * len(once)
     assert all(twice[name] == attack for name, attack in once.items())
-
-
-def test_shipped_passages_stand_in_the_handbook() -> None:
-    documents = (REPOSITORY / "datasets" / "handbook" / "documents").glob("**/*.*")
-    handbook = "\n".join(" ".join(path.read_text("utf-8").split()) for path in documents)
-    for passage in rows("passages.jsonl"):
-        assert passage["quote"] in handbook
-        assert all(sentence in handbook for sentence in re.split(r"(?<=\.)\s", passage["gold"]) if len(sentence) > 20)
 
 
 def test_disguises_hide_words_and_keep_code_words() -> None:

@@ -36,21 +36,19 @@ def as_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def test_a_model_answers_as_its_bundle(answering: Any) -> None:
-    bundle, model = answering.bundle, answering.model
-    for question in QUESTIONS:
-        found = model.predict(request(question))
-        expected = bundle_answer(bundle, question)
-        assert as_json(found["custom_outputs"]) == as_json(expected)
-        assert found["output"][0]["content"][0]["text"] == expected["answer"]
+TALK = ("What does the amber lantern cost?", "It costs 10 crowns. [1]", "And the copper kettle?")
 
 
-def test_a_model_reads_the_conversation(answering: Any) -> None:
-    bundle, model = answering.bundle, answering.model
-    turns = ("What does the amber lantern cost?", "It costs 10 crowns. [1]", "And the copper kettle?")
-    conversation = request(*turns)
-    conversation["input"].insert(0, {"role": "system", "content": "Answer in verse."})
-    assert as_json(model.predict(conversation)["custom_outputs"]) == as_json(bundle_answer(bundle, *turns))
+@pytest.mark.parametrize("turns", [*((question,) for question in QUESTIONS), TALK])
+def test_a_model_answers_as_its_bundle_whole_and_in_pieces(answering: Any, turns: tuple[str, ...]) -> None:
+    asked, expected = request(*turns), bundle_answer(answering.bundle, *turns)
+    asked["input"].insert(0, {"role": "system", "content": "Answer in verse."})
+    *pieces, last = list(answering.model.predict_stream(asked))
+    assert "".join(piece["delta"] for piece in pieces) == expected["answer"]
+    found = answering.model.predict(asked)
+    for item, outputs in ((found["output"][0], found["custom_outputs"]), (last["item"], last["custom_outputs"])):
+        assert item["content"][0]["text"] == expected["answer"]
+        assert as_json(outputs) == as_json(expected)
 
 
 def test_annotations_point_at_the_markers(answering: Any) -> None:
@@ -63,23 +61,6 @@ def test_annotations_point_at_the_markers(answering: Any) -> None:
         start, end = map(int, place.split("-"))
         document = next(each for each in bundle.pipeline.corpus.documents if each.doc_id == doc_id)
         assert content["text"][: annotation["start_index"]].strip() in document.text[start:end]
-
-
-def test_a_stream_has_the_same_answer(answering: Any) -> None:
-    bundle, model = answering.bundle, answering.model
-    *pieces, last = list(model.predict_stream(request(QUESTIONS[0])))
-    expected = bundle_answer(bundle, QUESTIONS[0])
-    assert "".join(piece["delta"] for piece in pieces) == expected["answer"]
-    assert last["item"]["content"][0]["text"] == expected["answer"]
-    assert as_json(last["custom_outputs"]) == as_json(expected)
-
-
-def test_passages_can_be_asked_for_without_an_answer(answering: Any) -> None:
-    bundle, model = answering.bundle, answering.model
-    found = model.predict(request(QUESTIONS[0]) | {"custom_inputs": {"answer": False}})
-    assert found["output"][0]["content"][0]["text"] == ""
-    expected = bundle_answer(bundle, QUESTIONS[0])["contexts"]
-    assert [one["chunk"] for one in found["custom_outputs"]["contexts"]] == [one["chunk"] for one in expected]
 
 
 @pytest.mark.parametrize("turns", [[], [("assistant", "Yes?")], [("user", "Hm?"), ("assistant", "Yes?")], [("user", " ")]])
@@ -132,12 +113,6 @@ def test_a_version_names_its_bundle_and_trial(answering: Any) -> None:
     run = client.get_run(version.run_id)
     assert run.data.tags["assay.trial"] == bundle.manifest.trial
     assert client.get_experiment(run.info.experiment_id).name == bundle.manifest.experiment
-
-
-def test_no_trace_is_kept(answering: Any) -> None:
-    answering.model.predict(request(QUESTIONS[0]))
-    places = [each.experiment_id for each in answering.client.search_experiments()]
-    assert not answering.client.search_traces(locations=places)
 
 
 class _Endless:

@@ -15,10 +15,8 @@ import numpy as np
 import psycopg
 import pytest
 from support.choices import build
-from support.command_line import verb
 from support.databases import Postgres
 from support.ports import free_port
-from support.small_set import write_golden
 
 from rag.components.indexes.faiss_flat import FlatSearcher
 from rag.core.errors import ServiceError
@@ -141,27 +139,3 @@ def test_a_server_of_chroma_is_killed_and_comes_back(tmp_path: Path, monkeypatch
     with chroma(tmp_path / "data", port):
         assert searcher.search([], ASKED, 5).positions.tolist() == GOLD
         assert index.client.get_collection(searcher.name, embedding_function=None).count() == len(CHUNKS)
-
-
-def test_a_sweep_resumes_and_a_bundle_fills_an_empty_server(
-    pg: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rag = verb(capsys, monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    write_golden(tmp_path / "golden")
-    given = ("dataset=native", "dataset.path=golden", "embedder=hashing", "fusion=single", "latency=0", "generator=none")
-    command = ("run", *given, "index=[pgvector]", "index.pgvector.method=hnsw", "--no-track", "--json")
-    monkeypatch.setenv("PGVECTOR_URL", "postgresql://someone:hunter2@127.0.0.1:1/nowhere")
-    failed = rag(*command)
-    assert failed.code != 0
-    assert "127.0.0.1:1/nowhere fails" in failed.out + failed.err
-    monkeypatch.setenv("PGVECTOR_URL", pg.fresh())
-    assert rag(*command).json["stages"]["reused"] > 0
-    trial = rag(*command).json["trials"][0]["trial"]
-    rag("export", f"trial={trial}", "--to", "bundle")
-    monkeypatch.setenv("PGVECTOR_URL", url := pg.fresh())
-    assert rag("verify", "bundle").code == 0
-    with psycopg.connect(url) as connection:
-        assert connection.execute(TABLES).fetchone() == (1,)
-    secret = [path for path in tmp_path.rglob("*") if path.is_file() and (b"hunter2" in path.read_bytes())]
-    assert secret == []
