@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser
 from support import mlflow_tables
 from support.chromium import chromium
+from support.command_line import verb
 from support.small_set import write_golden
 
 # No deadline: machines differ in speed. The same examples everywhere, so that results can be repeated.
@@ -79,6 +80,9 @@ def browser() -> Iterator[Browser]:
     """One browser for the tests of a file; its event loop occupies the thread, so that it cannot stay for longer."""
     with chromium() as launched:
         yield launched
+
+
+rag = pytest.fixture(verb)
 
 
 @pytest.fixture

@@ -10,14 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.analysis.abstention.curve import Aurc, Cases, area, check, choose, points
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def cases(confidence: Sequence[float], losses: Sequence[float], answerable: Sequence[bool] | None = None) -> Cases:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.corpora import text_folder
 from support.small_set import TEXTS, write_experiment, write_golden
 
@@ -27,6 +27,8 @@ from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import similar_pairs
 from rag.execution.sweep import leaderboard, sweep
+
+pytestmark = pytest.mark.usefixtures("here", "golden")
 
 HANDBOOK = Path(__file__).parents[2] / "datasets" / "handbook"
 
@@ -183,11 +185,6 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         run(write_experiment(Path("study.yaml"), write_golden(Path("golden")), AXES))
     return folder
-
-
-@pytest.fixture
-def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 @pytest.fixture

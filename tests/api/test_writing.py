@@ -17,7 +17,7 @@ import docx
 import pytest
 from lxml import html
 from markdown_it import MarkdownIt
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.scripted_server import Script, answer, serving, slow
 from support.small_server import small_bundle
 
@@ -25,7 +25,6 @@ import rag as assay
 from rag.pipeline.write.report_writer import Report, Source, WrittenSection
 from rag.reporting import report_files
 
-rag = pytest.fixture(verb)
 HOSTILE = "<script>alert(1)</script> [x](http://evil.example) ![](y) $a$ =1+1 {{ x }} \x00\x07\ud800 \ue0007\ue001 `c`"
 REPORT = Report(
     f"Title {HOSTILE}",

@@ -14,16 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import CommandResult, Verb, verb
+from support.command_line import CommandResult, Verb
 from support.small_set import TEXTS
+
+pytestmark = pytest.mark.usefixtures("here", "golden")
 
 GIVEN = ("dataset=native", "embedder=hashing", "latency=0", "generator=none")
 RUN = ("run", "--no-track", *GIVEN, "dataset.path=../golden")
-
-
-@pytest.fixture
-def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def assert_error(said: CommandResult, where: str, *remedies: str) -> None:

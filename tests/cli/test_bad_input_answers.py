@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import CommandResult, Verb, verb
+from support.command_line import CommandResult, Verb
 from support.costly_sweep import KEY, ask_of, write_study
 from support.scripted_server import (
     Script,
@@ -26,7 +26,6 @@ from support.scripted_server import (
 
 from rag.cli.options import BAD_INPUT, FAILED, SPENT
 
-rag = pytest.fixture(verb)
 ONE = ", generator.runtime.retries=0, generator.runtime.concurrency=1, generator.max_tokens=10"
 
 

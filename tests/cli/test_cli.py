@@ -15,21 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.plugin_packages import add_plugin
 from support.small_set import AXES, TEXTS, write_experiment
 
 from rag.execution.sweep import sweep
 from rag.pipeline.shapes.json_shapes import PipelineAnswer
 
+pytestmark = pytest.mark.usefixtures("here", "golden")
+
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "generator=none")
 RUN = ("run", "--no-track", *GIVEN)
 HEAVY = {"torch", "transformers", "mlflow", "hydra", "omegaconf", "numpy", "dask", "distributed", "rich"}
-
-
-@pytest.fixture
-def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 @pytest.fixture

@@ -5,13 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.bundle.leaks import secrets
 from rag.cli.env_file import read_env_file
 from rag.core.errors import ConfigError
 
-rag = pytest.fixture(verb)
 SECRET = "sk-4711-wombat-secret"
 
 

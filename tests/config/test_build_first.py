@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.config.build import ROOMS, Components
 from rag.core.errors import ConfigError
@@ -146,6 +146,3 @@ def test_methods_of_a_role_are_looked_for_on_the_class() -> None:
 
     assert [has_methods(one, protocol) for one in (Half, Whole) for protocol in protocols("embedder")] == [False, True]
     assert all(not has_methods(int, protocol) for role in ROOMS for protocol in protocols(role))
-
-
-rag = pytest.fixture(verb)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.scripted_server import Exchange, serving
 
 from rag.components.generators.openai import OpenAiGenerator
@@ -26,7 +26,6 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]\n" for number in range(1, 7)
 )
 KEY = "stages/" + "ab" * 32
-rag = pytest.fixture(verb)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.small_set import write_golden
 
 from rag.config.build import RUNTIME, TARGET, Components
@@ -22,7 +22,6 @@ from rag.execution.graph import plan
 from rag.execution.store.store import Store
 from rag.execution.sweep.open_config import config_of
 
-rag = pytest.fixture(verb)
 NODES = [
     (path.relative_to(folder).as_posix(), node)
     for folder in installed_folders()

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.analysis.blame import STAGES
 from rag.analysis.blame.reader import Reader
@@ -13,6 +13,8 @@ from rag.core.text.tokens import count
 from rag.execution.graph.stage_inputs import answers_of, corpus_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
+
+pytestmark = pytest.mark.usefixtures("here", "golden")
 
 GIVEN = [
     "dataset=native",
@@ -27,11 +29,6 @@ GIVEN = [
 ]
 FERRY = "When does the ferry to Holm leave?"
 TARGET = "rag.components.prompts.sections.SectionPrompt"
-
-
-@pytest.fixture
-def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def shown(rag: Verb, *overrides: str, question: str = FERRY) -> Any:

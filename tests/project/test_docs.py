@@ -20,7 +20,7 @@ import pytest
 import yaml
 from nbclient import NotebookClient
 from support.choices import FILES as SHIPPED
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from typer.main import get_command
 
 from rag.api.sweeps import load_experiment
@@ -52,11 +52,6 @@ def slug(heading: str) -> str:
 def tour_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working folder whose store the tour and the Python page share."""
     return tmp_path_factory.mktemp("tour")
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def test_generated_pages_are_those_of_code_and_tables() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.small_set import write_experiment, write_golden
 
 from rag.analysis import baseline
@@ -20,6 +20,8 @@ from rag.execution.graph import plan
 from rag.execution.store import maintenance
 from rag.execution.sweep import sweep
 from rag.execution.sweep.reopen import stored_trial
+
+pytestmark = pytest.mark.usefixtures("here")
 
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
 WHOLE = "  chunker: chunker=whole\n  k: k=1"
@@ -48,11 +50,6 @@ def here(once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def golden(here: Path) -> Path:
     return here.parent / "golden"
-
-
-@pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 @pytest.fixture

@@ -5,15 +5,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.api import generation
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation import pages, probe
 from rag.authoring.generation.generate import generate
 from rag.core.types import Document, Span
-
-rag = pytest.fixture(verb)
 
 
 @pytest.fixture

@@ -5,12 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.waiting_questions import documents_of, file_of, rows_of, write_waiting
 
 from rag.authoring.candidates import digests
 from rag.authoring.review.drift import Drift, drifts
 from rag.core.types import Document
+
+pytestmark = pytest.mark.usefixtures("here")
 
 QUOTE = "You may carry four unused days into the next leave year."
 TEXT = f"# Leave\n\nIntroduction.\n\n{QUOTE} Ask your manager first.\n"
@@ -70,11 +72,6 @@ def test_unchanged_documents_and_questions_without_provenance_do_not_drift() -> 
     assert drift(TEXT) is None
     known = {"leave.md": Document("leave.md", TEXT)}
     assert list(drifts([{"id": "q"}, {"id": "r", "provenance": 3, "evidence": [{"any": 1}]}], known)) == []
-
-
-@pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 @pytest.fixture

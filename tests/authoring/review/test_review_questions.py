@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
 
 from rag.authoring.review.review_loop import Review
 from rag.core.errors import DataError, UserError
+
+pytestmark = pytest.mark.usefixtures("here")
 
 TODAY = datetime.now(UTC).date().isoformat()
 
@@ -200,11 +202,6 @@ def test_ten_thousand_questions_stay_usable(tmp_path: Path) -> None:
     review.drop("q2-900")
     assert review.undo() == "q2-900"
     assert time.process_time() - begun < 3
-
-
-@pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def test_the_terminal_shows_decides_and_takes_back(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.corpora import text_folder
 from support.ratings import BAD, FERRY, context, opinion, told
 from support.small_set import write_golden
@@ -195,11 +195,6 @@ def test_waiting_ratings_are_drafted_again(golden: Path) -> None:
     cluster = going.waiting[first.answer].row["cluster"]
     going.accept(first.answer)
     assert going.waiting[second.answer].row["cluster"] == cluster
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.small_set import AXES, write_experiment, write_golden
 
 from rag.config.experiment import load
@@ -22,8 +22,6 @@ from rag.reporting import html
 from rag.reporting.html import page
 from rag.reporting.html.explorer_data import outcomes
 from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
-
-rag = pytest.fixture(verb)
 
 
 @pytest.fixture(scope="module")
