@@ -29,12 +29,6 @@ def by_counting(losses: Sequence[float]) -> float:
     return float(np.mean([np.mean(losses[:n]) for n in range(1, len(losses) + 1)]))
 
 
-def test_an_area_by_hand() -> None:
-    # Risks 0, 1/2, 1/3, 2/4.
-    assert aurc([9, 8, 7, 6], [0, 1, 0, 1]) == pytest.approx((0 + 1 / 2 + 1 / 3 + 2 / 4) / 4)
-    assert aurc([6, 7, 8, 9], [0, 1, 0, 1]) == pytest.approx((1 + 1 / 2 + 2 / 3 + 2 / 4) / 4)
-
-
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.0, 0.25, 1.0])), min_size=1, max_size=6))
 def test_ties_count_as_the_mean_over_their_orders(rows: list[tuple[int, float]]) -> None:
     confidence, losses = zip(*rows, strict=True)

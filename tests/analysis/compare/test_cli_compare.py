@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,6 @@ from support.command_line import Verb
 from support.small_set import write_experiment, write_golden
 
 from rag.analysis import baseline
-from rag.analysis.compare import Comparison, Table
-from rag.cli import verdicts
 from rag.config.experiment import load
 from rag.execution.graph import plan
 from rag.execution.store import maintenance
@@ -107,11 +104,6 @@ def test_two_trials_as_json(rag: Verb, ids: dict[str, str]) -> None:
     assert report["family"] == 4
 
 
-def test_help_lists_every_field_of_the_json() -> None:
-    words = set(re.findall(r"\w+", str(verdicts.compare.__doc__)))
-    assert {*Comparison.__dataclass_fields__, *Table.__dataclass_fields__, "base", "candidates", "significant"} <= words
-
-
 def test_nothing_runs_and_the_same_comparison_gives_the_same_bytes(rag: Verb, ids: dict[str, str]) -> None:
     def stored() -> dict[Path, int]:
         return {path: path.stat().st_mtime_ns for path in Path(".rag/store").rglob("*") if path.is_file()}
@@ -119,22 +111,6 @@ def test_nothing_runs_and_the_same_comparison_gives_the_same_bytes(rag: Verb, id
     before = stored()
     first, second = (rag("compare", *ids.values(), "--by", "kind,doc", "--json") for _ in range(2))
     assert (first.code, first.out, before) == (0, second.out, stored())
-
-
-def test_the_tables_of_several_candidates(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    base, *others = ids
-    for width in (80, 120):
-        monkeypatch.setattr("rag.reporting.terminal.output.out._width", width)
-        said = rag("compare", *ids.values())
-        assert said.code == 0
-        lines = said.out.splitlines()
-        assert max(map(len, lines)) <= width
-        for name in others:
-            assert any(line.startswith(f"{name} {ids[name]}") and ids[base] in line for line in lines)
-        assert said.out.count("ndcg@10 by kind") == 3
-        assert "12 differences were looked at together" in " ".join(said.out.split())
-        assert "A single cluster of questions is not tested." in " ".join(said.out.split())
-    assert any("effect" in line for line in lines)
 
 
 def test_chosen_columns_and_slices(rag: Verb, ids: dict[str, str]) -> None:
@@ -205,19 +181,6 @@ def test_a_baseline_of_older_questions_is_bridged(rag: Verb, ids: dict[str, str]
     said = rag("compare", kept, newer, "--bridge", "questions").out
     for name, ids_ in (("only a candidate has", "q2b"), ("only the base has", "q2"), ("say something else", "q1")):
         assert f"Not compared: 1 question that {name}: {ids_}\n" in said
-
-
-def test_a_baseline_against_trials_with_different_questions(rag: Verb, ids: dict[str, str], golden: Path) -> None:
-    kept = baseline_of(ids["fixed-40 · k 1"], Path("kept/study.json"))
-    shutil.copytree(golden, "../golden2")
-    edit(Path("../golden2"), lambda lines: lines[0].update(answers=["at seven"]))
-    (two,) = sweep_in_place("newer", WHOLE, ", dataset.path=../golden2").values()
-    one = ids["whole · k 1"]
-    for candidates in ((one, two), (two, one)):
-        report = rag("compare", kept, *candidates, "--bridge", "questions", "--json").json
-        assert report["changed"] == ["q1"]
-        whole = [row for row in report["rows"] if (row["column"], row["slice"]) == ("ndcg@10", "")]
-        assert {row["candidate_id"]: row["n"] for row in whole} == {one: 5, two: 4}
 
 
 def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:
