@@ -18,7 +18,7 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Evidence, Example, Query, Reply, Span
-from rag.evaluation.scoring import Scores, gold_table, judge
+from rag.evaluation.scoring import gold_table, judge
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
@@ -177,12 +177,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Store]:
     ready = sweep.prepare(load(str(path), ["split=all", f"store={folder / 'store'}"]))
     sweep.run(ready.plan, ready.store, ready.settings, lambda *_: None)
     return ready.plan, ready.store
-
-
-def scores_of(made: Plan, store: Store, number: int) -> Scores:
-    entry = store.read(made.stages[made.trials[number].ends.score].entry)
-    assert entry
-    return Scores.from_arrays(entry.arrays)
 
 
 def test_every_question_that_recall_at_k_calls_lost_has_one_stage(ran: tuple[Plan, Store]) -> None:

@@ -27,8 +27,6 @@ from rag.execution.sweep import leaderboard, sweep
 
 pytestmark = pytest.mark.usefixtures("here", "golden")
 
-HANDBOOK = Path(__file__).parents[2] / "datasets" / "handbook"
-
 
 def asked(query_id: str, text: str, split: str = "tune", *gold: Span | str, history: tuple[Turn, ...] = ()) -> Example:
     return Example(Query(query_id, text, history), tuple(Evidence((place,)) for place in gold), split=split, cluster=query_id)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.choices import node
 
 from rag import testing
 from rag.components.analysers.words import WordAnalyser
@@ -15,34 +14,14 @@ from rag.components.embedders.hashing import HashingEmbedder
 from rag.components.fusion.rrf import ReciprocalRankFusion
 from rag.components.indexes.bm25s import Bm25sIndex
 from rag.components.metrics.recall import Recall
-from rag.config.build import Components
 from rag.core.assessments import Claim, Verdict
 from rag.core.rankings import Rankings
 from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL
 from rag.core.types import Block, Document, Finding, Message, Parsed, Query, Recalled, Reply, Request, Sought, Span
 
-PLAIN = {
-    "chunker": ("fixed", "recursive", "sentence", "token", "whole"),
-    "embedder": ("hashing",),
-    "index": ("bm25", "bm25s", "dense", "faiss_flat"),
-    "analyser": ("stems", "ids"),
-    "parser": ("text", "csv", "html"),
-    "redactor": ("none", "secrets"),
-    "ingest": ("all",),
-    "noise": ("none", "standard"),
-    "fusion": ("rrf", "weighted"),
-    "reranker": ("none", "mmr"),
-    "selector": ("neighbours", "score_floor"),
-}
-
 
 def test_every_role_has_a_check() -> None:
     assert set(testing.CHECKS) == {*ROLES, *LOADER_PARTS, *SEVERAL, *INDEX_PARTS} - {"dataset"}
-
-
-@pytest.mark.parametrize(("group", "choice"), [(group, choice) for group, choices in PLAIN.items() for choice in choices])
-def test_our_own_choices_keep_the_laws(group: str, choice: str) -> None:
-    testing.CHECKS[group](Components().role(group, node(group, choice), f"{group}.{choice}"))
 
 
 class Gap(FixedChunker):

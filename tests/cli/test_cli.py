@@ -176,10 +176,6 @@ def test_run_runs_one_trial_and_m_runs_all_combinations(rag: Verb) -> None:
     assert "0 ran" in said.out
 
 
-def test_brackets_of_overrides_are_shown(rag: Verb) -> None:
-    assert "index=[bm25s]" in rag(*RUN, "index=[bm25s]", "fusion=single").out
-
-
 def test_questions_are_answered_with_overrides_and_with_a_trial(rag: Verb) -> None:
     told = rag(*RUN, "generator=extractive", "chunker=whole", "k=2", "--json").json
     trial = told["trials"][0]["trial"]
@@ -191,11 +187,6 @@ def test_questions_are_answered_with_overrides_and_with_a_trial(rag: Verb) -> No
     assert "The ferry to Holm leaves at seven" in said.out
     assert "ferry.md:0-100" in said.out
     assert "fused #1" in rag("search", question, f"trial={trial}").out
-
-
-def test_no_answer_says_why(rag: Verb) -> None:
-    assert "generator=none gives none" in rag("ask", "When?", *GIVEN).out
-    assert "nothing in the passages fits" in rag("ask", "xyzzy", *GIVEN, "generator=extractive", "check=none").out
 
 
 def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,26 +201,6 @@ def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch:
 
 
 # Places
-
-
-def test_a_shipped_experiment_is_found_from_any_folder(rag: Verb) -> None:
-    told = rag("plan", "lexical", "--json").json
-    assert told["trials"] > 1
-    assert told["stages"]["to_run"] == told["stages"]["distinct"]
-
-
-def test_ones_own_conf_comes_first(rag: Verb, conf: Callable[[str, str], Path]) -> None:
-    conf("chunker/fixed.yaml", "_target_: rag.components.chunkers.fixed.FixedChunker\nsize: 7\noverlap: 0\n")
-    found = rag("search", "ferry", *GIVEN, "chunker=fixed", "--json").json["passages"]
-    assert {len(passage["text"]) for passage in found} <= {*range(1, 8)}
-    assert rag(*RUN, "chunker=fixed").code == 0
-
-
-def test_ones_own_experiment_comes_first(rag: Verb, golden: Path) -> None:
-    Path("experiments").mkdir()
-    write_experiment(Path("experiments/quickstart.yaml"), golden, AXES)
-    told = rag("plan", "quickstart", "--json").json
-    assert (told["question"], told["trials"]) == ("Does it work?", 18)
 
 
 # Files

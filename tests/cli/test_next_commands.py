@@ -1,13 +1,10 @@
 """The commands below `Next:` run as they are printed; a trial answers with replaced parts."""
 
-import os
-import shlex
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.command_line import CommandResult, Verb, verb
+from support.command_line import Verb, verb
 from support.small_set import QUESTIONS, write_experiment, write_golden
 from support.swept_trial import called
 
@@ -37,74 +34,6 @@ def rag(swept: tuple[Path, str], capsys: pytest.CaptureFixture[str], monkeypatch
 def trial(swept: tuple[Path, str]) -> str:
     """The id of the recommended trial."""
     return next(line for line in swept[1].splitlines() if line.startswith("First so far: ")).rpartition("(")[2].rstrip(")")
-
-
-def commands(text: str) -> list[str]:
-    """The commands on the line `Next:` and on the indented lines below it."""
-    lines = text.splitlines()
-    (first,) = [place for place, line in enumerate(lines) if line.startswith("Next:")]
-    following = [lines[first], *(line for line in lines[first + 1 :] if line.startswith(" " * 7))]
-    return [line.removeprefix("Next:").strip() for line in following]
-
-
-@pytest.fixture
-def executed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that replace this process: `rag study ui` becomes the server of MLflow."""
-    started: list[list[str]] = []
-    monkeypatch.setattr(os, "execv", lambda program, arguments: started.append(arguments))
-    return started
-
-
-def verb_of(command: str) -> str:
-    """The verb of a command, with its group."""
-    _, first, second, *_ = (*command.split(), "")
-    return f"{first} {second}" if first in ("data", "study", "bundle") else first
-
-
-def run(rag: Verb, command: str) -> CommandResult:
-    program, *arguments = shlex.split(command)
-    assert program == "rag"
-    return rag(*arguments)
-
-
-@pytest.mark.parametrize("overrides", [("chunker=whole,sentence", "coverage=0.4"), ()])
-def test_every_command_below_a_sweep_runs_as_it_is_printed(
-    rag: Verb,
-    swept: tuple[Path, str],
-    executed: list[list[str]],
-    overrides: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(shutil.copytree(swept[0], tmp_path / "copy"))
-    found = commands(rag("sweep", "study", "--no-track", *overrides).out if overrides else swept[1])
-    assert {verb_of(command) for command in found} == {"study compare", "study baseline", "report", "ask", "study ui"}
-    for command in found:
-        assert run(rag, command).code == 0, command
-    ((_, *server),) = executed
-    assert "mlflow" in " ".join(server)
-    assert Path("reports/baselines/study.json").is_file()
-
-
-def test_every_command_below_a_run_runs_as_it_is_printed(rag: Verb, executed: list[list[str]], golden: Path) -> None:
-    given = ("dataset=native", f"dataset.path={golden}", "embedder=hashing", "index=[bm25s]", "fusion=single", "generator=gold")
-    for command in (found := commands(rag("run", "-m", "--no-track", *given, "chunker=fixed,whole").out)):
-        assert run(rag, command).code == 0, command
-    assert [verb_of(command) for command in found] == ["study compare", "ask", "study ui"]
-    assert executed
-
-
-def test_the_commands_of_a_report_and_of_a_bundle_run(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    rag("report", "study", "--no-track")
-    text = Path("reports/study/report.md").read_text("utf-8")
-    (line,) = [line for line in text.splitlines() if line.startswith("- Next: ")]
-    assert "The ferry to Holm leaves at seven" in run(rag, line.removeprefix("- Next: ").strip("`")).out
-    served: list[object] = []
-    monkeypatch.setattr("rag.serve.process.run", lambda bundles, *rest, **more: served.extend(bundles))
-    for command in (found := commands(rag("export", "study").out)):
-        assert run(rag, command).code == 0, command
-    assert [verb_of(command) for command in found] == ["bundle verify", "serve"]
-    assert [Path(str(each)).is_dir() for each in served] == [True]
 
 
 def test_a_trial_without_a_generator_answers_with_the_default_one_and_says_so(rag: Verb, trial: str) -> None:

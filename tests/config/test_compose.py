@@ -12,7 +12,7 @@ import rag
 from rag.config import compose as composing
 from rag.config.build import Components
 from rag.config.catalog import plugin_modules
-from rag.config.compose import choices, compose, expanded, parsed, plugins, resolve, search_folders, shipped
+from rag.config.compose import choices, compose, expanded, plugins, resolve, search_folders, shipped
 from rag.core.errors import ConfigError
 
 Conf = Callable[[str, str], Path]
@@ -43,13 +43,6 @@ def test_the_wiring_holds_every_role_and_resolves(here: Path) -> None:
     assert list(config["index"]) == ["bm25s", "dense"]
     assert set(composing._wiring()) - {"data", "helper"} == set(config) - {"data"}, "data is there with RAG_DATA only"
     assert "hydra" not in config
-
-
-def test_a_dataset_brings_its_loader_unless_another_is_asked_for(here: Path) -> None:
-    config = composed("dataset=beir", "dataset.path=x")
-    assert (config["loader"]["_target_"], config["loader"]["path"]) == ("rag.plugins.public_sets.loaders.beir.BeirLoader", "x")
-    other = composed("dataset=beir", "dataset.path=x", "loader=folder")
-    assert other["loader"]["_target_"] == "rag.components.loaders.folder.FolderLoader"
 
 
 # Where choices are looked for
@@ -127,11 +120,6 @@ def test_a_choice_that_there_is_not_lists_those_that_there_are(here: Path, group
         assert re.split("there is: ", error.remedy, flags=re.IGNORECASE)[1].split(", ") == choices(group)
 
 
-def test_the_closest_choice_is_named(here: Path) -> None:
-    assert refused("chunker=fixd").remedy.startswith("did you mean 'fixed'? There is: ")
-    assert refused("metric=[recall,precison]").remedy.startswith("did you mean 'precision'?")
-
-
 def test_a_choice_inside_a_choice_is_named(conf: Conf) -> None:
     conf("chunker/mine.yaml", "defaults: [/embedder@inner: minlm]\n" + FIXED)
     error = refused("chunker=mine")
@@ -190,11 +178,6 @@ def test_a_key_below_a_value_is_reported(here: Path) -> None:
 )
 def test_what_is_not_an_override_is_reported(here: Path, override: str) -> None:
     assert len(str(refused("depth=20", override))) < 300
-
-
-def test_several_values_say_how_to_have_them(here: Path) -> None:
-    error = refused("k=1,2")
-    assert (error.where, error.what, error.remedy[:17]) == ("k=1,2", "names several values", "a list is k=[a,b]")
 
 
 # Values that are none
@@ -315,9 +298,3 @@ def test_a_pattern_stands_for_every_choice_that_fits(here: Path) -> None:
     with pytest.raises(ConfigError, match="matches no choice"):
         expanded("chunker=glob(x*)")
     assert expanded("index=glob(faiss_*)") == ["index=faiss_flat", "index=faiss_hnsw", "index=faiss_ivf"]
-
-
-def test_parsing_knows_sweeps() -> None:
-    assert [override.is_sweep_override() for override in parsed(["k=3", "k=3,5", "k=[3,5]"])] == [False, True, False]
-    with pytest.raises(ConfigError, match=r"write key=value"):
-        parsed(["k=3", "k"])

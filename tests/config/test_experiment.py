@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -169,32 +168,6 @@ def test_trials_share_what_they_have_in_common(here: Path) -> None:
     assert len({id(trial.config["embedder"]) for trial in found}) == 1
     assert len({id(trial.config["chunker"]) for trial in found}) == 2
     assert [trial.config["chunker"]["size"] for trial in found] == [9] * 4 + [8] * 4
-
-
-def test_many_trials_take_little_time(here: Path) -> None:
-    """Thousands of trials, and thousands with the same mistake, are composed in seconds, not one config after another."""
-    start = time.process_time()
-    axes: dict[str, Any] = {
-        key: [[f"{key}={value}"] for value in range(1, 7)] for key in ("k", "depth", "rerank_depth", "chunker.size")
-    }
-    assert len(declared(["latency=0"], **axes).trials()) == 6**4
-    with pytest.raises(ProblemsError, match="there is no 'sise' in chunker"):
-        declared(["chunker.sise=1"], **axes).trials()
-    assert time.process_time() - start < 15
-
-
-def test_trials_that_are_the_same_are_one(here: Path) -> None:
-    found = declared(
-        [], one=[["k=5"], ["k=6"]], two=[["chunker=recursive"], ["chunker=recursive", "chunker.size=800"]]
-    ).trials()
-    assert [tuple(trial.choices.values()) for trial in found] == [("one0", "two0"), ("one1", "two0")]
-
-
-def test_trials_come_in_the_order_of_the_axes_in_any_grouping(here: Path) -> None:
-    found = declared([], a=[["k=1"], ["k=2"]], b=[["depth=10"], ["depth=20"]], c=[["k=3"], ["coverage=0.7"]]).trials()
-    labels = [tuple(trial.choices.values()) for trial in found]
-    assert labels == sorted(labels)
-    assert list(found[0].choices) == ["a", "b", "c"]
 
 
 def test_names_hold_what_differs(here: Path) -> None:
@@ -466,12 +439,6 @@ def test_an_ad_hoc_run_makes_an_axis_of_every_sweep(here: Path) -> None:
     assert trials[0].name == "k 3 · bm25s · own 0"
     assert found.name == "run"
     assert "k=3,5" in found.question
-
-
-def test_an_ad_hoc_run_without_overrides_is_the_default(here: Path) -> None:
-    (trial,) = ad_hoc([]).trials()
-    assert (trial.name, trial.choices) == ("default", {})
-    assert trial.config["k"] == 5
 
 
 def test_an_ad_hoc_run_says_what_it_cannot_read(here: Path) -> None:

@@ -6,7 +6,6 @@ import math
 import os
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -156,21 +155,9 @@ def test_an_import_of_a_package_counts_its_init_and_what_that_imports(package: W
     assert changes(package, {"shout/__init__.py": "from .limits import LIMIT\nLIMIT += 1\n"})
 
 
-def test_a_component_in_an_init_may_import_its_neighbours(package: Write) -> None:
-    package({"shout/__init__.py": f"{CHUNKER}\nfrom .words import TABLE\n", "shout/words.py": "TABLE = 1\n"})
-    assert changes(package, {"shout/words.py": "TABLE = 2\n"}, "shout")
-
-
 def test_modules_that_import_each_other_are_no_trap(package: Write) -> None:
     package({"shout/chunker.py": f"import shout.words\n{CHUNKER}", "shout/words.py": "import shout.chunker\n"})
     assert changes(package, {"shout/words.py": "import shout.chunker\nTABLE = 1\n"})
-
-
-def test_base_classes_in_other_modules_count(package: Write) -> None:
-    package({"shout/base.py": CHUNKER, "shout/chunker.py": "from shout.base import Whole as Base\nclass Whole(Base): pass\n"})
-    before = identity_of({"_target_": TARGET})
-    package({"shout/base.py": CHUNKER.replace("0, self.size", "1, self.size")})
-    assert identity_of({"_target_": TARGET}) != before
 
 
 def test_a_class_that_is_named_by_another_module_is_known_by_its_own(package: Write) -> None:
@@ -276,20 +263,6 @@ def test_code_that_cannot_be_read_is_an_error(package: Write, monkeypatch: pytes
         code()
 
 
-def test_code_in_an_archive_counts(package: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
-    for number in range(2):
-        archive = tmp_path / f"{number}.zip"
-        with zipfile.ZipFile(archive, "w") as file:
-            file.writestr("shout/__init__.py", "")
-            file.writestr("shout/chunker.py", f"import shout.words\n{CHUNKER}")
-            file.writestr("shout/words.py", f"TABLE = {number}\n")
-        monkeypatch.syspath_prepend(str(archive))
-        forget()
-        found.append(code())
-    assert found[0] != found[1]
-
-
 def test_the_packages_around_a_module_count(package: Write) -> None:
     package({"shout/deep/__init__.py": "", "shout/deep/inner.py": CHUNKER})
     assert changes(
@@ -306,12 +279,6 @@ def test_the_modules_of_a_closure(package: Write) -> None:
     found = closure("shout.chunker", ("rag", "shout"))
     assert {name for name in found if name.startswith("shout")} == {"shout", "shout.chunker", "shout.words"}
     assert found - {"shout", "shout.chunker", "shout.words"} == closure("rag.core.types")
-
-
-def test_every_component_of_ours_is_known_by_its_own_code_and_only_what_it_imports() -> None:
-    fixed, recursive = code_identity("rag.components.chunkers.fixed"), code_identity("rag.components.chunkers.recursive")
-    assert fixed != recursive
-    assert code_identity("rag.components.chunkers.fixed", ("rag", "shout")) == fixed
 
 
 def test_an_identity_is_the_same_in_another_process_in_another_folder(tmp_path: Path) -> None:
@@ -342,11 +309,6 @@ def test_parameters_count(package: Write) -> None:
         {"_target_": TARGET, "words": None},
     ]
     assert len({identity_of(node) for node in nodes}) == len(nodes)
-
-
-def test_the_order_of_keys_and_the_place_in_a_config_do_not_count(package: Write) -> None:
-    one = Components(("shout",)).identity({"_target_": TARGET, "size": 5, "words": {"a": 1, "b": 2}}, "chunker")
-    assert one == Components(("shout",)).identity({"words": {"b": 2, "a": 1}, "size": 5, "_target_": TARGET}, "x.y")
 
 
 def test_runtime_does_not_count(package: Write) -> None:

@@ -86,26 +86,6 @@ def test_all_of_it(rag: Verb) -> None:
     assert "fixed, markdown, recursive*, semantic, sentence, table_rows" in output
 
 
-def test_the_first_list_has_topics_and_the_experiments_to_start_from(rag: Verb) -> None:
-    result, output = rag("list", "--json").json, rag("list").out
-    assert [name for each in result["topics"] for name in each["groups"]] == [each["name"] for each in result["groups"]]
-    assert set(catalog.groups()) == {each["name"] for each in result["groups"]}
-    starts = {each["name"] for each in result["experiments"] if not each["study"]}
-    assert starts == {"answers", "architectures", "architectures_attacks", "lexical", "quickstart"}
-    shown = re.findall(r"^  ([a-z_]+)  ", output, re.MULTILINE)
-    assert shown == [*sorted(starts), *(each["name"] for each in result["topics"])]
-    assert len(result["topics"]) == 16
-    assert "  documents     which files are read, and how (loader, parser, redactor, ingest, noise)" in output
-    inner = rag("list", "documents").out
-    assert "folder*" in inner
-    assert "secrets_and_personal" in inner
-
-
-def test_a_preset_is_listed_with_its_choices_and_values(rag: Verb) -> None:
-    shown = {each["key"]: each["value"] for each in rag("list", "preset", "book_chatbot", "--json").json["parameters"]}
-    assert (shown["chunker"], shown["check.grounded.theta"], shown["memory.turns"]) == ("markdown", 0.6, 10)
-
-
 @pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("preset/")])
 def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: str) -> None:
     group, _, choice = name.partition("/")
@@ -141,12 +121,6 @@ def test_a_choice_with_its_parameters(rag: Verb) -> None:
     assert re.search(r"chunker\.size +800 +characters per chunk, at most", output)
     assert output.startswith("chunker=recursive  the default\nSplits by a hierarchy of separators")
     assert re.search(r"dataset\.path +to be given", rag("list", "dataset", "native").out)
-
-
-def test_every_override_that_is_listed_can_be_typed(rag: Verb) -> None:
-    for each in rag("list", "index", "bm25s", "--json").json["parameters"]:
-        given = "null" if each["value"] is None else each["value"]
-        assert rag("dataset", "check", "handbook", f"{each['key']}={given}").code == 0
 
 
 def test_an_experiment_and_the_values(rag: Verb) -> None:
@@ -278,7 +252,3 @@ def offered(words: str, cword: int) -> list[str]:
 )
 def test_a_shell_is_offered_names(here: Path, words: str, cword: int, names: list[str]) -> None:
     assert offered(words, cword) == names
-
-
-def test_completion_can_be_installed(rag: Verb) -> None:
-    assert "--install-completion" in rag("--help").out

@@ -130,35 +130,6 @@ def test_an_installed_plugin_is_composed_and_built(plugin: Path) -> None:
     assert plain["identity"] != finer["identity"]
 
 
-def test_its_mistakes_are_reported_like_ours(plugin: Path) -> None:
-    wrong = ["chunker=shut", "chunker=shout chunker.lest=3", "chunker=shout chunker.least=0", "chunker=shout chunker.least=x"]
-    errors = [str(result["error"]) for result in used(plugin, *wrong)]
-    output = ["did you mean 'shout'?", "did you mean 'least'?", "chunker.least: is 0", "chunker.least: is 'x'"]
-    assert [part in error for part, error in zip(output, errors, strict=True)] == [True] * 4, errors
-
-
-def test_a_change_in_a_module_that_its_class_imports_changes_its_identity(plugin: Path) -> None:
-    before = used(plugin, "chunker=shout")[0]["identity"]
-    limits = plugin / "shout" / "limits.py"
-    kept = limits.read_text("utf-8")
-    try:
-        limits.write_text("LEAST = 5  # as before\n", encoding="utf-8")
-        assert used(plugin, "chunker=shout")[0]["identity"] == before
-        limits.write_text("LEAST = 6\n", encoding="utf-8")
-        assert used(plugin, "chunker=shout")[0]["identity"] != before
-    finally:
-        limits.write_text(kept, encoding="utf-8")
-
-
-def test_the_command_line_plans_with_it(plugin: Path, golden: Path, tmp_path: Path) -> None:
-    study = tmp_path / "study.yaml"
-    fixed = f'["dataset.path={golden}", embedder=hashing, generator=none, latency=0]'
-    study.write_text(f"question: q?\ndataset: native\nfixed: {fixed}\naxes: {{chunker: 'chunker=shout,whole'}}\n", "utf-8")
-    command = [sys.executable, "-m", "rag", "plan", str(study), "--json"]
-    result = subprocess.run(command, cwd=tmp_path, env=finding(plugin), capture_output=True, text=True, check=True)
-    assert json.loads(result.stdout)["trials"] == 2
-
-
 def test_a_package_that_declares_no_entry_point_is_not_trusted(plugin: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     shutil.copytree(plugin, site, ignore=shutil.ignore_patterns("entry_points.txt"))

@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,9 @@ from support.small_set import write_golden
 
 from rag.config.build import RUNTIME, TARGET, Components
 from rag.config.catalog import installed_folders
-from rag.config.experiment import Experiment
 from rag.config.identity import without_runtime
-from rag.config.search_space import Trial
 from rag.config.servers import components_in
 from rag.core.roles import runtime_names
-from rag.execution.graph import plan
-from rag.execution.store.store import Store
-from rag.execution.sweep.open_config import config_of
 
 NODES = [
     (path.relative_to(folder).as_posix(), node)
@@ -79,23 +74,3 @@ def test_a_parameter_that_was_moved_into_runtime_is_refused(
     assert f"{where}" in output.err
     assert "may change results" in output.err
     assert not Path(".rag").exists()
-
-
-def test_a_conf_of_the_working_folder_declares_nothing(rag: Verb, here_golden: Path, conf: Callable[[str, str], Path]) -> None:
-    conf("chunker/fixed.yaml", "_target_: rag.components.chunkers.fixed.FixedChunker\noverlap: 0\nruntime:\n  size: 10\n")
-    output = rag("run", *GIVEN, "chunker=fixed")
-    assert output.code == 2
-    assert "chunker.runtime.size: may change results" in output.err
-    assert "set chunker.size" in output.err
-
-
-@pytest.mark.parametrize(
-    ("override", "same"),
-    [("generator.runtime.retries={}", True), ("generator.max_tokens={}", False), ("+generator.extra.runtime={}", False)],
-)
-def test_ids_and_keys_change_together(here_golden: Path, override: str, same: bool) -> None:
-    """A field of a request may be called `runtime`: it is no block of a component."""
-    trials = [Trial(str(value), {}, config_of([*GIVEN[:-1], "generator=openai", override.format(value)])) for value in (1, 2)]
-    made = plan.assemble(Experiment("test", "", ()), trials, Store("store"))
-    assert (made.trials[0].trial_id == made.trials[1].trial_id) == same
-    assert (made.trials[0].ends.score == made.trials[1].ends.score) == same

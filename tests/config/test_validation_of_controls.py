@@ -108,18 +108,10 @@ def test_ordinary_trials_are_what_they_were(here: Path, golden: Path) -> None:
     assert [trial.trial_id for trial in again.trials] == [trial.trial_id for trial in ready.plan.trials]
 
 
-def test_controls_have_ids_of_their_own(swept: Any) -> None:
-    assert len({trial.trial_id for trial in swept[0].values()}) == len(CONTROLS)
-
-
 @pytest.mark.parametrize("control", OF_READING)
 def test_a_control_of_reading_needs_a_reader(here: Path, golden: Path, control: str) -> None:
     with pytest.raises(UserError, match=r"(?s)control.*generator=none reads nothing.*generator=extractive"):
         ran(golden, "generator=none", f"control={control}")
-
-
-def test_a_perfect_chunker_needs_no_reader(here: Path, golden: Path) -> None:
-    assert ran(golden, "generator=none", "control=perfect_chunker")[2].board.rows[0].status == "done"
 
 
 @pytest.mark.parametrize(("control", "output"), [("closed_bok", "did you mean 'closed_book'"), ("null", "null"), ("3", "is 3")])

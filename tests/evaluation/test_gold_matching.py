@@ -366,11 +366,6 @@ def test_an_invalid_group_is_refused(alternatives: tuple[Span, ...]) -> None:
         gold_table(HUNDRED, [Example(Query("q7", "?"), (Evidence(alternatives),))])
 
 
-def test_rankings_and_gold_must_be_of_the_same_questions() -> None:
-    with pytest.raises(ValueError, match="2 rankings for 1 questions"):
-        judge(rankings_of([[], []]), gold_table(HUNDRED, [Example(Query("q", "?"))]))
-
-
 @pytest.mark.bench
 def test_judging_takes_milliseconds() -> None:
     random = np.random.default_rng(0)

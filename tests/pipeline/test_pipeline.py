@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rag.components.rerankers.none import NoReranker
 from rag.config.experiment import ad_hoc
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
@@ -180,16 +179,6 @@ def test_rows_end_where_they_end() -> None:
     rows, asked = reranked([[(1, 5.0), (0, 4.0), (2, 3.0)], [], [(7, 1.0)]], 2, [-2.0, -2.0], [], [0.5])
     assert rows == [[(0, -2.0), (1, -2.0), (2, -3.0)], [], [(7, 0.5)]]
     assert asked[0][1] == [["b", "a"], [], ["h"]]
-
-
-def test_a_depth_beyond_the_end_leaves_no_tail() -> None:
-    rows, _ = reranked([[(1, 5.0), (0, 4.0)]], 20, [0.0, 1.0])
-    assert rows == [[(0, 1.0), (1, 0.0)]]
-
-
-def test_no_reranker_changes_nothing() -> None:
-    found = Rankings.pack([[(1, 5.0)]])
-    assert steps.rerank(NoReranker(), ["?"], found, letters(), 20) is found
 
 
 def test_tail_scores_that_differ_in_their_last_digit_never_meet() -> None:

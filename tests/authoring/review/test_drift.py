@@ -159,15 +159,3 @@ def test_diff_names_the_parts_that_changed_and_what_follows(rag: Verb, tmp_path:
     said = rag("dataset", "diff", old, new).out
     assert "renamed: c → d, with the same content" in said
     assert "1 added, 0 removed, 1 renamed, 2 changed, 0 with the same id and content, in another order." in said
-
-
-def test_a_review_changes_no_digest(rag: Verb, tmp_path: Path) -> None:
-    golden = write_waiting(tmp_path / "reviewed")
-    old, before = (golden / "questions.jsonl").read_bytes(), file_of(golden).golden()
-    (tmp_path / "old.jsonl").write_bytes(old)
-    rag("dataset", "review", "native", f"dataset.path={golden}", "--accept", "q1", "--accept", "q2")
-    found = rag("dataset", "diff", str(tmp_path / "old.jsonl"), str(golden), "--json").json
-    assert (found["changed"], found["same"], found["digests"]) == ({"q1": ["provenance"], "q2": ["provenance"]}, 6, [])
-    after = file_of(golden).golden()
-    assert (after.golden_digest, after.asked_digest) == (before.golden_digest, before.asked_digest)
-    assert "All digests of the questions stay the same" in rag("dataset", "diff", str(tmp_path / "old.jsonl"), str(golden)).out

@@ -1,6 +1,5 @@
 """Review of generated and imported questions: decisions, provenance, several reviewers, kills, large and damaged sets."""
 
-import json
 import os
 import re
 import signal
@@ -192,18 +191,6 @@ def test_a_kill_during_a_write_leaves_the_set_whole(tmp_path: Path) -> None:
         assert left < before
 
 
-def test_ten_thousand_questions_stay_usable(tmp_path: Path) -> None:
-    golden = write_waiting(tmp_path / "waiting", times=1667)
-    review = opened(golden)
-    assert len(review.waiting) == 10_002
-    begun = time.process_time()
-    review.look("q1-900")
-    review.accept("q1-900")
-    review.drop("q2-900")
-    assert review.undo() == "q2-900"
-    assert time.process_time() - begun < 3
-
-
 def test_the_terminal_shows_decides_and_takes_back(
     rag: Verb, waiting: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -221,14 +208,3 @@ def test_the_terminal_shows_decides_and_takes_back(
     assert "1 written" in said.out
     assert "5 waiting" in said.out
     assert rows_of(waiting)[0]["provenance"]["accepted"] == {"by": "Ann", "at": TODAY}
-
-
-def test_options_decide_without_questions(rag: Verb, waiting: Path, tmp_path: Path) -> None:
-    edited = tmp_path / "edited.jsonl"
-    edited.write_text(json.dumps(rows_of(waiting)[2] | {"text": "Do dogs pay?"}), "utf-8")
-    given = ("--accept", "q1", "--drop", "q2", "--edited", str(edited), "--by", "Ann", "--json")
-    said = rag("dataset", "review", "native", f"dataset.path={waiting}", *given)
-    assert (said.json["accepted"], said.json["dropped"]) == (["q3", "q1"], ["q2"])
-    assert [each["name"] for each in said.json["candidates"]] == ["q4", "q5", "q6"]
-    assert rag("dataset", "check", "native", f"dataset.path={waiting}", "--json").json["not_reviewed"] == {"rule:definition": 3}
-    assert rag("dataset", "review", "native", f"dataset.path={waiting}", "--accept", "q1").code == 2

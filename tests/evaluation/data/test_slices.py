@@ -160,32 +160,3 @@ def test_a_slice_moves_towards_the_whole_and_never_past_it(rows: list[tuple[floa
     means, errors, n = (list(part) for part in zip(*rows, strict=True))
     for mean, values in zip(means, drawn(means, errors, n, overall), strict=True):
         assert min(mean, overall) - 1e-9 <= values <= max(mean, overall) + 1e-9
-
-
-@given(ROWS, st.floats(-1, 1))
-def test_a_large_slice_does_not_move(rows: list[tuple[float, float, int]], overall: float) -> None:
-    means = [row[0] for row in rows]
-    assert drawn(means, [1e-7] * len(rows), [10**6] * len(rows), overall) == pytest.approx(means, abs=1e-5)
-
-
-@given(ROWS, st.floats(-1, 1))
-def test_of_two_equal_slices_the_smaller_one_moves_more(rows: list[tuple[float, float, int]], overall: float) -> None:
-    (mean, error, n), *others = rows
-    twins = [(mean, error, n), (mean, error, 2 * n), *others]
-    values = drawn(*(list(part) for part in zip(*twins, strict=True)), overall)
-    assert abs(values[0] - overall) <= abs(values[1] - overall) + 1e-9
-
-
-def test_shrinkage_is_closer_to_the_truth_than_the_slice_and_the_whole() -> None:
-    random = np.random.default_rng(0)
-    missed = np.zeros(3)
-    for _ in range(150):
-        n = random.integers(2, 40, 8)
-        truth = 0.05 * random.standard_normal(8)
-        seen = [mean + 0.3 * random.standard_normal(size) for mean, size in zip(truth, n, strict=True)]
-        means = np.array([each.mean() for each in seen])
-        errors = np.array([each.std(ddof=1) / np.sqrt(len(each)) for each in seen])
-        overall = float(np.concatenate(seen).mean())
-        guesses = means, np.full(8, overall), slices.shrunk(means, errors, n, overall)
-        missed += [((guess - truth) ** 2).mean() for guess in guesses]
-    assert missed[2] < missed[1] < missed[0]

@@ -227,18 +227,6 @@ def test_characters_that_are_not_there_are_refused(sectioned: Pipeline, span: tu
 # Metadata
 
 
-@pytest.mark.parametrize("value", [2024, "2024", 2024.0])
-def test_one_of_several_values(sectioned: Pipeline, value: object) -> None:
-    assert {name.partition(":")[0] for name in found(sectioned, "leave", Scope(metadata={"year": [value]}))} == {"other.md"}
-    assert found(sectioned, "leave", Scope(metadata={"year": [1999]})) == []
-    assert found(sectioned, "leave", Scope(metadata={"year": []})) == []
-
-
-def test_a_key_that_no_document_has_is_refused(sectioned: Pipeline) -> None:
-    with pytest.raises(UserError, match=r"no key 'yaer'[\s\S]*'year'"):
-        narrowed(sectioned, Scope(metadata={"yaer": [2024]}))
-
-
 # Whole documents
 
 

@@ -4,14 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from reporting.terminal.comparison_rows import PLAIN, compared
 from rich.console import Console
 from rich.text import Text
 from support.command_line import verb
@@ -30,7 +28,6 @@ from rag.execution.sweep.objective import Objective
 from rag.reporting import terminal
 from rag.reporting.terminal import output, passages, store_contents, why
 from rag.reporting.terminal.answers import answered, sources
-from rag.reporting.terminal.comparisons import comparisons
 from rag.reporting.terminal.health import _listed
 from rag.reporting.terminal.leaderboards import leaderboard
 from rag.reporting.terminal.output import LiteralConsole, escape, out, table, visible
@@ -141,15 +138,6 @@ def test_leaderboard_names(name: str, column: str) -> None:
     with showing() as said:
         out.print(leaderboard(board))
     assert_shown(said, name, column)
-
-
-@few
-@given(TEXTS, TEXTS, TEXTS)
-def test_compare(name: str, column: str, part: str) -> None:
-    rows = (replace(PLAIN, column=column), replace(PLAIN, column=column, slice=f"kind={part}"))
-    with showing() as said:
-        comparisons(compared(rows, names=(name, f"{name}2"), added=(part,)))
-    assert_shown(said, name, column, part)
 
 
 @few
