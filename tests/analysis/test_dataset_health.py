@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import json
 import shutil
 from collections import Counter
 from itertools import combinations
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import Verb
-from support.small_set import TEXTS, write_experiment, write_golden
+from support.small_set import write_experiment, write_golden
 
 from rag.analysis import dataset_health
 from rag.analysis.dataset_health.questions import _Gold, give_aways, near_duplicates
@@ -213,28 +212,6 @@ def test_after_the_sweep_the_lists_agree_with_the_scores(rag: Verb, study: Path)
     assert [each["query_id"] for each in found["unsolved"]] == [name for name, each in solved.items() if not any(each)]
     assert [each["query_id"] for each in found["always_solved"]] == [name for name, each in solved.items() if all(each)]
     assert "Solved by every trial" in rag("dataset", "health", str(study)).out
-
-
-def test_wrong_gold_is_suspect(rag: Verb, here: Path, golden: Path) -> None:
-    questions = golden / "questions.jsonl"
-    lines = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
-    (lost,) = (line for line in lines if line["id"] == "q4")
-    assert TEXTS["bus.md"].count("Bicycles need a ticket of their own.") == 1
-    lost["evidence"] = [{"any": [{"doc": "bus.md", "quote": "Bicycles need a ticket of their own."}]}]
-    questions.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    path = write_experiment(here / "wrong.yaml", golden, AXES.replace("k: k=1,3", "k: k=1"))
-    run(path)
-    (found,) = rag("dataset", "health", str(path), "--json").json["sets"]
-    suspects = {each["query_id"]: each["why"] for each in found["suspects"]}
-    assert "begin with rules.txt; its gold is in bus.md" in suspects["q4"]
-    assert "Gold may be wrong" in rag("dataset", "health", str(path)).out
-
-
-def test_controls_alone_have_no_findings_from_trials(here: Path, golden: Path, rag: Verb) -> None:
-    path = write_experiment(here / "ruled.yaml", golden, "  control: control=perfect_chunker")
-    (found,) = rag("dataset", "health", str(path), "--json").json["sets"]
-    assert (found["trials"], found["questions"]) == (0, 6)
-    assert found["told"] == ["every trial is a control: findings from trials are left out"]
 
 
 def test_one_ranking_is_not_enough(here: Path, golden: Path) -> None:

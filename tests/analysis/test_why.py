@@ -105,22 +105,6 @@ def test_the_text_for_one_trial(rag: Verb, trials: Mapping[str, str]) -> None:
     assert "Answer (exact_match" in said
 
 
-def test_two_trials_side_by_side(rag: Verb, trials: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    both = named(trials, "whole", "bm25s ", "none"), named(trials, "fixed", "bm25s+dense", "mmr")
-    report = rag("why", "q1", *both, "--json").json
-    assert [f"trial={account['trial_id']}" for account in report["trials"]] == list(both)
-    wide = rag("why", "q1", *both).out
-    assert "A: evidence" in wide
-    assert any(line.count("[1] ") == 2 for line in wide.splitlines())
-    first = [line.split()[0] for line in wide.splitlines() if line.split()]
-    steps = [word for word in first if word in report["trials"][1]["ranks"]]
-    assert steps == ["bm25s", "dense", "fused", "reranked"]
-    monkeypatch.setattr(output.out, "_width", 80)
-    narrow = rag("why", "q1", *both).out
-    assert not any(line.count("[1] ") == 2 for line in narrow.splitlines())
-    assert max(map(len, narrow.splitlines())) <= 200
-
-
 def test_stored_stages_do_not_run_again(rag: Verb, trials: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     trial = named(trials, "whole", "bm25s+dense", "mmr")
     first = rag("why", "q3", trial, "--json").out

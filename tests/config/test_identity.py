@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 
 from rag.config import identity
 from rag.config.build import Components
-from rag.config.identity import Digests, closure, code_identity, digest, library_version, without_runtime
+from rag.config.identity import Digests, code_identity, digest, library_version, without_runtime
 from rag.core.errors import ConfigError
 
 CHUNKER = '''\
@@ -160,13 +159,6 @@ def test_modules_that_import_each_other_are_no_trap(package: Write) -> None:
     assert changes(package, {"shout/words.py": "import shout.chunker\nTABLE = 1\n"})
 
 
-def test_a_class_that_is_named_by_another_module_is_known_by_its_own(package: Write) -> None:
-    package({"shout/__init__.py": "from .chunker import Whole\n"})
-    before = identity_of({"_target_": "shout.Whole"})
-    package({"shout/chunker.py": CHUNKER.replace("0, self.size", "1, self.size")})
-    assert identity_of({"_target_": "shout.Whole"}) != before
-
-
 def test_untrusted_packages_count_by_their_version_not_by_their_code(package: Write) -> None:
     info = "Metadata-Version: 2.1\nName: mylib\nVersion: {}\n"
     package(
@@ -247,22 +239,6 @@ def test_an_import_under_a_condition_may_be_absent_and_counts_when_it_is_there(p
     assert changes(package, {"shout/fast.py": "one = 2\n"})
 
 
-class FromMemory:
-    """Finds one module, whose code only it knows."""
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(name, None, origin="memory") if name == "shout.native" else None
-
-
-def test_code_that_cannot_be_read_is_an_error(package: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    package({"shout/chunker.py": f"try:\n    import shout.native\nexcept ImportError:\n    pass\n{CHUNKER}"})
-    assert len(code()) == 64
-    monkeypatch.setattr(sys, "meta_path", [FromMemory(), *sys.meta_path])
-    forget()
-    with pytest.raises(ConfigError, match=r"shout\.native: holds code that cannot be read"):
-        code()
-
-
 def test_the_packages_around_a_module_count(package: Write) -> None:
     package({"shout/deep/__init__.py": "", "shout/deep/inner.py": CHUNKER})
     assert changes(
@@ -270,15 +246,6 @@ def test_the_packages_around_a_module_count(package: Write) -> None:
     )
     assert changes(package, {"shout/deep/patches.py": "from .inner import Whole\nWhole.size = 1\n"}, "shout.deep.inner")
     assert changes(package, {"shout/__init__.py": "LIMIT = 1\n"}, "shout.deep.inner")
-
-
-def test_the_modules_of_a_closure(package: Write) -> None:
-    package(
-        {"shout/chunker.py": f"def f():\n    from . import words as w\n{CHUNKER}", "shout/words.py": "import numpy, json\n"}
-    )
-    found = closure("shout.chunker", ("rag", "shout"))
-    assert {name for name in found if name.startswith("shout")} == {"shout", "shout.chunker", "shout.words"}
-    assert found - {"shout", "shout.chunker", "shout.words"} == closure("rag.core.types")
 
 
 def test_an_identity_is_the_same_in_another_process_in_another_folder(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Controls in trials: planned, refused, run, and nothing of ordinary trials changed by them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -71,26 +70,6 @@ def test_a_perfect_chunker_cuts_no_gold(swept: Any) -> None:
         )
 
     assert whole(found["none"]) < whole(found["perfect_chunker"]) == len(gold)
-
-
-def test_whole_documents_are_read_as_gold_too(here: Path, golden: Path) -> None:
-    questions = golden / "questions.jsonl"
-    lines = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
-    for line in lines:
-        line["evidence"] = [{"any": [{"doc": place["doc"]} for place in group["any"]]} for group in line["evidence"]]
-    questions.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    made, store, done = ran(golden, f"control={','.join(CONTROLS)}", "metrics=[recall@2,ndcg@2,token_f1]")
-    assert [row.status for row in done.board.rows] == ["done"] * len(CONTROLS)
-    recall = {trial.trial.config["control"]: mean(trial, made, store, "recall@2") for trial in made.trials}
-    assert (recall["closed_book"], recall["gold_contexts"]) == (0, 1)
-    assert recall["perfect_chunker"] == recall["none"]  # there is no gold span to cut
-
-
-def test_the_time_of_a_control_is_not_taken(swept: Any) -> None:
-    trials = swept[0]
-    assert {control: bool(trial.ends.latency) for control, trial in trials.items()} == {
-        control: control == "none" for control in CONTROLS
-    }
 
 
 def test_ordinary_trials_are_what_they_were(here: Path, golden: Path) -> None:

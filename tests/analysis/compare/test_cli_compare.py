@@ -3,7 +3,6 @@
 import contextlib
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +66,6 @@ def sweep_in_place(name: str, axes: str = AXES, fixed: str = "") -> dict[str, st
 def recorded_in(name: str) -> dict[str, str]:
     trials = json.loads(Path(f"reports/{name}/trials.json").read_text("utf-8"))
     return {trial["name"]: trial["trial"] for trial in trials}
-
-
-def edit(golden: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
-    """Change the questions of a golden set."""
-    path = golden / "questions.jsonl"
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    change(lines)
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
 
 
 # Output
@@ -160,27 +151,6 @@ def test_baselines_of_public_data_find_it_in_another_folder(
     shutil.move(golden, here / "moved" / "golden")
     monkeypatch.setenv("RAG_DATA", str(here / "moved"))
     assert rag("compare", *kept).code == 0
-
-
-def test_a_baseline_of_older_questions_is_bridged(rag: Verb, ids: dict[str, str], golden: Path) -> None:
-    kept = baseline_of(ids["fixed-40 · k 1"], Path("kept/study.json"))
-
-    def change(lines: list[dict[str, Any]]) -> None:
-        lines[0]["answers"] = ["at seven"]
-        lines[1]["id"] = "q2b"
-
-    edit(golden, change)
-    (newer,) = sweep_in_place("newer", WHOLE).values()
-    refused = rag("compare", kept, newer)
-    assert refused.code == 2
-    assert "golden differs" in refused.err
-    assert "--bridge questions" in refused.err
-    report = rag("compare", kept, newer, "--bridge", "questions", "--json").json
-    assert (report["added"], report["removed"], report["changed"]) == (["q2b"], ["q2"], ["q1"])
-    assert report["rows"][0]["n"] == 3
-    said = rag("compare", kept, newer, "--bridge", "questions").out
-    for name, ids_ in (("only a candidate has", "q2b"), ("only the base has", "q2"), ("say something else", "q1")):
-        assert f"Not compared: 1 question that {name}: {ids_}\n" in said
 
 
 def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:

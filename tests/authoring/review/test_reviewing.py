@@ -241,36 +241,3 @@ def test_one_is_edited_until_it_fits(
     written = (golden / "questions.jsonl").read_text("utf-8")
     assert "mule" in written
     assert "unconfirmed" not in written, "accepting confirms"
-
-
-def test_an_editor_that_does_not_run_is_an_error(
-    asked: Verb, kept_by_server: Opinions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("VISUAL", "no-such-editor")
-    typing(monkeypatch, tmp_path, "e\nq\n")
-    said = asked()
-    assert (said.code, "'no-such-editor' cannot be used" in said.err) == (0, True)
-    assert len(kept_by_server.candidates()) == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (["native", "dataset.path=GOLDEN", "--accept", "ans_0"], "no question and no rating of 'ans_0' waits"),
-        (["native", "dataset.path=GOLDEN", "--accept", BAD["id"]], "rated as a bad answer"),
-        (["native", "dataset.path=GOLDEN", "--edited", "QUESTIONS"], "no rating waits to become 'q1'"),
-        (["native", "dataset.path=GOLDEN", "--edited", "none.jsonl"], "no such file"),
-        (["native", "dataset.path=GOLDEN", "--sessions", "sqlite:///elsewhere.db"], "rate an answer on the page"),
-        (["native", "dataset.path=GOLDEN", "--sessions", "mysql://x"], "is a database of 'mysql'"),
-        (["squad", "dataset.path=GOLDEN/none.json"], "cannot be written"),
-        (["native", "dataset.path=GOLDEN/documents"], "no such folder"),
-    ],
-)
-def test_bad_input(rag: Verb, golden: Path, kept_by_server: Opinions, arguments: list[str], error: str) -> None:
-    before = (golden / "questions.jsonl").read_bytes()
-    given = [word.replace("GOLDEN", str(golden)).replace("QUESTIONS", str(golden / "questions.jsonl")) for word in arguments]
-    said = rag("dataset", "review", *given)
-    assert (said.code, error in said.err) == (2, True)
-    assert (golden / "questions.jsonl").read_bytes() == before
-    assert len(kept_by_server.candidates()) == 2
-    assert not Path("elsewhere.db").exists()

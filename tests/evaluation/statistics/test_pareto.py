@@ -36,13 +36,6 @@ def test_all_pairs_are_those_of_a_paired_t_test() -> None:
     assert np.diag(p).tolist() == [1.0] * 4
 
 
-def test_clusters_that_agree_within_count_once() -> None:
-    values = EASY[:, None] + NOISE[:, :2]
-    _, p = differences(values, ALONE)
-    _, doubled = differences(np.repeat(values, 2, axis=0), np.repeat(ALONE, 2))
-    np.testing.assert_allclose(p, doubled)
-
-
 def test_constant_differences_and_missing_values() -> None:
     constant = np.stack([np.zeros(6), np.full(6, 0.1)], axis=1)
     assert differences(constant, np.arange(6))[1][0, 1] == 2.0**-5
@@ -91,13 +84,6 @@ def test_bytes_and_dollars_count_exactly() -> None:
 def test_the_reported_dominator_is_the_best() -> None:
     field = [candidate("best", 0.3), candidate("good", 0.2, noise=1), candidate("bad", -0.2, 30.0, noise=2)]
     assert dominated(field, ALONE)["bad"] == "best"
-
-
-def test_without_timings_and_with_one_trial() -> None:
-    still = [Candidate(name, EASY + more, np.empty(0), math.nan, math.nan, 1.0) for name, more in (("a", 0.1), ("b", 0.0))]
-    assert front(still, ALONE) == {"a"}
-    assert front(still[:1], ALONE) == {"a"}
-    assert front([], ALONE) == set()
 
 
 @pytest.mark.filterwarnings("error")

@@ -82,25 +82,6 @@ def test_the_chunks_at_the_gold_can_be_read_back_and_go_with_their_trials() -> N
     assert len(question(pack(given, budget=packed.size - 1), 2)["near"]) == len({trial.ranking for trial in given.trials[:4]})
 
 
-def test_only_what_is_shown_of_a_document_is_there() -> None:
-    given = made_explorer(2, 20)
-    long = {name: text + "never shown " * 1000 for name, text in given.documents.items()}
-    given = replace(given, documents=long | {"unread.md": "in no ranking"})
-    texts = unpacked(pack(given).texts)
-    assert "unread.md" not in texts["names"]
-    assert not any("never shown" in str(piece) for pieces in texts["pieces"] for piece in pieces)
-
-
-def test_the_index_has_outcomes_and_scores_by_trial_and_shared_rankings_once() -> None:
-    given = made_explorer(8)
-    index = unpacked(pack(given).index)
-    for place, trial in enumerate(given.trials):
-        assert [int(digit) for digit in index["outcomes"][place]] == list(trial.outcomes)
-        wanted = [None if value != value else round(1000 * value) for value in trial.scores["ndcg@10"]]
-        assert index["scores"][place] == wanted
-    assert len(set(index["ranking"])) == len(given.rankings) == 6
-
-
 def test_a_small_budget_keeps_the_passages_of_the_first_trials() -> None:
     given = made_explorer(8)
     whole = pack(given)
@@ -125,12 +106,6 @@ def test_a_page_says_that_passages_were_left_out(monkeypatch: pytest.MonkeyPatch
     whole = pack(material.explorer).size
     assert "here for the 4 trials that matter most of 8" in page.render(material, budget=whole - 1)
     assert "Passages and answers are left out" in page.render(material, budget=1)
-
-
-@pytest.mark.parametrize("questions", [1, 25, 26])
-def test_shards_hold_every_question_once(questions: int) -> None:
-    packed = pack(made_explorer(2, questions))
-    assert sum(len(unpacked(shard)) for shard in packed.shards) == questions
 
 
 def test_a_hit_within_a_passage_above_has_no_number() -> None:
