@@ -10,7 +10,6 @@ import pytest
 
 import rag
 from rag.config import compose as composing
-from rag.config.build import Components
 from rag.config.catalog import plugin_modules
 from rag.config.compose import choices, compose, expanded, plugins, resolve, search_folders, shipped
 from rag.core.errors import ConfigError
@@ -120,74 +119,10 @@ def test_a_choice_that_there_is_not_lists_those_that_there_are(here: Path, group
         assert re.split("there is: ", error.remedy, flags=re.IGNORECASE)[1].split(", ") == choices(group)
 
 
-def test_a_choice_inside_a_choice_is_named(conf: Conf) -> None:
-    conf("chunker/mine.yaml", "defaults: [/embedder@inner: minlm]\n" + FIXED)
-    error = refused("chunker=mine")
-    assert (error.where, error.what) == ("embedder", "there is no choice 'minlm'")
-    assert "did you mean 'minilm'?" in error.remedy
-
-
-@pytest.mark.parametrize(
-    ("override", "where"), [("index=[]", "index"), ("metric=[]", "metric"), ("~fusion", "fusion"), ("~k", "k")]
-)
-def test_what_every_config_needs_cannot_be_left_out(here: Path, override: str, where: str) -> None:
-    assert refused(override).where == where
-
-
 # Keys that are none
 
 
-@pytest.mark.parametrize(
-    ("override", "what", "closest"),
-    [
-        ("embeder=minilm", "there is no 'embeder' in the wiring", "embedder"),
-        ("chunkr.size=5", "there is no 'chunkr' in the wiring", "chunker"),
-        ("kk=5", "there is no 'kk' in the wiring", "k"),
-        ("rerankdepth=5", "there is no 'rerankdepth' in the wiring", "rerank_depth"),
-        ("chunker.siez=5", "there is no 'siez' in chunker", "size"),
-        ("index.bm25.k1=1", "there is no 'bm25' in index", "bm25s"),
-        ("index.bm25s.k=1", "there is no 'k' in index.bm25s", "k1"),
-        ("embedder.runtime.thread=1", "there is no 'thread' in embedder.runtime", "threads"),
-        ("~chunker.siz", "there is no 'siz' in chunker", "size"),
-        ("~chunkr", "there is no 'chunkr' in the wiring", "chunker"),
-        ("chunker@other=fixed", "there is no 'chunker@other' in the wiring", "chunker"),
-    ],
-)
-def test_a_misspelt_key_says_where_and_names_the_closest(here: Path, override: str, what: str, closest: str) -> None:
-    error = refused("chunker=recursive", "k=3", override)
-    assert what == error.what
-    assert f"did you mean {closest!r}?" in error.remedy
-    assert error.where == override.lstrip("~").split("=")[0]
-
-
-def test_a_key_below_a_value_is_reported(here: Path) -> None:
-    assert refused("chunker.size.most=5").what == "chunker.size is 800 and holds no keys"
-    assert refused("k=3", "chunker/size=fixed").where == "chunker/size"
-    assert refused("embeder=minilm", "chunkr.size=5").where in ("embeder", "chunkr.size")
-    error = refused("+chunker=fixed")
-    assert (error.where, error.what) == ("chunker", "is chosen already: fixed")
-
-
-@pytest.mark.parametrize(
-    "override",
-    [
-        *("", "k", "=5", "k=5=6", "k=[1", "k='a", "k={a", "k=a b=c d", "+k=5", "+chunker=fixed", "++chunker=fixed"),
-        *("k=1,2", "k=choice(1,2)"),
-        *("hydra=5", "hydra/launcher=x", "hydra.run.dir=x", "k=range(1,4)", "chunker=glob(*)", "chunker=fixed,recursive"),
-    ],
-)
-def test_what_is_not_an_override_is_reported(here: Path, override: str) -> None:
-    assert len(str(refused("depth=20", override))) < 300
-
-
 # Values that are none
-
-
-def test_a_missing_value_names_its_key(here: Path) -> None:
-    error = refused("dataset=native")
-    assert (error.where, error.remedy) == ("dataset.path", "give it: dataset.path=<value>")
-    error = refused("execute=cluster")
-    assert (error.where, error.remedy) == ("execute.address", "give it: execute.address=<value>")
 
 
 def test_a_missing_environment_variable_is_named(conf: Conf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,71 +136,7 @@ def test_a_missing_environment_variable_is_named(conf: Conf, monkeypatch: pytest
     assert composed("chunker=mine")["chunker"]["size"] == "50"
 
 
-@pytest.mark.parametrize("value", ["${nope}", "${nope.x}", "${nope:1}", "${chunker.siz}", "${k}"])
-def test_an_interpolation_that_leads_nowhere_is_reported(here: Path, value: str) -> None:
-    assert refused(f"k={value}").where == "k"
-
-
 # Files that are none
-
-
-@pytest.mark.parametrize(
-    ("text", "output"),
-    [
-        ("{a: [", "1"),
-        ("a: 1\n b: 2", "2"),
-        ("a: 1\na: 2\n", "2"),
-        ("\tx: 1", "1"),
-        ("a: @b", "1"),
-        ("a: !!python/object:os.system x", "1"),
-    ],
-)
-def test_a_file_that_is_no_yaml_is_named_with_its_line(conf: Conf, text: str, output: str) -> None:
-    path = conf("chunker/mine.yaml", text)
-    error = refused("chunker=mine")
-    assert error.where == f"{path}:{output}"
-    assert "is not valid YAML" in error.what
-
-
-def test_a_file_that_is_no_text_is_named(conf: Conf) -> None:
-    path = conf("chunker/mine.yaml", "")
-    path.write_bytes(b"\xff\xfe\x00")
-    assert refused("chunker=mine").where == str(path)
-
-
-@pytest.mark.parametrize("text", ["- a\n- b", "just text", "", "5", "null", "[]", "a: 1"])
-def test_a_file_that_is_no_component_is_reported(conf: Conf, text: str) -> None:
-    path = conf("chunker/mine.yaml", text)
-    with pytest.raises(ConfigError, match="chunker" if text == "a: 1" else f"{path}:1: holds .*, not a mapping"):
-        Components().role("chunker", composed("chunker=mine")["chunker"])
-
-
-@pytest.mark.parametrize(
-    "text", ["- a", "text", "", "defaults: 5", "defaults: [5]", "defaults: [chunker: fixed, chunker: fixed]"]
-)
-def test_a_wiring_that_is_none_is_reported(conf: Conf, text: str) -> None:
-    conf("config.yaml", text)
-    refused("k=5")
-
-
-@pytest.mark.parametrize(
-    ("text", "where"),
-    [
-        ("size: ${k", "chunker/mine.yaml:1"),
-        ("a: 1\nsize: ${{}", "chunker/mine.yaml:2"),
-        *(("a: 1\nsize: ${oc.env:SECRET}", "chunker/mine.yaml:2"), ("defaults: [/generator/${oc.env:SECRET}]", "mine.yaml:1")),
-        *(("defaults: {a: b}", "mine.yaml: defaults"), ("defaults: [/loader: '${x}']", "mine.yaml: defaults")),
-        *(("defaults: [_self_, _self_]", "mine.yaml: defaults"), ("defaults: [override /a: b, c]", "mine.yaml: defaults")),
-        *(
-            ("defaults: [override /nope: b]", "mine.yaml: defaults"),
-            ("defaults: [nope]", "chunker"),
-            ("defaults: [/nope: x]", "nope"),
-        ),
-    ],
-)
-def test_a_file_that_cannot_be_composed_is_named(conf: Conf, text: str, where: str) -> None:
-    conf("chunker/mine.yaml", f"{text}\n_target_: x\n")
-    assert refused("chunker=mine").where.endswith(where)
 
 
 # Sweep syntax

@@ -266,62 +266,6 @@ def test_two_choices_are_never_called_the_same(study: Callable[[str], str]) -> N
 # Mistakes
 
 
-@pytest.mark.parametrize(
-    ("text", "output"),
-    [
-        ("axes: {k: 'k=1,2'}", "question: is missing"),
-        ("question: '  '", "question: is missing"),
-        ("question: 5", "question: is 5"),
-        ("question: [a]", "question: is"),
-        ("question: q\naxis: {}", "did you mean 'axes'?"),
-        ("question: q\n5: {}", "5: is not a key"),
-        ("- a\n- b", "not a mapping"),
-        ("just text", "holds 'just text', not a mapping"),
-        ("5", "study.yaml:1: holds 5, not a mapping"),
-        ("", "question: is missing"),
-        ("question: q\n  bad: [", "study.yaml:2: is not valid YAML"),
-        ("question: q\naxes:\n  k: k=1\n  k: k=2\n", "study.yaml:4: is not valid YAML (found duplicate key k)"),
-        ("question: q\naxes: [k=1]", "axes: is ['k=1']"),
-        ("question: q\naxes: k=1,2", "axes: is 'k=1,2'"),
-        ("question: q\naxes:", "axes: is null"),
-        ("question: q\naxes: {a: }", "axes.a: holds null"),
-        ("question: q\naxes: {a: []}", "axes.a: holds []"),
-        ("question: q\naxes: {a: {}}", "axes.a: holds {}"),
-        ("question: q\naxes: {a: 5}", "axes.a: holds 5"),
-        ("question: q\naxes: {a: ''}", "axes.a: holds ''"),
-        ("question: q\naxes: {a: [5]}", "axes.a: holds 5"),
-        ("question: q\naxes: {a: [[]]}", "axes.a: holds []"),
-        ("question: q\naxes: {a: [[5]]}", "axes.a: holds [5]"),
-        ("question: q\naxes: {a: {b: {c: k=1}}}", "axes.a: holds {'c': 'k=1'}"),
-        ("question: q\naxes: {a: 'chunker'}", "write key=value"),
-        ("question: q\naxes: {a: 'chunker=fixed chunker.size=3'}", "chunker=fixed chunker.size=3"),
-        ("question: q\naxes: {a: 'chunker=glob(zzz*)'}", "matches no choice"),
-        ("question: q\nfixed: 5", "fixed: holds 5"),
-        ("question: q\nfixed: [5]", "fixed: holds [5]"),
-        ("question: q\nfixed: {a: b}", "fixed: holds"),
-        ("question: q\ndataset: [a, b]", "dataset: is ['a', 'b']"),
-        ("question: q\nsplit: 5", "split: is 5"),
-        ("question: q\nobjective: {a: b}", "objective: is"),
-        ("question: q\nobjective: [3]", "objective: holds 3"),
-        ("question: q\nholdout: five", "holdout: is 'five'"),
-        ("question: q\nholdout: -1", "holdout: is -1"),
-        ("question: q\nholdout: true", "holdout: is true"),
-        ("question: q\nfixed: ['k=${a']", "study.yaml:2: holds 'k=${a'"),
-    ],
-)
-def test_what_is_not_an_experiment_is_reported(study: Callable[[str], str], text: str, output: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load(study(text))
-    assert output in str(caught.value)
-    assert len(str(caught.value)) < 400
-
-
-def test_a_file_that_is_no_text_is_reported(here: Path) -> None:
-    (here / "study.yaml").write_bytes(b"question: \xff\xfe")
-    with pytest.raises(ConfigError, match=r"study\.yaml.*cannot be read"):
-        load("study.yaml")
-
-
 def test_what_is_fixed_may_be_one_text(study: Callable[[str], str]) -> None:
     assert load(study("question: q\nfixed: k=3 depth=20")).fixed == ("k=3", "depth=20", "split=tune")
     assert load(study("question: q\nfixed:")).fixed == ("split=tune",)
@@ -345,15 +289,6 @@ def test_how_many_are_measured_again(study: Callable[[str], str]) -> None:
 def test_clauses_of_an_objective_may_be_a_list(study: Callable[[str], str]) -> None:
     listed = load(study("question: q\nobjective: [maximize ndcg@10, latency_p95_ms <= 200]"))
     assert listed.objective == "maximize ndcg@10, latency_p95_ms <= 200"
-
-
-def test_a_name_that_there_is_not_names_the_closest(here: Path) -> None:
-    with pytest.raises(ConfigError, match=r"did you mean 'quickstart'\?"):
-        locate("quikstart")
-    with pytest.raises(ConfigError, match="there is none called ''"):
-        locate("")
-    with pytest.raises(ConfigError, match="none called"):
-        locate(str(here))
 
 
 def test_an_experiment_is_found_by_path_then_here_then_among_ours(here: Path) -> None:

@@ -211,24 +211,6 @@ def test_a_plug_in_is_listed_without_being_imported(rag: Verb, tmp_path: Path, m
     assert "mumble.chunker" not in sys.modules
 
 
-@pytest.mark.parametrize(
-    ("arguments", "where", "remedy"),
-    [
-        (("chunkr",), "list", "did you mean 'chunker'?"),
-        (("lexcal",), "list", "did you mean 'lexical'?"),
-        (("recursive",), "list", "rag list chunker recursive"),
-        (("chunker", "recursve"), "chunker", "did you mean 'recursive'?"),
-        (("chunker=recursve",), "chunker", "did you mean 'recursive'?"),
-        (("experiments", "lexcal"), "experiment", "did you mean 'lexical'?"),
-    ],
-)
-def test_what_there_is_not_names_what_comes_close(rag: Verb, arguments: tuple[str, ...], where: str, remedy: str) -> None:
-    output = rag("list", *arguments)
-    assert output.code == 2
-    assert output.err.startswith(f"{where}: ")
-    assert remedy in output.err
-
-
 # Shells
 
 

@@ -3,13 +3,10 @@
 import importlib
 import inspect
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from support.command_line import Verb
-from support.small_set import write_golden
 
 from rag.config.build import RUNTIME, TARGET, Components
 from rag.config.catalog import installed_folders
@@ -24,8 +21,6 @@ NODES = [
     for node in components_in(yaml.safe_load(path.read_text("utf-8")))
     if not node[TARGET].startswith("${")  # a model that another file names
 ]
-GIVEN = ("dataset=native", "dataset.path=golden", "index=[bm25s]", "fusion=single", "generator=none", "latency=0", "--no-track")
-WHOLE = ("chunker=fixed", "~chunker.size")
 
 
 def class_of(node: Mapping[str, Any]) -> type:
@@ -47,30 +42,3 @@ def test_presets_without_runtime_are_known_by_the_same_identity() -> None:
         if node.get(RUNTIME) and "${" not in str(node):
             parts = without_runtime(node)
             assert Components().identity(node, "x") == Components().identity(parts, "x")
-
-
-@pytest.fixture
-def here_golden(here: Path) -> Path:
-    return write_golden(here / "golden")
-
-
-@pytest.mark.parametrize(
-    ("overrides", "where"),
-    [
-        ((*WHOLE, "+chunker.runtime.size=10,400"), "chunker.runtime.size"),
-        ((*WHOLE, "+chunker.runtime={size: 10}"), "chunker.runtime.size"),
-        (("embedder=hashing", "index=[dense]", "~embedder.dimensions", "+embedder.runtime.dimensions=8"), "embedder.runtime"),
-        (("~index.bm25s.k1", "+index.bm25s.runtime.k1=0.1"), "index.bm25s.runtime.k1"),
-        (("+metric.ndcg.runtime.gain=1",), "metric.ndcg.runtime.gain"),
-        (("reranker=maxsim", "+reranker.encoder.runtime.pooling=max"), "reranker.encoder.runtime.pooling"),
-        (("~dataset.questions", "+dataset.runtime.questions=questions.jsonl"), "dataset.runtime.questions"),
-    ],
-)
-def test_a_parameter_that_was_moved_into_runtime_is_refused(
-    rag: Verb, here_golden: Path, overrides: tuple[str, ...], where: str
-) -> None:
-    output = rag("run", "-m", *GIVEN, *overrides)
-    assert output.code == 2
-    assert f"{where}" in output.err
-    assert "may change results" in output.err
-    assert not Path(".rag").exists()
