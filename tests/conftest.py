@@ -35,7 +35,6 @@ SYSTEM = (
     "bundle/test_bundle_kill",
     "execution/store/test_concurrency",
     "analysis/gate/test_gate_action",
-    "config/test_plugins",
     "plugins/mlflow_registry/",
     "plugins/stores/test_index_stores_killed",
 )

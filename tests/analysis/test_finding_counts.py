@@ -46,12 +46,6 @@ def test_the_counts_of_each_check_in_every_report(rag: Verb, golden: Path, here:
     assert (sent.metrics["answers/declined"], sent.metrics["answers/unasked"]) == (tally["declined"], tally["unasked"])
 
 
-def test_without_a_generator_there_are_no_counts(rag: Verb, golden: Path, here: Path) -> None:
-    given = ("dataset=native", f"dataset.path={golden}", *FIXED, "generator=none", "--no-track")
-    assert rag("run", *given, "--json").json["checks"] == {}
-    assert "checks" not in rag("run", *given).out
-
-
 @pytest.mark.parametrize(
     ("fired", "text"),
     [

@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,7 +18,6 @@ from support.command_line import Verb
 from support.plugin_packages import add_plugin
 from support.small_set import AXES, TEXTS, write_experiment
 
-from rag.execution.sweep import sweep
 from rag.pipeline.shapes.json_shapes import PipelineAnswer
 
 pytestmark = pytest.mark.usefixtures("here", "golden")
@@ -176,19 +174,6 @@ def test_run_runs_one_trial_and_m_runs_all_combinations(rag: Verb) -> None:
     assert "0 ran" in said.out
 
 
-def test_questions_are_answered_with_overrides_and_with_a_trial(rag: Verb) -> None:
-    told = rag(*RUN, "generator=extractive", "chunker=whole", "k=2", "--json").json
-    trial = told["trials"][0]["trial"]
-    question = "When does the ferry to Holm leave?"
-    expected = rag("ask", question, *GIVEN, "generator=extractive", "chunker=whole", "k=2", "--json").json
-    assert rag("ask", question, f"trial={trial}", "--json").json == expected
-    assert rag("ask", question, f"trial={trial[:4]}", "--json").json == expected
-    said = rag("ask", question, f"trial={trial}")
-    assert "The ferry to Holm leaves at seven" in said.out
-    assert "ferry.md:0-100" in said.out
-    assert "fused #1" in rag("search", question, f"trial={trial}").out
-
-
 def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments in (RUN, (*RUN, "--json"), ("ask", "Où est le café?", *GIVEN, "--json")):
         screen = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
@@ -204,28 +189,6 @@ def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch:
 
 
 # Files
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "file.json"
-    sweep.write_json(path, {"a": 1})
-    with pytest.raises(TypeError):
-        sweep.write_json(path, {"a": [1] * 10_000, "b": object()})
-    assert json.loads(path.read_text("utf-8")) == {"a": 1}
-    assert [entry.name for entry in path.parent.iterdir()] == ["file.json"]
-
-
-def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "file.json"
-    contents = [{"n": [number] * 20_000} for number in range(2)]
-    sweep.write_json(path, contents[0])
-    writer = threading.Thread(target=lambda: [sweep.write_json(path, contents[turn % 2]) for turn in range(60)])
-    writer.start()
-    seen = 0
-    while writer.is_alive():
-        assert json.loads(path.read_text("utf-8")) in contents
-        seen += 1
-    assert seen > 5
 
 
 # Processes

@@ -10,6 +10,7 @@ import pytest
 
 import rag
 from rag.config import compose as composing
+from rag.config.build import Components
 from rag.config.catalog import plugin_modules
 from rag.config.compose import choices, compose, expanded, plugins, resolve, search_folders, shipped
 from rag.core.errors import ConfigError
@@ -95,11 +96,15 @@ def test_a_plugin_joins_by_its_entry_point(here: Path, monkeypatch: pytest.Monke
     monkeypatch.syspath_prepend(str(site))
     plugins.cache_clear()
     assert "murmur" not in plugins()
+    with pytest.raises(ConfigError, match="outside the trusted packages"):
+        Components(plugins()).role("chunker", {"_target_": "murmur.chunker.Murmur"})
     (site / "murmur-1.0.dist-info" / "entry_points.txt").write_text("[rag.plugins]\nany = murmur.sub:thing\n", "utf-8")
     os.utime(site)
     monkeypatch.syspath_prepend(str(site))
     plugins.cache_clear()
     assert "murmur" in plugins()
+    with pytest.raises(RuntimeError, match="composing imports no plugin"):
+        Components(plugins()).role("chunker", {"_target_": "murmur.chunker.Murmur"})
     assert composed("chunker=murmur")["chunker"] == {"_target_": "murmur.chunker.Murmur", "size": 3}
     assert "murmur" in choices("chunker")
     assert composed("chunker=low")["chunker"] == {"_target_": "murmur.more.Low"}

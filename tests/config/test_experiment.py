@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from rag.config import experiment, search_space
 from rag.config.compose import compose, resolve, shipped
@@ -145,20 +143,6 @@ NASTY: dict[str, Experiment] = {
 @pytest.mark.parametrize("name", NASTY)
 def test_nasty_experiments_compose_as_if_each_trial_were_alone(here: Path, name: str) -> None:
     assert_equals_one_by_one(NASTY[name])
-
-
-OVERRIDES = [
-    *("k=2", "k=5", "depth=7", "chunker=whole", "chunker=recursive", "chunker.size=9", "chunker.size=${k}", "loader=beir"),
-    *("dataset=native", "dataset=beir", "dataset.path=${..split}", "split=tune", "+own=${depth}", "embedder=hashing"),
-    "reranker=mmr",
-]
-bundles = st.lists(st.sampled_from(OVERRIDES), min_size=1, max_size=2).map(tuple)
-
-
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.lists(st.lists(bundles, min_size=1, max_size=2), max_size=3))
-def test_any_experiment_composes_as_if_each_trial_were_alone(here: Path, axes: list[list[tuple[str, ...]]]) -> None:
-    assert_equals_one_by_one(declared([], **{f"axis{number}": choices for number, choices in enumerate(axes)}))
 
 
 def test_trials_share_what_they_have_in_common(here: Path) -> None:

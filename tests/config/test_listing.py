@@ -8,12 +8,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
 import yaml
-from support.choices import FILES, content
+from support.choices import FILES
 from support.command_line import Verb, verb
 
 import rag as package
@@ -84,27 +83,6 @@ def test_all_of_it(rag: Verb) -> None:
     output = rag("list", "--all").out
     assert questions["grid"] in output
     assert "fixed, markdown, recursive*, semantic, sentence, table_rows" in output
-
-
-@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("preset/")])
-def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: str) -> None:
-    group, _, choice = name.partition("/")
-    own = content(name)
-    own = own.get(choice, own) if group in catalog.LISTS else own
-    taken: dict[str, Any] = {}
-    for shared, _, place in (each.partition("@") for each in own.pop("defaults", ()) if isinstance(each, str)):
-        if shared == "_self_" or place.startswith("_global_"):
-            continue
-        read = yaml.safe_load(catalog.first(shared.lstrip("/")).read_text("utf-8"))
-        taken |= read if place == "_here_" else {place.partition(".")[0]: read}
-    taken |= own
-    keys = {key for key in taken if key not in ("_target_", "runtime")} | set(taken.get("runtime", ()))
-    prefix = f"{group}.{choice}." if group in catalog.LISTS else f"{group}."
-    found = [
-        each.key.removeprefix(prefix).removeprefix("runtime.") for each in listing.parameters(listing.choice(group, choice))
-    ]
-    assert {key.partition(".")[0] for key in found} == keys
-    assert len(found) == len(set(found))
 
 
 def test_a_choice_with_its_parameters(rag: Verb) -> None:

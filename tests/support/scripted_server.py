@@ -7,7 +7,6 @@ Steps are played one per request, the last one for ever. A step answers streamed
 """
 
 import json
-import math
 import re
 import socket
 import threading
@@ -207,11 +206,6 @@ def empty(finish: str = "stop") -> Step:
 def prose() -> Step:
     """Words where JSON was asked for."""
     return say("Sure! Here is what I think about that: it is fine.")
-
-
-def nan_usage() -> Step:
-    """A reply whose counts are no numbers."""
-    return say("Seven.", {"prompt_tokens": math.nan, "completion_tokens": -3})
 
 
 def hang_up(exchange: Exchange) -> None:
