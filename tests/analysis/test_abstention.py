@@ -112,16 +112,6 @@ def test_a_point_agrees_with_the_check_of_its_threshold(rows: list[tuple[int, fl
     assert max(curve, key=lambda each: each.value).value == pytest.approx(choose(curve).value)
 
 
-def test_intervals_are_wider_for_clusters() -> None:
-    random = np.random.default_rng(3)
-    confidence, losses = np.repeat(random.random(20), 10), np.repeat(random.random(20).round(), 10)
-    apart = Cases(confidence, losses, np.ones(200, bool), tuple(map(str, range(200))))
-    together = Cases(confidence, losses, np.ones(200, bool), tuple(str(row // 10) for row in range(200)))
-    narrow, wide = area(apart, draws=500).aurc, area(together, draws=500).aurc
-    assert narrow.value == wide.value
-    assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
-
-
 SMALL = ("embedder=hashing", "embedder.dimensions=64", "index=[dense]", "fusion=single", "chunker=whole", "k=2")
 
 

@@ -114,26 +114,6 @@ def test_no_order_is_better_where_no_chunk_holds_gold_of_two_groups(case: tuple[
     np.testing.assert_allclose(every[0], every[1:].max(axis=0))
 
 
-@st.composite
-def tangled(draw: st.DrawFn) -> tuple[Corpus, Example, list[int]]:
-    """Any chunks and any gold of one document."""
-    span = st.tuples(st.integers(0, 34), st.integers(1, 12)).map(lambda at: Span("a", at[0], min(40, at[0] + at[1])))
-    corpus = Corpus.of(DOCUMENTS, draw(st.lists(span, min_size=1, max_size=6)))
-    groups = draw(st.lists(st.tuples(st.integers(1, 3), st.lists(span | st.just("b"), min_size=1, max_size=2)), max_size=3))
-    return corpus, example(*groups), draw(st.lists(st.sampled_from(range(len(corpus))), unique=True, max_size=5))
-
-
-@settings(max_examples=80, deadline=None)
-@given(tangled(), st.sampled_from([0.3, 0.5, 1.0]))
-def test_it_is_a_permutation_that_satisfies_the_same_groups(case: tuple[Corpus, Example, list[int]], coverage: float) -> None:
-    corpus, asked, row = case
-    ordered = best(row, corpus, asked, coverage)
-    assert sorted(ordered) == sorted(row)
-    gold = gold_table(corpus, [asked], coverage)
-    together, alone = judge(packed([ordered]), gold).group_ranks > 0, judge(packed([row]), gold).group_ranks > 0
-    assert (together == alone).all()
-
-
 AXES = """\
   chunker: ["chunker=fixed chunker.size=10 chunker.overlap=0", "chunker=recursive chunker.size=80"]
   search: ["index=[bm25s] fusion=single", "index=[bm25s,dense]"]

@@ -189,36 +189,6 @@ def test_the_nearest_passage_is_shown_whole(rag: Verb, golden: Path) -> None:
 # Models
 
 
-def assert_failed_by_stage(said: CommandResult, where: str, *remedies: str) -> None:
-    """One trial is listed as failed, and the reason is on standard error without a traceback."""
-    assert said.code == 1, said
-    assert "failed" in said.out
-    assert "Traceback" not in said.err
-    assert f"\n{where}: " in said.err
-    for remedy in remedies:
-        assert remedy in said.err
-
-
-def assert_both_fail(rag: Verb, given: tuple[str, ...], where: str, *remedies: str) -> None:
-    """A run lists its trial as failed, and a search is an error."""
-    assert_failed_by_stage(rag(*RUN, *given), where, *remedies)
-    assert_error(rag("search", "Why?", *RUN[2:], *given), where, *remedies)
-
-
-def test_a_missing_key(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert_both_fail(rag, ("embedder=openai",), "https://api.openai.com/v1", "export OPENAI_API_KEY=")
-
-
-def test_a_missing_extra(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rag.components.embedders import openai
-
-    monkeypatch.setitem(sys.modules, "tiktoken", None)
-    monkeypatch.setattr(openai, "_encoding", openai._encoding.__wrapped__)  # type: ignore[attr-defined]
-    given = ("chunker=token", "chunker.embedder={_target_: rag.components.embedders.openai.OpenAiEmbedder, model: m}")
-    assert_both_fail(rag, given, "embedder", "'tiktoken'", "pip install 'assay-rag[openai]'")
-
-
 def test_a_stage_that_takes_more_memory_than_there_is(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     def short(*_: object) -> None:
         raise MemoryError("Unable to allocate 74.5 GiB for an array")
@@ -272,16 +242,6 @@ def test_a_store_that_is_read_only_serves_what_it_holds(rag: Verb, monkeypatch: 
     assert "cannot be written (Read-only file system)\n  → check its permissions, or set store=" in said.err
     assert "Traceback" not in said.err
     assert "not run" in said.out
-
-
-def test_damaged_entries_are_reported_and_computed_again(rag: Verb, caplog: pytest.LogCaptureFixture) -> None:
-    first = rag(*RUN, "--json").json
-    for path in (path for space in ("stages", "vectors") for path in Path(".rag/store", space).rglob("*") if path.is_file()):
-        path.write_bytes(path.read_bytes()[:100])
-    done = rag(*RUN, "--json")
-    assert (done.code, done.err) == (0, "")
-    assert "is damaged" in caplog.text
-    assert done.json["trials"] == first["trials"]
 
 
 def test_a_report_that_cannot_be_written_loses_nothing(rag: Verb) -> None:

@@ -160,20 +160,6 @@ def test_a_failed_trial_ends_with_1_and_is_told_in_json(rag: Verb) -> None:
 # For people
 
 
-def test_run_runs_one_trial_and_m_runs_all_combinations(rag: Verb) -> None:
-    single = rag(*RUN, "k=1", "--json").json
-    assert [trial["name"] for trial in single["trials"]] == ["default"]
-    assert single["objective"]["column"] == "ndcg@10"
-    told = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole", "metrics=[recall@5,mrr@10]", "--json").json
-    names = {trial["name"] for trial in told["trials"]}
-    assert names == {"k 1 · fixed", "k 1 · whole", "k 3 · fixed", "k 3 · whole"}
-    assert told["objective"]["column"] == "recall@5", "the first metric orders the trials"
-    said = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole", "metrics=[recall@5,mrr@10]")
-    assert all(name in said.out for name in names)
-    assert "4 trials, " in said.out
-    assert "0 ran" in said.out
-
-
 def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments in (RUN, (*RUN, "--json"), ("ask", "Où est le café?", *GIVEN, "--json")):
         screen = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)

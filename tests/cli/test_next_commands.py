@@ -57,27 +57,6 @@ def test_overrides_next_to_a_trial_replace_its_parts(rag: Verb, trial: str) -> N
     assert rag("prompt", "show", ASKED, f"trial={trial}", "--json").json["not_as_measured"] == ""
 
 
-@pytest.mark.parametrize(
-    ("override", "where", "remedies"),
-    [
-        ("chunker.size=4", "chunker.size=4", ["generator", "leave out trial="]),
-        ("generatr=extractive", "generatr=extractive", ["did you mean 'generator'"]),
-        ("generator=extractve", "generator", ["did you mean 'extractive'"]),
-        ("generator.sentencs=1", "generator.sentencs", ["did you mean 'sentences'"]),
-        ("k=1,2", "k=1,2", ["names several values"]),
-        ("k=0", "k", ["a whole number from 1"]),
-        ("generator=gold", "generator", ["generator=extractive"]),
-    ],
-)
-def test_wrong_overrides_next_to_a_trial_are_errors(
-    rag: Verb, trial: str, override: str, where: str, remedies: list[str]
-) -> None:
-    said = rag("ask", ASKED, f"trial={trial}", override)
-    assert said.code == 2
-    assert said.err.startswith(f"{where}: ")
-    assert [remedy for remedy in remedies if remedy not in said.err] == []
-
-
 def test_a_chat_with_such_a_trial_answers(rag: Verb, trial: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = iter([QUESTIONS[0][1]])
     monkeypatch.setattr("rag.reporting.terminal.line_input.Typed.read", lambda self: next(lines, None))

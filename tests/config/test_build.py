@@ -323,14 +323,6 @@ def test_open_signatures_take_what_they_say(shout: Components) -> None:
     assert shout.build({"_target_": "shout.parts.Hinted", "a": 5, "b": "text"}, "chunker").b == "text"
 
 
-@pytest.mark.parametrize(
-    "node", [{1: 2, "_target_": FIXED}, {None: 2, "_target_": FIXED}, {"size": float("nan"), "_target_": FIXED}]
-)
-def test_keys_and_values_that_are_no_json_are_refused(node: Any) -> None:
-    with pytest.raises(ConfigError):
-        Components().build(node, "chunker")
-
-
 class Open(Protocol):
     def method(self) -> int: ...
 

@@ -162,11 +162,3 @@ def test_a_reply_in_drips_has_a_deadline(monkeypatch: pytest.MonkeyPatch, stream
         with pytest.raises(ServiceError, match="still sending its reply after 50 s"):
             list(generator.stream(request)) if streamed else generator.generate([request])
     assert len(script.asked) == 1
-
-
-def test_a_working_folder_that_is_gone(tmp_path: Path) -> None:
-    code = "import os, sys; from rag import cli; os.rmdir(os.getcwd()); sys.argv = ['rag', 'plan']; cli.main()"
-    (tmp_path / "gone").mkdir()
-    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "gone", capture_output=True, text=True, timeout=100)
-    assert result.returncode == 2
-    assert result.stderr.startswith("working folder: cannot be reached")

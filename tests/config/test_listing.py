@@ -17,7 +17,6 @@ from support.command_line import Verb, verb
 
 import rag as package
 from rag.cli.app import FIRST, app
-from rag.config import catalog, listing
 from rag.core.errors import MissingExtraError
 from rag.core.files import shipped
 from rag.reporting.terminal import output
@@ -170,23 +169,6 @@ def test_ones_own_choices_and_experiments_are_listed(rag: Verb, conf: Conf) -> N
     assert output.code == 2
     assert "is not valid YAML" in output.err
     assert rag("list", "chunker").code == 0
-
-
-def test_a_plug_in_is_listed_without_being_imported(rag: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "site" / "mumble"
-    (folder / "conf" / "chunker").mkdir(parents=True)
-    (folder / "__init__.py").write_text("", "utf-8")
-    about = '"""Ends at marks. Softly."""'
-    source = f"import softness\n\n\nclass Mumble:\n    {about}\n\n    def __init__(self, least: int = 5) -> None: ...\n"
-    (folder / "chunker.py").write_text(source, "utf-8")
-    (folder / "conf" / "chunker" / "mumble.yaml").write_text("_target_: mumble.chunker.Mumble\n", "utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    for module in (catalog, listing):
-        monkeypatch.setattr(module, "plugins", lambda: ("mumble",))
-    result = rag("list", "chunker", "mumble", "--json").json
-    assert (result["meaning"], result["install"]) == ("Ends at marks", ["pip install softness"])
-    assert result["parameters"] == [{"key": "chunker.least", "value": "5", "meaning": "a default of the class"}]
-    assert "mumble.chunker" not in sys.modules
 
 
 # Shells

@@ -20,8 +20,6 @@ from rag.execution.sweep.reopen import stored_trial
 pytestmark = pytest.mark.usefixtures("here")
 
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
-WHOLE = "  chunker: chunker=whole\n  k: k=1"
-"""One trial, with the config of `whole · k 1`."""
 METRICS = ', "metrics=[recall@k,ndcg@10,hit@1,exact_match]"'
 
 
@@ -151,12 +149,6 @@ def test_baselines_of_public_data_find_it_in_another_folder(
     shutil.move(golden, here / "moved" / "golden")
     monkeypatch.setenv("RAG_DATA", str(here / "moved"))
     assert rag("compare", *kept).code == 0
-
-
-def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:
-    (elsewhere,) = sweep_in_place("elsewhere", WHOLE, ", store=other, index.bm25s.k1=0.4").values()
-    report = rag("compare", ids["whole · k 1"], elsewhere, "--json").json
-    assert report["candidates"][0]["trial"] == elsewhere
 
 
 # Bad input

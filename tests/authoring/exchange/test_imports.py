@@ -70,8 +70,9 @@ def test_without_documents_the_contexts_become_documents(tmp_path: Path) -> None
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "in.jsonl-set"}
 
 
-@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize(
+    ("codec", "separator"), [("utf-8", ","), ("utf-8-sig", ";"), ("utf-16", "\t"), ("utf-16-le", ";"), ("cp1252", "\t")]
+)
 def test_tables_in_usual_encodings_and_separators_are_read(tmp_path: Path, codec: str, separator: str) -> None:
     text = f'question{separator}Ground Truth\n"Größe; in,\tm?"{separator}"5 – 6"\n'
     report, lines = imported(written(tmp_path, "in.csv", text.encode(codec)))
@@ -185,7 +186,7 @@ def test_a_sheet_that_fills_memory_is_lost_to_a_limit(tmp_path: Path) -> None:
         imported(written(tmp_path, "bomb.xlsx", archive(parts)))
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl", "a.yaml", "a.parquet", "a.arrow"])
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.parquet"])
 def test_too_many_columns_are_refused(tmp_path: Path, name: str) -> None:
     row = {f"c{number}": "x" for number in range(50_000 if name[2] in "ct" else 1_500)} | {"question": ""}
     write(tmp_path / name, [row], list(row))

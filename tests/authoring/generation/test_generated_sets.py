@@ -9,7 +9,7 @@ from support.command_line import Verb
 
 from rag.api import generation
 from rag.authoring.candidates import Candidate
-from rag.authoring.generation import pages, probe
+from rag.authoring.generation import probe
 from rag.authoring.generation.generate import generate
 from rag.core.types import Document, Span
 
@@ -79,24 +79,6 @@ def test_the_handbook() -> None:
         quoted = " ".join(texts[span.doc_id][span.start : span.end] for group in each.evidence for span in group)
         words = [word.strip(".,;").casefold() for word in each.answers[0].split()[:3]] if each.answers else []
         assert each.kind == "comparison" or all(word in quoted.casefold() for word in words), each.text
-
-
-def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = []
-    shown = pages.Page.shown
-
-    def counted(page: pages.Page, piece: tuple[int, int]) -> str:
-        counts[-1] += 1
-        return shown(page, piece)
-
-    monkeypatch.setattr(pages.Page, "shown", counted)
-    documents = handbook()[:8]
-    for copies in (1, 4):
-        counts.append(0)
-        generate(
-            [Document(f"{n}/{each.doc_id}", f"{each.text}\n\nCopy {n}.") for n in range(copies) for each in documents], total=20
-        )
-    assert counts[1] <= 4.5 * counts[0]
 
 
 def test_a_question_is_solved_by_half_of_a_span_of_each_group() -> None:

@@ -198,9 +198,3 @@ def test_style_of_the_users_own_questions(tmp_path: Path) -> None:
     path.write_text("", "utf-8")
     with pytest.raises(DataError, match="no questions"):
         style_of(path)
-
-
-def test_filters_drop_and_are_counted() -> None:
-    questions = ModelQuestions(DOCUMENTS, Scripted(oblige), "english", drops=lambda found: ["seen before"] * len(found))
-    with pytest.raises(ServiceError, match="seen before"):
-        list(questions.propose({"factoid": 2}))

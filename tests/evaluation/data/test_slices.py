@@ -73,16 +73,6 @@ def test_several_dimensions_and_missing_labels() -> None:
     assert [part.name for part in slices.slices_along(odd, ["words"])] == ["words=1-8"]
 
 
-@given(st.sets(st.integers(0, 4), min_size=1))
-def test_a_slice_does_not_depend_on_the_other_questions(kept: set[int]) -> None:
-    rows = sorted(kept)
-    fewer = replace(GOLDEN, examples=tuple(EXAMPLES[row] for row in rows))
-    whole = {part.name: part.members[rows] for part in slices.slices_along(GOLDEN, tuple(slices.DIMENSIONS))}
-    for part in slices.slices_along(fewer, tuple(slices.DIMENSIONS)):
-        assert part.members.tolist() == whole.pop(part.name).tolist()
-    assert not any(members.any() for members in whole.values())
-
-
 @pytest.mark.parametrize(
     ("asked", "remedy"),
     [("kinds", "did you mean 'kind'"), ("meta.sektion", "did you mean 'meta.section'"), ("x", "there is: ")],

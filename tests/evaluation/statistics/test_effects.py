@@ -131,17 +131,6 @@ def test_axes_that_were_never_varied_alone_are_named() -> None:
     ]
 
 
-def test_sentences_about_worse_and_further_choices() -> None:
-    axes = {"embedder": ["minilm", "hashing"]}
-    result = effects.choice_effects(trials(lambda embedder: -0.2 * (embedder == "hashing"), axes), ALONE, axes)
-    assert result.sentence.startswith("embedder=hashing -.")
-    assert result.sentence.endswith("] against minilm")
-    axes = {"k": ["1", "3", "5", "10"]}
-    result = effects.choice_effects(trials(lambda k: 0.1 * axes["k"].index(k), axes), ALONE, axes)
-    assert result.sentence.startswith("k=10 +.")
-    assert result.sentence.endswith("] over 1 (2 more differ)")
-
-
 def test_questions_without_a_value_do_not_count() -> None:
     made = trials(additive)
     holes = [(choices, np.where(ALONE < 20, np.nan, values)) for choices, values in made]
