@@ -1,7 +1,6 @@
 """The checks for authors of plug-ins: our own choices pass, and each law finds a component that breaks it."""
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,24 +28,9 @@ class Gap(FixedChunker):
         return super().chunk(document)[1:]
 
 
-class Twice(FixedChunker):
-    def chunk(self, document: Document) -> list[Span]:
-        return [span for span in super().chunk(document) for _ in range(2)]
-
-
-class Beyond(FixedChunker):
-    def chunk(self, document: Document) -> list[Span]:
-        return [replace(span, end=span.end + 1) for span in super().chunk(document)]
-
-
 class Batched(HashingEmbedder):
     def embed_documents(self, texts: Sequence[str]) -> Any:
         return super().embed_documents(texts) * np.float32(1 + len(texts))
-
-
-class Doubles(HashingEmbedder):
-    def embed_queries(self, texts: Sequence[str]) -> Any:
-        return super().embed_queries(texts).astype(np.float64)
 
 
 class Deaf(WordAnalyser):
@@ -167,10 +151,7 @@ class Screening:
     ("check", "component", "sentence"),
     [
         (testing.check_chunker, Gap(), "left out"),
-        (testing.check_chunker, Twice(), "repeated"),
-        (testing.check_chunker, Beyond(), "lies in its document"),
         (testing.check_embedder, Batched(), "what else is in the batch"),
-        (testing.check_embedder, Doubles(), "float32"),
         (testing.check_index, Forgetful(WordAnalyser()), "keeps to what is allowed"),
         (testing.check_analyser, Deaf(), "finds its own text"),
         (testing.check_fusion, Inventing(), "nothing is found"),

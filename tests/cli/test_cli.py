@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -50,27 +49,12 @@ def test_where_restricts_a_search(rag: Verb, verb_name: str) -> None:
 # Help
 
 
-def test_help_takes_half_a_second() -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, "-m", "rag", "--help"], capture_output=True, text=True, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert " sweep " in done.stdout
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
-
-
 def test_nothing_heavy_is_imported_with_the_command_line() -> None:
     code = "import sys, rag.cli; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "rag.cli" in loaded
     assert loaded & HEAVY == set()
-
-
-@pytest.mark.parametrize("group", [(), ("data",), ("study", "store")])
-def test_a_group_without_a_verb_lists_its_verbs(rag: Verb, group: tuple[str, ...]) -> None:
-    said = rag(*group)
-    assert said.code == 2
-    assert "─ Commands ─" in said.out + said.err
 
 
 # JSON
@@ -169,12 +153,6 @@ def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch:
         screen.seek(0)
         text = screen.read()
         assert json.loads(text) if "--json" in arguments else "First so far: " in text
-
-
-# Places
-
-
-# Files
 
 
 # Processes

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Verb, verb
-from support.small_set import QUESTIONS, write_experiment, write_golden
+from support.small_set import write_experiment, write_golden
 from support.swept_trial import called
 
 AXES = '  chunker: ["chunker=fixed chunker.size=60", chunker=whole]\n  k: k=2,3'
@@ -55,11 +55,3 @@ def test_overrides_next_to_a_trial_replace_its_parts(rag: Verb, trial: str) -> N
     assert shown.out.startswith(f"Trial {trial} as it was measured, but with prompt=strict_book 'prompt.role=You")
     assert "You are a lighthouse." in shown.out
     assert rag("prompt", "show", ASKED, f"trial={trial}", "--json").json["not_as_measured"] == ""
-
-
-def test_a_chat_with_such_a_trial_answers(rag: Verb, trial: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = iter([QUESTIONS[0][1]])
-    monkeypatch.setattr("rag.reporting.terminal.line_input.Typed.read", lambda self: next(lines, None))
-    said = rag("chat", f"trial={trial}", "queries=carry_over")
-    assert said.out.startswith(f"Trial {trial} as it was measured, but with queries=carry_over {LENT}\n")
-    assert "The ferry to Holm leaves at seven" in said.out

@@ -124,9 +124,6 @@ def test_a_choice_that_there_is_not_lists_those_that_there_are(here: Path, group
         assert re.split("there is: ", error.remedy, flags=re.IGNORECASE)[1].split(", ") == choices(group)
 
 
-# Keys that are none
-
-
 # Values that are none
 
 
@@ -139,9 +136,6 @@ def test_a_missing_environment_variable_is_named(conf: Conf, monkeypatch: pytest
     assert refused("k=${oc.env:ASSAY_MODEL}").where == "k"
     monkeypatch.setenv("ASSAY_MODEL", "50")
     assert composed("chunker=mine")["chunker"]["size"] == "50"
-
-
-# Files that are none
 
 
 # Sweep syntax

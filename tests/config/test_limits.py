@@ -102,13 +102,6 @@ def test_aliases_that_do_not_multiply_are_welcome(here: Path) -> None:
     assert list(experiment.load("study.yaml").axes) == ["k"]
 
 
-def test_an_open_quotation_mark_in_an_axis(here: Path) -> None:
-    (here / "study.yaml").write_text('question: q?\naxes: {k: {a: "k=3 \'x"}}\n', "utf-8")
-    with pytest.raises(ConfigError, match="No closing quotation") as caught:
-        experiment.load("study.yaml")
-    assert caught.value.where == "study.yaml: axes.k"
-
-
 @pytest.mark.parametrize("name", ["baselines", "Baselines"])
 def test_no_experiment_is_called_as_the_folder_of_baselines(here: Path, rag: Verb, name: str) -> None:
     (here / f"{name}.yaml").write_text("question: q?\n", "utf-8")

@@ -8,7 +8,7 @@ import pytest
 from support.small_set import AXES, write_experiment
 
 from rag.config.experiment import Trial, ad_hoc, load
-from rag.config.validation import CONTROLS, OF_READING
+from rag.config.validation import CONTROLS
 from rag.core.errors import UserError
 from rag.execution.graph import plan
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -85,19 +85,6 @@ def test_ordinary_trials_are_what_they_were(here: Path, golden: Path) -> None:
     again = plan.assemble(ready.plan.experiment, trials, ready.store)
     assert not again.to_run
     assert [trial.trial_id for trial in again.trials] == [trial.trial_id for trial in ready.plan.trials]
-
-
-@pytest.mark.parametrize("control", OF_READING)
-def test_a_control_of_reading_needs_a_reader(here: Path, golden: Path, control: str) -> None:
-    with pytest.raises(UserError, match=r"(?s)control.*generator=none reads nothing.*generator=extractive"):
-        ran(golden, "generator=none", f"control={control}")
-
-
-@pytest.mark.parametrize(("control", "output"), [("closed_bok", "did you mean 'closed_book'"), ("null", "null"), ("3", "is 3")])
-def test_an_unknown_control_is_refused(here: Path, golden: Path, control: str, output: str) -> None:
-    with pytest.raises(UserError, match="control") as caught:
-        ran(golden, f"control={control}")
-    assert output in str(caught.value)
 
 
 def test_one_question_has_no_other(here: Path, golden: Path) -> None:

@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import pytrec_eval
-from numpy.typing import NDArray
 
 from rag.components.metrics.hit import Hit
 from rag.components.metrics.map import AveragePrecision
@@ -125,21 +124,6 @@ def test_document_gold_scores_as_trec_eval_does(seed: int) -> None:
     assert assert_conforms(generated(seed)) > 60
 
 
-def test_other_questions_with_spans_change_nothing() -> None:
-    case = generated(99)
-    examples, rankings = case.examples(), case.rankings()
-    with_span = Example(Query("s", "?"), (Evidence((Span(case.corpus.documents[0].doc_id, 0, 5),)),))
-    alone = judge(rankings, gold_table(case.corpus, examples))
-    positions = np.concatenate([rankings.positions[:1], rankings.positions])
-    both = judge(
-        Rankings(positions, np.concatenate([rankings.scores[:1], rankings.scores])),
-        gold_table(case.corpus, [with_span, *examples]),
-    )
-    for metric in METRICS.values():
-        cut: NDArray[np.int64] = np.full(len(alone), 5)
-        np.testing.assert_array_equal(metric.score(alone, cut), metric.score(both, np.full(len(both), 5))[1:])
-
-
 def test_exported_document_rankings_are_the_judged_ones() -> None:
     case = generated(7)
     exported = document_rankings(case.rankings(), case.corpus)
@@ -149,14 +133,3 @@ def test_exported_document_rankings_are_the_judged_ones() -> None:
     assert judged.items[judged.answerable].tolist() == lengths
     for row in exported:
         assert all(one[1] >= two[1] for one, two in pairwise(row))
-
-
-def test_judged_share_of_documents() -> None:
-    corpus = make_corpus([2, 2, 2])
-    names = [document.doc_id for document in corpus.documents]
-    example = Example(Query("q", "?"), (Evidence((names[0],)), Evidence((names[1],), 0)))
-    rankings = Rankings.pack([[(0, 6.0), (1, 5.0), (4, 4.0), (3, 3.0)]])
-    judged = judge(rankings, gold_table(corpus, [example]))
-    assert judged.judged.tolist() == [[True, False, True, False]]
-    assert judged.relevant.tolist() == [[True, False, False, False]]
-    assert judged.items.tolist() == [3]

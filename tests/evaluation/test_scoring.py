@@ -18,7 +18,6 @@ from rag.evaluation.scoring import (
     Judged,
     Metric,
     Scores,
-    check_column,
     gold_table,
     judge,
     parse_column,
@@ -73,15 +72,6 @@ def test_an_unknown_metric_is_an_error_with_the_known_ones(text: str) -> None:
     with pytest.raises(ConfigError, match="char_recall, exact_match, judged, recall") as caught:
         parse_column(text, 5, METRICS)
     assert text != "recal@5" or "did you mean 'recall'" in caught.value.remedy
-
-
-def test_ranking_metrics_need_a_cut_and_answer_metrics_have_none() -> None:
-    check_column(parse_column("recall@5", 5), Recall())
-    check_column(parse_column("exact_match", 5), ExactMatch())
-    with pytest.raises(ConfigError, match="no cut-off"):
-        check_column(parse_column("recall", 5), Recall())
-    with pytest.raises(ConfigError, match="measures answers"):
-        check_column(parse_column("exact_match@5", 5), ExactMatch())
 
 
 def test_a_budget_of_characters_counts_whole_items() -> None:

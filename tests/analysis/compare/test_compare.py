@@ -307,6 +307,3 @@ def test_columns_of_answers_are_compared_over_common_questions() -> None:
     for base, other, gained in ((full, half, -0.5), (half, full, 0.5)):
         row = compare(base, [other], FOUR, ["faithfulness"], ()).rows[0]
         assert (row.n, row.difference) == (2, gained)
-
-
-# JSON

@@ -221,9 +221,6 @@ def test_characters_that_are_not_there_are_refused(sectioned: Pipeline, span: tu
         narrowed(sectioned, Scope(range=Span("x", 0, 1)))
 
 
-# Metadata
-
-
 # Whole documents
 
 

@@ -21,7 +21,6 @@ from rag.plugins.mlflow_registry.retriever import RetrievedPassage
 from rag.reporting.terminal.answers import sources
 from rag.reporting.terminal.output import out
 from rag.reporting.terminal.passages import passages, passages_of_answer
-from rag.tracking.trial_results import _passage
 
 QUESTION = "How many days may be carried over?"
 SEEN = document("policy.txt", POLICY)
@@ -83,18 +82,6 @@ def test_the_terminal_says_file_section_and_page(asked: Asked) -> None:
         passages(passages_of_answer(found, answer_json(answer, trace.sought, pipeline.corpus)))
     assert "pp. 1–3" in captured.get()
     assert "Annual leave > Carrying over · p. 2" in captured.get()
-
-
-def test_mlflow_gets_the_pages(asked: Asked) -> None:
-    corpus = asked[0].corpus
-    rows = {name: corpus.place(name) for name in ("policy.txt", "plain.txt")}
-    assert _passage(corpus, rows["policy.txt"] or 0, 0.5)["metadata"] == {
-        "doc_uri": "policy.txt",
-        "score": 0.5,
-        "page": 1,
-        "last_page": 3,
-    }
-    assert _passage(corpus, rows["plain.txt"] or 0, 0.5)["metadata"] == {"doc_uri": "plain.txt", "score": 0.5}
 
 
 def test_a_server_gives_blocks_chunks_and_flags(config: dict[str, Any], tmp_path: Path) -> None:
