@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from rag.analysis import blame
 from rag.analysis.blame.corridor import STAGES, Ground, Steps, fallen
 from rag.config.experiment import load
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError, DataError
+from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Evidence, Example, Query, Reply, Span
 from rag.evaluation.scoring import gold_table, judge
@@ -223,9 +222,3 @@ def test_an_answer_is_wrong_without_a_reference_and_with_low_scores() -> None:
     assert not blame.is_wrong(Reply("It leaves At seven!"), example, {"token_f1": 0.4})
     assert not blame.is_wrong(Reply("It leaves at eight."), example, {"token_f1": 0.4, "exact_match": 0.5})
     assert not blame.is_wrong(Reply("It leaves at eight."), example, {})
-
-
-def test_a_trial_without_scores_is_refused(ran: tuple[Plan, Store], tmp_path: Path) -> None:
-    made, _ = ran
-    with pytest.raises(DataError, match="has no scores"):
-        blame.lost_questions(made.trials[0], made, Store(str(tmp_path / "empty")))

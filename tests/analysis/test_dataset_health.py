@@ -220,6 +220,14 @@ def test_one_ranking_is_not_enough(here: Path, golden: Path) -> None:
     assert "only one ranking is stored" in found.told[0]
 
 
+def test_trials_with_removed_stages_are_left_out(study: Path) -> None:
+    ready = sweep.prepare(load(str(study)))
+    ready.store.remove(ready.plan.stages[ready.plan.trials[0].ends.judge].entry)
+    found = health(ready)
+    assert 0 < found.finished < 8
+    assert found.told[0].startswith(f"{found.finished} of 8 trials have run")
+
+
 def test_approximate_indexes_are_audited_once(here: Path, golden: Path, rag: Verb) -> None:
     axes = "  index: ['index=[dense]', 'index=[faiss_ivf]', 'index=[bm25s,faiss_ivf]']"
     path = write_experiment(here / "ann.yaml", golden, axes, ", fusion=rrf")

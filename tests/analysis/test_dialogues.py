@@ -102,6 +102,11 @@ def test_a_live_conversation_contains_its_own_answers_and_requests_each_once(tal
         assert "GOLD f-1" in json.dumps(script.asked[-1])
 
 
+def test_the_gold_generator_reads_references_in_a_live_conversation(talks: Path, rag: Verb) -> None:
+    done = rag("run", *GIVEN, *ONE, "generator=gold", "history=live", "--json", "--no-track")
+    assert done.json["trials"][0]["metrics"]["token_f1"]["mean"] == 1.0
+
+
 def test_a_trial_turn_by_turn(talks: Path, rag: Verb) -> None:
     report = rag("dialogues", *GIVEN, *ONE, "generator=extractive", "queries=none", "--json").json["trials"][0]
     first, second, third, total = report["turns"]

@@ -204,6 +204,14 @@ def test_a_trial_of_an_older_version(rag: Verb, place: Path) -> None:
     assert "was written down before configs had" in said.err
 
 
+def test_a_stage_that_fails_gives_an_error(rag: Verb) -> None:
+    model = ("generator=openai", "generator.base_url=http://127.0.0.1:9/v1", "generator.model=m")
+    said = rag("why", "q1", *GIVEN, *model, "generator.runtime.retries=0")
+    assert said.code == 2
+    assert "cannot be run" in said.err
+    assert "127.0.0.1:9" in said.err
+
+
 # Without a question
 
 

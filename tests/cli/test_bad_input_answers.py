@@ -18,7 +18,7 @@ from support.scripted_server import (
     wrong_key,
 )
 
-from rag.cli.options import BAD_INPUT, FAILED
+from rag.cli.options import BAD_INPUT, FAILED, SPENT
 
 ONE = ", generator.runtime.retries=0, generator.runtime.concurrency=1, generator.max_tokens=10"
 
@@ -87,3 +87,14 @@ def test_one_question_that_is_refused_does_not_lose_the_others(
     assert "1 trial," in said.out
     (row,) = rag("sweep", str(here / "study.yaml"), "--no-track", "--json").json["trials"]
     assert row["status"] == "done"
+
+
+def test_a_budget_that_is_spent_during_a_sweep(rag: Verb, here: Path, script: Script) -> None:
+    said = sweep(rag, here, "budget.tokens=250")
+    assert said.code == SPENT
+    assert "budget.tokens: is spent" in said.out
+    assert "→ raise it, or run again" in said.out
+    assert "not run: budget spent" in said.out
+    again = sweep(rag, here)
+    assert again.code == 0
+    assert len(script.asked) == 6

@@ -141,6 +141,11 @@ def test_a_failed_trial_ends_with_1_and_is_told_in_json(rag: Verb) -> None:
     assert rag(*RUN).code == 0
 
 
+def test_no_answer_says_why(rag: Verb) -> None:
+    assert "generator=none gives none" in rag("ask", "When?", *GIVEN).out
+    assert "nothing in the passages fits" in rag("ask", "xyzzy", *GIVEN, "generator=extractive", "check=none").out
+
+
 # For people
 
 

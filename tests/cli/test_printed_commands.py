@@ -58,7 +58,7 @@ def walk(rag: Verb, *steps: tuple[str, ...], fine: int = 0) -> list[str]:
     seen: list[str] = []
     while waiting:
         command = waiting.pop(0)
-        if command in seen or command.split()[1:] in (["study", "ui"], ["data", "check"], ["data", "review"]):
+        if command in seen or command.split()[1:] in (["data", "check"], ["data", "review"]):
             continue
         seen.append(command)
         said = run(rag, command)

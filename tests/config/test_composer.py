@@ -19,6 +19,7 @@ from rag.config.catalog import LISTS, choices, first, installed_folders
 from rag.config.compose import parsed, shipped
 from rag.config.composer import Composer
 from rag.config.defaults_list import PROVIDERS
+from rag.config.interpolation import check_text
 from rag.config.resolver import Resolver
 from rag.core.errors import ConfigError, UserError
 
@@ -189,6 +190,12 @@ def test_interpolations_are_filled_in_as_omegaconf_does(monkeypatch: pytest.Monk
             Resolver()("a", config)
     else:
         assert Resolver()("a", config) == {"x": expected}
+
+
+@pytest.mark.parametrize("text", ["${k", "${}", "${{}", "${a:'b}", "${.}", "${a b}", "x ${oc.env:A,${k}"])
+def test_what_is_no_interpolation_is_named_with_its_place(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"x\.yaml:3: holds"):
+        check_text("x.yaml:3", text)
 
 
 def test_interpolations_are_filled_in_once_per_value_of_what_they_reach() -> None:

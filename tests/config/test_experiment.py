@@ -145,15 +145,6 @@ def test_nasty_experiments_compose_as_if_each_trial_were_alone(here: Path, name:
     assert_equals_one_by_one(NASTY[name])
 
 
-def test_trials_share_what_they_have_in_common(here: Path) -> None:
-    found = declared(
-        [], size=[["chunker.size=9"], ["chunker.size=8"]], k=[["k=1"], ["k=2"]], own=[["+x.a=1"], ["+x.a=2"]]
-    ).trials()
-    assert len({id(trial.config["embedder"]) for trial in found}) == 1
-    assert len({id(trial.config["chunker"]) for trial in found}) == 2
-    assert [trial.config["chunker"]["size"] for trial in found] == [9] * 4 + [8] * 4
-
-
 def test_names_hold_what_differs(here: Path) -> None:
     trials = declared([], one=[["k=2"], ["k=6"]], two=[["chunker=whole"]]).trials()
     assert [trial.name for trial in trials] == ["one0", "one1"]

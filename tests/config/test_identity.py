@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,22 @@ def test_an_import_under_a_condition_may_be_absent_and_counts_when_it_is_there(p
     assert len(code()) == 64
     assert changes(package, {"shout/fast.py": "one = 1\n"})
     assert changes(package, {"shout/fast.py": "one = 2\n"})
+
+
+class FromMemory:
+    """Finds one module, whose code only it knows."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return ModuleSpec(name, None, origin="memory") if name == "shout.native" else None
+
+
+def test_code_that_cannot_be_read_is_an_error(package: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    package({"shout/chunker.py": f"try:\n    import shout.native\nexcept ImportError:\n    pass\n{CHUNKER}"})
+    assert len(code()) == 64
+    monkeypatch.setattr(sys, "meta_path", [FromMemory(), *sys.meta_path])
+    forget()
+    with pytest.raises(ConfigError, match=r"shout\.native: holds code that cannot be read"):
+        code()
 
 
 def test_the_packages_around_a_module_count(package: Write) -> None:

@@ -102,15 +102,6 @@ def test_aliases_that_do_not_multiply_are_welcome(here: Path) -> None:
     assert list(experiment.load("study.yaml").axes) == ["k"]
 
 
-@pytest.mark.parametrize("name", ["baselines", "Baselines"])
-def test_no_experiment_is_called_as_the_folder_of_baselines(here: Path, rag: Verb, name: str) -> None:
-    (here / f"{name}.yaml").write_text("question: q?\n", "utf-8")
-    output = rag("sweep", f"{name}.yaml")
-    assert output.code == 2
-    assert "cannot be called" in output.err
-    assert not (here / "reports").exists()
-
-
 @pytest.mark.parametrize("url", ["simplecache::zip://a.zip::file:///nowhere/b.zip", "reference://x", "nothing://x"])
 def test_a_store_that_cannot_be_opened(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_TRUST_HOST", "x")

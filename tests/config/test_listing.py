@@ -84,6 +84,11 @@ def test_all_of_it(rag: Verb) -> None:
     assert "fixed, markdown, recursive*, semantic, sentence, table_rows" in output
 
 
+def test_a_preset_is_listed_with_its_choices_and_values(rag: Verb) -> None:
+    shown = {each["key"]: each["value"] for each in rag("list", "preset", "book_chatbot", "--json").json["parameters"]}
+    assert (shown["chunker"], shown["check.grounded.theta"], shown["memory.turns"]) == ("markdown", 0.6, 10)
+
+
 def test_a_choice_with_its_parameters(rag: Verb) -> None:
     result = rag("list", "index", "bm25s", "--json").json
     assert (result["is_default"], result["install"]) == (True, [])
@@ -107,6 +112,7 @@ def test_an_experiment_and_the_values(rag: Verb) -> None:
     assert "recursive-800: chunker=recursive chunker.size=800" in rag("list", "lexical").out
     assert rag("list", "experiments", "fusion", "--json").json["question"]
     assert rag("list", "fusion", "--json").json["group"] == "fusion"
+    assert "folder*" in rag("list", "documents").out
     values = {each["key"]: each["value"] for each in rag("list", "values", "--json").json["values"]}
     assert (values["k"], values["budget.usd"]) == (5, None)
     assert "chunker" not in values

@@ -58,22 +58,6 @@ def test_columns_are_read_as_typed(text: str, column: Column) -> None:
     assert parse_column(text, 7) == column
 
 
-@pytest.mark.parametrize(
-    "text", ["recall@0", "recall@-1", "recall@", "recall@five", "recall@5.5", "recall@0chars", "recall@5@5", "recall@٣"]
-)
-def test_a_cut_off_is_a_whole_number_from_1(text: str) -> None:
-    with pytest.raises(ConfigError, match="no cut-off from 1") as caught:
-        parse_column(text, 5, METRICS)
-    assert caught.value.where == "metrics"
-
-
-@pytest.mark.parametrize("text", ["recal@5", "", "@5", "Recall@5"])
-def test_an_unknown_metric_is_an_error_with_the_known_ones(text: str) -> None:
-    with pytest.raises(ConfigError, match="char_recall, exact_match, judged, recall") as caught:
-        parse_column(text, 5, METRICS)
-    assert text != "recal@5" or "did you mean 'recall'" in caught.value.remedy
-
-
 def test_a_budget_of_characters_counts_whole_items() -> None:
     asked = [example("a", 0), example("b", 0), example("c", 0)]
     table = judged(asked, [0, 1, 2], [5], [])

@@ -202,15 +202,6 @@ def test_documents_that_changed_or_are_gone(rag: Verb, ids: dict[str, str], gold
     assert (said.code, "Traceback" in said.err) == (2, False)
 
 
-def test_a_store_that_was_cleared(rag: Verb, ids: dict[str, str]) -> None:
-    shutil.rmtree(".rag/store")
-    Path("reports/study/leaderboard.json").write_text("{", "utf-8")
-    said = rag("compare", *list(ids.values())[:2])
-    assert said.code == 2
-    assert "has no scores in the store" in said.err
-    assert "run its sweep again" in said.err
-
-
 def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rag.components.chunkers.fixed import FixedChunker
 

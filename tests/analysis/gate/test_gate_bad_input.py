@@ -176,6 +176,15 @@ def test_a_baseline_with_a_missing_score(rag: Verb) -> None:
     assert "'long-001'" in error
 
 
+def test_a_report_folder_that_is_not_writable(rag: Verb) -> None:
+    shutil.rmtree("reports/study/gate", ignore_errors=True)
+    Path("reports/study/gate").write_text("in the way", "utf-8")
+    said = rag("gate", "study.yaml")
+    assert (said.code, said.out[:4]) == (2, "PASS")
+    assert said.err.startswith("reports/study/gate/gate.json: cannot be written")
+    assert "cannot be written" in rag("baseline", "study.yaml", "--baseline", "reports/study/gate/kept.json").err
+
+
 @pytest.mark.parametrize(
     ("objective", "margin"),
     [("minimize char_precision@5", "char_precision@5"), ("minimize recall@5, ndcg@10", "recall@5")],

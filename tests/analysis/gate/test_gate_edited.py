@@ -105,6 +105,14 @@ def test_forged_questions(rag: Verb, change: Callable[[Content], object], said: 
     assert said in rag("compare", str(KEPT), "honest.json").err
 
 
+def test_a_forged_key_of_a_stage_without_scores(rag: Verb) -> None:
+    entries = Path(".rag/store/stages").rglob("*")
+    others = [path.name for path in entries if path.is_file() and path.name != json.loads(KEPT.read_text("utf-8"))["score"]]
+    for key in others[:2]:
+        forge(KEPT, lambda content, key=key: content.update(score=key))
+        assert "contradicts the scores in the store" in refused(gate(rag))
+
+
 @pytest.mark.parametrize("key", ["../../../here/study.yaml", "", "f" * 63])
 def test_a_forged_key_reaches_no_file(rag: Verb, key: str) -> None:
     kept = Path(".rag/store/stages/../../../st/study.yaml")

@@ -95,11 +95,3 @@ def test_differences_are_paired() -> None:
     assert drawn.difference(one, two).p == pytest.approx(2 / 1001)
     assert drawn.difference(two, one).value == -drawn.difference(one, two).value
     assert (drawn.difference(one, same).value, drawn.difference(one, same).p) == (0.0, 1.0)
-
-
-def test_one_cluster_has_no_interval() -> None:
-    labels = np.array([True, False])
-    drawn = Resampled(["a", "a"], 100)
-    estimate = drawn.estimate(drawn.values(Auc(np.array([0.2, 0.1]), labels)))
-    assert estimate.value == 1.0
-    assert np.isnan([estimate.low, estimate.high]).all()

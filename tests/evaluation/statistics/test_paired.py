@@ -191,12 +191,6 @@ def test_the_needed_number_of_questions_grows_with_the_square() -> None:
     assert alone(noise).needed[0] > 1e9
 
 
-def test_the_effective_number_of_clusters() -> None:
-    counts = np.array([[4.0, 100.0], [4.0, 1.0], [4.0, 1.0], [4.0, 1.0]])
-    assert resampling.effective(counts).tolist() == [4.0, 2.0]
-    assert resampling.effective(np.array([[6.0], [3.0], [3.0]]))[0] == pytest.approx(144 / 54)
-
-
 # Properties
 
 

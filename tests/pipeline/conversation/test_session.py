@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from support.small_set import write_golden
 
-from rag.core.errors import ServiceError
+from rag.core.errors import DataError, ServiceError
 from rag.core.types import Answer, Example, Found, Query, Reply, Request, Turn
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.live_history import UNSAID, Ask, lived, remembered_turn
 from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline
+from rag.reporting.terminal.transcript import save
 
 OVERRIDES = ("dataset=native", "embedder=hashing", "chunker=whole", "index=[bm25s]", "fusion=single", "k=2")
 
@@ -123,3 +124,22 @@ def test_a_question_that_failed_leaves_no_turn() -> None:
     (past,) = lived([example("d", "a", "fail", "c", "d")], echoing([]))
     assert [turn.text for turn in past.history if turn.role == "user"] == ["a", "c"]
     assert [found.question for found in past.earlier] == ["a", "c"]
+
+
+def test_a_transcript_never_takes_the_place_of_a_file_unasked(pipeline: Pipeline, tmp_path: Path) -> None:
+    session = Session(replace(pipeline, generator=Scripted(["Seven [1]."])))
+    session.ask("When does\nthe ferry leave?")
+    for name, marks in (("talk.md", ("> When does\n> the ferry", "Seven [1].", "- [1] cited `")), ("talk.json", ('"turns"',))):
+        path = tmp_path / "new" / name
+        save(session, {"generator": {"api_key": "sk-abcdefghijklmnopqrstuvwxyz"}}, path)
+        text = path.read_text("utf-8")
+        assert all(mark in text for mark in marks)
+        assert "sk-abc" not in text
+        with pytest.raises(DataError, match="is there already"):
+            save(session, {}, path)
+        path.write_text("", "utf-8")
+        save(session, {}, path, replace=True)
+        assert path.read_text("utf-8")
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(DataError, match="cannot be written"):
+        save(session, {}, tmp_path / "file" / "talk.md")

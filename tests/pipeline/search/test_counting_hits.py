@@ -1,6 +1,7 @@
 """`k` counts hits: what a selector puts behind them is read and measured with them, and several selectors work in order."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from rag.components.selectors.neighbours import NeighboursSelector
 from rag.components.selectors.parents import ParentsSelector
 from rag.config.experiment import ad_hoc
+from rag.config.validation import check
 from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.evaluation.gold_matching import judge
@@ -19,7 +22,7 @@ from rag.evaluation.gold_table import gold_table
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_inputs import rankings_of
 from rag.execution.sweep import sweep
-from rag.execution.sweep.open_config import open_config
+from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt.context_packing import passages
 from rag.pipeline.search.steps import select
 
@@ -163,3 +166,12 @@ def test_each_selector_is_given_what_the_one_before_it_left() -> None:
     assert select({"last": Last(), "around": around}, ranked, corpus).row(0) == [(3, 1.0), (2, 1.0), (4, 1.0)]
     assert select({"around": around, "last": Last()}, ranked, corpus).row(0) == [(4, 1.0)]
     assert select({}, ranked, corpus) is ranked
+
+
+@pytest.mark.parametrize("selector", [{"_target_": "rag.components.selectors.none.NoSelector"}, None, []])
+def test_a_selector_without_a_name_says_what_to_write(here: Path, golden: Path, selector: Any) -> None:
+    config = {**config_of(GIVEN), "selector": selector}
+    with pytest.raises(ConfigError) as caught:
+        check(config)
+    assert caught.value.where == "selector"
+    assert "above its _target_" in caught.value.remedy
