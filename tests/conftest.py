@@ -26,27 +26,25 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN and threading.current_threa
 
 
 SYSTEM = (
-    "serve/",
-    "tracking/",
-    "project/test_docker",
-    "cli/test_story",
-    "cli/test_chat",
-    "cli/test_exit_codes",
-    "bundle/test_bundle_kill",
-    "execution/store/test_concurrency",
-    "analysis/gate/test_gate_action",
-    "plugins/mlflow_registry/",
-    "plugins/stores/test_index_stores_killed",
+    *("serve/", "tracking/", "bundle/", "cli/", "plugins/mlflow_registry/", "plugins/stores/test_index_stores_killed"),
+    *("project/test_docs", "project/test_docker", "execution/test_look_stage", "execution/graph/test_executors"),
+    *("analysis/test_why", "analysis/compare/test_cli_compare", "analysis/gate/test_gate_action", "execution/judges/"),
+    *(f"execution/store/test_{name}" for name in ("budget", "cached_vectors", "concurrency", "drives_without_locks")),
+    *(f"execution/sweep/test_{name}" for name in ("ablations", "few_questions", "holdout", "parser_")),
+    "execution/sweep/selection/test_winner_decision",
 )
-"""Tests with databases, MLflow, servers, terminals, many processes or kills: `make test-fast` leaves them out."""
+"""Tests with databases, MLflow, servers, terminals, many processes, kills or many experiments."""
+
+SYSTEM_FIXTURES = {"browser", "swept", "ran"}
+"""Fixtures that open a browser or run an experiment."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of whole systems, by their file or because they use a browser."""
+    """Mark tests of whole systems, by their file or by what they use: `make test-fast` leaves them out."""
     root = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(root).as_posix()
-        if place.startswith(SYSTEM) or "browser" in getattr(item, "fixturenames", ()):
+        if place.startswith(SYSTEM) or SYSTEM_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.system)
 
 
