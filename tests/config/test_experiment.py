@@ -241,9 +241,11 @@ def test_two_choices_are_never_called_the_same(study: Callable[[str], str]) -> N
 # Mistakes
 
 
-def test_what_is_fixed_may_be_one_text(study: Callable[[str], str]) -> None:
+def test_what_is_fixed_may_be_one_text_and_an_objective_a_list(study: Callable[[str], str]) -> None:
     assert load(study("question: q\nfixed: k=3 depth=20")).fixed == ("k=3", "depth=20", "split=tune")
     assert load(study("question: q\nfixed:")).fixed == ("split=tune",)
+    listed = load(study("question: q\nobjective: [maximize ndcg@10, latency_p95_ms <= 200]"))
+    assert listed.objective == "maximize ndcg@10, latency_p95_ms <= 200"
 
 
 def test_a_declared_experiment_tunes_unless_it_says_otherwise(study: Callable[[str], str]) -> None:
@@ -259,11 +261,6 @@ def test_how_many_are_measured_again(study: Callable[[str], str]) -> None:
     assert load(study("question: q")).holdout == 5
     assert load(study("question: q\nholdout: 0")).holdout == 0
     assert ad_hoc([]).holdout == 0
-
-
-def test_clauses_of_an_objective_may_be_a_list(study: Callable[[str], str]) -> None:
-    listed = load(study("question: q\nobjective: [maximize ndcg@10, latency_p95_ms <= 200]"))
-    assert listed.objective == "maximize ndcg@10, latency_p95_ms <= 200"
 
 
 def test_an_experiment_is_found_by_path_then_here_then_among_ours(here: Path) -> None:

@@ -346,12 +346,9 @@ def test_a_fingerprint_counts(package: Write) -> None:
         assert [identity_of(node) for node in nodes] == before
 
 
-def test_without_runtime() -> None:
+def test_components_lose_their_runtime_block() -> None:
     node = {"_target_": "x", "runtime": {"b": 2}, "c": [{"_target_": "y", "runtime": 3, "d": 4}]}
     assert without_runtime({"a": node}) == {"a": {"_target_": "x", "c": [{"_target_": "y", "d": 4}]}}
-
-
-def test_only_components_have_a_runtime_block() -> None:
     for value in ({"runtime": 1}, {"_target_": "x", "extra": {"runtime": 1}}, [{"a": {"runtime": {"b": 2}}}]):
         assert without_runtime(value) == value
 
