@@ -31,9 +31,9 @@ SYSTEM = (
     *("analysis/test_why", "analysis/compare/test_cli_compare", "analysis/gate/test_gate_action", "execution/judges/"),
     *(f"execution/store/test_{name}" for name in ("budget", "cached_vectors", "concurrency", "drives_without_locks")),
     *(f"execution/sweep/test_{name}" for name in ("ablations", "few_questions", "holdout", "parser_")),
-    "execution/sweep/selection/test_winner_decision",
+    *("execution/sweep/selection/test_winner_decision", "config/test_composer"),
 )
-"""Tests with databases, MLflow, servers, terminals, many processes, kills or many experiments."""
+"""Tests with databases, MLflow, servers, terminals, many processes, kills, many experiments or dear references."""
 
 SYSTEM_FIXTURES = {"browser", "swept", "ran"}
 """Fixtures that open a browser or run an experiment."""
