@@ -69,7 +69,7 @@ tests test-fast: export PYTHONDONTWRITEBYTECODE :=
 tests: install
 	$(BIN)/pytest -n 2 --dist loadfile -rs -m "not bench and not llm"
 
-test-fast: check ## Check the code, run the tests without browsers, databases, servers and kills
+test-fast: check ## Check the code, run the tests without browsers, databases, servers, kills and whole experiments
 	$(BIN)/pytest -n 2 --dist loadfile -rs -m "not bench and not llm and not system"
 
 test-llm: install ## Tests with a real model behind OPENAI_BASE_URL, of 1.5 billion weights or more

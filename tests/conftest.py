@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser
 from support import mlflow_tables
 from support.chromium import chromium
+from support.command_line import verb
 from support.small_set import write_golden
 
 # No deadline: machines differ in speed. The same examples everywhere, so that results can be repeated.
@@ -25,28 +26,25 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN and threading.current_threa
 
 
 SYSTEM = (
-    "serve/",
-    "tracking/",
-    "project/test_docker",
-    "cli/test_story",
-    "cli/test_chat",
-    "cli/test_exit_codes",
-    "bundle/test_bundle_kill",
-    "execution/store/test_concurrency",
-    "analysis/gate/test_gate_action",
-    "config/test_plugins",
-    "plugins/mlflow_registry/",
-    "plugins/stores/test_index_stores_killed",
+    *("serve/", "tracking/", "bundle/", "cli/", "plugins/mlflow_registry/", "plugins/stores/test_index_stores_killed"),
+    *("project/test_docs", "project/test_docker", "execution/test_look_stage", "execution/graph/test_executors"),
+    *("analysis/test_why", "analysis/compare/test_cli_compare", "analysis/gate/test_gate_action", "execution/judges/"),
+    *(f"execution/store/test_{name}" for name in ("budget", "cached_vectors", "concurrency", "drives_without_locks")),
+    *(f"execution/sweep/test_{name}" for name in ("ablations", "few_questions", "holdout", "parser_")),
+    *("execution/sweep/selection/test_winner_decision", "config/test_composer"),
 )
-"""Tests with databases, MLflow, servers, terminals, many processes or kills: `make test-fast` leaves them out."""
+"""Tests with databases, MLflow, servers, terminals, many processes, kills, many experiments or dear references."""
+
+SYSTEM_FIXTURES = {"browser", "swept", "ran"}
+"""Fixtures that open a browser or run an experiment."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of whole systems, by their file or because they use a browser."""
+    """Mark tests of whole systems, by their file or by what they use: `make test-fast` leaves them out."""
     root = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(root).as_posix()
-        if place.startswith(SYSTEM) or "browser" in getattr(item, "fixturenames", ()):
+        if place.startswith(SYSTEM) or SYSTEM_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.system)
 
 
@@ -79,6 +77,9 @@ def browser() -> Iterator[Browser]:
     """One browser for the tests of a file; its event loop occupies the thread, so that it cannot stay for longer."""
     with chromium() as launched:
         yield launched
+
+
+rag = pytest.fixture(verb)
 
 
 @pytest.fixture

@@ -10,14 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.analysis.abstention.curve import Aurc, Cases, area, check, choose, points
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def cases(confidence: Sequence[float], losses: Sequence[float], answerable: Sequence[bool] | None = None) -> Cases:
@@ -32,12 +27,6 @@ def aurc(confidence: Sequence[float], losses: Sequence[float]) -> float:
 def by_counting(losses: Sequence[float]) -> float:
     """The mean risk of the first n questions, n = 1 … N."""
     return float(np.mean([np.mean(losses[:n]) for n in range(1, len(losses) + 1)]))
-
-
-def test_an_area_by_hand() -> None:
-    # Risks 0, 1/2, 1/3, 2/4.
-    assert aurc([9, 8, 7, 6], [0, 1, 0, 1]) == pytest.approx((0 + 1 / 2 + 1 / 3 + 2 / 4) / 4)
-    assert aurc([6, 7, 8, 9], [0, 1, 0, 1]) == pytest.approx((1 + 1 / 2 + 2 / 3 + 2 / 4) / 4)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.0, 0.25, 1.0])), min_size=1, max_size=6))
@@ -121,16 +110,6 @@ def test_a_point_agrees_with_the_check_of_its_threshold(rows: list[tuple[int, fl
         assert getattr(held, name).value == pytest.approx(getattr(point, name), nan_ok=True)
     assert held.gain.value == pytest.approx(point.value - curve[-1].value)
     assert max(curve, key=lambda each: each.value).value == pytest.approx(choose(curve).value)
-
-
-def test_intervals_are_wider_for_clusters() -> None:
-    random = np.random.default_rng(3)
-    confidence, losses = np.repeat(random.random(20), 10), np.repeat(random.random(20).round(), 10)
-    apart = Cases(confidence, losses, np.ones(200, bool), tuple(map(str, range(200))))
-    together = Cases(confidence, losses, np.ones(200, bool), tuple(str(row // 10) for row in range(200)))
-    narrow, wide = area(apart, draws=500).aurc, area(together, draws=500).aurc
-    assert narrow.value == wide.value
-    assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
 
 
 SMALL = ("embedder=hashing", "embedder.dimensions=64", "index=[dense]", "fusion=single", "chunker=whole", "k=2")

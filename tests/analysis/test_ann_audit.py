@@ -15,7 +15,6 @@ from rag.config.experiment import ad_hoc
 from rag.core.errors import DataError
 from rag.core.rankings import Rankings
 from rag.execution.sweep import sweep, trial_scores
-from rag.reporting.terminal.health import audits
 
 FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=40")
 LOSSY = ("index.faiss_ivf.lists=5", "index.faiss_ivf.probes=1")
@@ -114,9 +113,3 @@ def test_a_removed_stage_is_an_error(here: Path, golden: Path) -> None:
     ready.store.remove(embed.entry)
     with pytest.raises(DataError, match=r"(?s)embed HashingEmbedder.*run the sweep again"):
         ann_audit.audit_indexes(ready.plan.trials[0], ready.plan, ready.store, "ndcg@10")
-
-
-def test_the_table(here: Path, golden: Path, capsys: Any) -> None:
-    audits(audited(golden, "index=[dense,faiss_ivf]", *LOSSY))
-    text = capsys.readouterr().out
-    assert all(part in text for part in ("to embedder", "gold in 100", "none"))

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import json
 import shutil
 from collections import Counter
 from itertools import combinations
@@ -13,22 +12,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.command_line import Verb, verb
-from support.corpora import text_folder
-from support.small_set import TEXTS, write_experiment, write_golden
+from support.command_line import Verb
+from support.small_set import write_experiment, write_golden
 
 from rag.analysis import dataset_health
 from rag.analysis.dataset_health.questions import _Gold, give_aways, near_duplicates
 from rag.analysis.dataset_health.trials import QuestionHistory, Results
-from rag.components.loaders.native_questions import NativeQuestions
 from rag.config.experiment import load
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
-from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import similar_pairs
 from rag.execution.sweep import leaderboard, sweep
 
-HANDBOOK = Path(__file__).parents[2] / "datasets" / "handbook"
+pytestmark = pytest.mark.usefixtures("here", "golden")
 
 
 def asked(query_id: str, text: str, split: str = "tune", *gold: Span | str, history: tuple[Turn, ...] = ()) -> Example:
@@ -101,12 +97,6 @@ def test_a_question_in_the_words_of_its_passage(text: str, gold: list[Span | str
     findings = give_aways(Golden((*FILLER, LOCK), (asked("q", text, "tune", *gold),)))
     assert [finding.query_id for finding in findings] == ["q"] * found
     assert all(each.why.startswith("its gold holds 100% of its words by weight, and BM25 ") for each in findings)
-
-
-def test_the_handbook_has_few_findings() -> None:
-    handbook = golden_sets.load(text_folder(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK)))
-    assert 1 <= len(give_aways(handbook)) <= 10
-    assert near_duplicates(handbook) == ()
 
 
 # Findings from trials
@@ -186,11 +176,6 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
-
-
-@pytest.fixture
 def study(here: Path, swept: Path) -> Path:
     """The experiment with its store, in the working folder."""
     shutil.copytree(swept, here, dirs_exist_ok=True)
@@ -227,28 +212,6 @@ def test_after_the_sweep_the_lists_agree_with_the_scores(rag: Verb, study: Path)
     assert [each["query_id"] for each in found["unsolved"]] == [name for name, each in solved.items() if not any(each)]
     assert [each["query_id"] for each in found["always_solved"]] == [name for name, each in solved.items() if all(each)]
     assert "Solved by every trial" in rag("dataset", "health", str(study)).out
-
-
-def test_wrong_gold_is_suspect(rag: Verb, here: Path, golden: Path) -> None:
-    questions = golden / "questions.jsonl"
-    lines = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
-    (lost,) = (line for line in lines if line["id"] == "q4")
-    assert TEXTS["bus.md"].count("Bicycles need a ticket of their own.") == 1
-    lost["evidence"] = [{"any": [{"doc": "bus.md", "quote": "Bicycles need a ticket of their own."}]}]
-    questions.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    path = write_experiment(here / "wrong.yaml", golden, AXES.replace("k: k=1,3", "k: k=1"))
-    run(path)
-    (found,) = rag("dataset", "health", str(path), "--json").json["sets"]
-    suspects = {each["query_id"]: each["why"] for each in found["suspects"]}
-    assert "begin with rules.txt; its gold is in bus.md" in suspects["q4"]
-    assert "Gold may be wrong" in rag("dataset", "health", str(path)).out
-
-
-def test_controls_alone_have_no_findings_from_trials(here: Path, golden: Path, rag: Verb) -> None:
-    path = write_experiment(here / "ruled.yaml", golden, "  control: control=perfect_chunker")
-    (found,) = rag("dataset", "health", str(path), "--json").json["sets"]
-    assert (found["trials"], found["questions"]) == (0, 6)
-    assert found["told"] == ["every trial is a control: findings from trials are left out"]
 
 
 def test_one_ranking_is_not_enough(here: Path, golden: Path) -> None:

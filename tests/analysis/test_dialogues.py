@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.scripted_server import answer, serving
 from support.small_set import write_golden
 
@@ -49,11 +49,6 @@ def talks(here: Path) -> Path:
             file.write(json.dumps(told | {"evidence": [{"any": [{"doc": doc, "quote": quote}]}]}) + "\n")
             history = [*history, {"role": "user", "text": row["text"]}, {"role": "assistant", "text": f"GOLD {row['id']}"}]
     return folder
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def planned(*overrides: str) -> plan.Plan:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.analysis.finding_counts import Fired, Tally, in_words
 from rag.config.experiment import ad_hoc
@@ -11,12 +11,6 @@ from rag.execution.sweep import sweep
 from rag.reporting.html import markdown, page
 from rag.reporting.html.gather import gather
 from rag.tracking import sweep_runs
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
-
 
 FIXED = ("embedder=hashing", "embedder.dimensions=64", "index=[bm25s]", "fusion=single", "latency=0", "chunker=whole")
 CHECKED = ("check=[retrieval_floor,numbers,citations]", "check.retrieval_floor.floor=0.2", "metrics=[recall@5,abstention]")
@@ -50,12 +44,6 @@ def test_the_counts_of_each_check_in_every_report(rag: Verb, golden: Path, here:
     assert sent.metrics["found/retrieval_floor"] == sent.metrics["found/retrieval_floor/abstain"] == floor["questions"]
     assert sent.metrics["found/citations"] == 0
     assert (sent.metrics["answers/declined"], sent.metrics["answers/unasked"]) == (tally["declined"], tally["unasked"])
-
-
-def test_without_a_generator_there_are_no_counts(rag: Verb, golden: Path, here: Path) -> None:
-    given = ("dataset=native", f"dataset.path={golden}", *FIXED, "generator=none", "--no-track")
-    assert rag("run", *given, "--json").json["checks"] == {}
-    assert "checks" not in rag("run", *given).out
 
 
 @pytest.mark.parametrize(

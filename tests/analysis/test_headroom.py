@@ -20,7 +20,6 @@ from rag.components.metrics.map import AveragePrecision
 from rag.components.metrics.mrr import ReciprocalRank
 from rag.components.metrics.ndcg import DiscountedGain
 from rag.components.metrics.recall import Recall
-from rag.config.build import Components
 from rag.config.experiment import load
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
@@ -115,38 +114,6 @@ def test_no_order_is_better_where_no_chunk_holds_gold_of_two_groups(case: tuple[
     np.testing.assert_allclose(every[0], every[1:].max(axis=0))
 
 
-@settings(max_examples=50, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(1, 3), st.sampled_from("abc")), min_size=1, max_size=3, unique_by=lambda group: group[1]),
-    st.lists(st.sampled_from(range(12)), unique=True, min_size=1, max_size=5),
-)
-def test_no_order_is_better_for_whole_documents(groups: list[tuple[int, str]], row: list[int]) -> None:
-    corpus = Corpus.of(DOCUMENTS, [Span(name, start, start + 10) for name in "abc" for start in range(0, 40, 10)])
-    asked = example(*((grade, [name]) for grade, name in groups))
-    every = scored([best(row, corpus, asked), *map(list, permutations(row))], corpus, asked, 0.5)
-    np.testing.assert_allclose(every[0], every[1:].max(axis=0))
-
-
-@st.composite
-def tangled(draw: st.DrawFn) -> tuple[Corpus, Example, list[int]]:
-    """Any chunks and any gold of one document."""
-    span = st.tuples(st.integers(0, 34), st.integers(1, 12)).map(lambda at: Span("a", at[0], min(40, at[0] + at[1])))
-    corpus = Corpus.of(DOCUMENTS, draw(st.lists(span, min_size=1, max_size=6)))
-    groups = draw(st.lists(st.tuples(st.integers(1, 3), st.lists(span | st.just("b"), min_size=1, max_size=2)), max_size=3))
-    return corpus, example(*groups), draw(st.lists(st.sampled_from(range(len(corpus))), unique=True, max_size=5))
-
-
-@settings(max_examples=80, deadline=None)
-@given(tangled(), st.sampled_from([0.3, 0.5, 1.0]))
-def test_it_is_a_permutation_that_satisfies_the_same_groups(case: tuple[Corpus, Example, list[int]], coverage: float) -> None:
-    corpus, asked, row = case
-    ordered = best(row, corpus, asked, coverage)
-    assert sorted(ordered) == sorted(row)
-    gold = gold_table(corpus, [asked], coverage)
-    together, alone = judge(packed([ordered]), gold).group_ranks > 0, judge(packed([row]), gold).group_ranks > 0
-    assert (together == alone).all()
-
-
 AXES = """\
   chunker: ["chunker=fixed chunker.size=10 chunker.overlap=0", "chunker=recursive chunker.size=80"]
   search: ["index=[bm25s] fusion=single", "index=[bm25s,dense]"]
@@ -176,15 +143,6 @@ def test_a_perfect_chunker_is_the_trial_of_that_control(ran: tuple[Plan, Store],
         wanted = column_of(made, store, number + 1, column) - column_of(made, store, number, column)
         np.testing.assert_allclose(gained, wanted)
     assert np.nanmean(headroom.differences(made.trials[0], made, store, "recall@5")[CHUNKER]) > 0
-
-
-def test_a_perfect_order_is_never_worse(ran: tuple[Plan, Store]) -> None:
-    made, store = ran
-    for number in range(0, 12, 3):
-        for column in ("ndcg@10", "recall@2000chars", "precision@5", "iou@5"):
-            gained = headroom.differences(made.trials[number], made, store, column)[ORDER]
-            assert (gained[~np.isnan(gained)] >= 0).all()
-            assert np.isnan(gained).tolist() == np.isnan(column_of(made, store, number, column)).tolist()
 
 
 def test_a_perfect_reader_gives_the_reference_if_all_evidence_was_read(ran: tuple[Plan, Store]) -> None:
@@ -246,7 +204,3 @@ def test_the_sentence() -> None:
     unknown = sentence([Headroom(ORDER, 0.2, nothing, nothing)])
     assert unknown == "Your order of candidates leaves nothing that shows on the table."
     assert sentence([]) == ""
-
-
-def test_the_silent_generator_generates_nothing() -> None:
-    assert Components(()).role("generator", headroom.SILENT).changes_nothing

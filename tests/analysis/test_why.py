@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from support.command_line import Verb, verb
 from support.small_set import write_experiment, write_golden
 
 from rag.analysis.blame.corridor import STAGES
-from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom
+from rag.analysis.headroom import CHUNKER, ORDER, READER
 from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.config.experiment import load
 from rag.documents.folder.file_tree import SkippedWarning
@@ -21,8 +20,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.reporting.terminal import output
 from rag.reporting.terminal.lost_questions import blame as blame_table
-from rag.reporting.terminal.lost_questions import headroom as show_headroom
-from rag.reporting.terminal.passages import excerpt, heading
+from rag.reporting.terminal.passages import excerpt
 from rag.tracking import trial_results
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "embedder.dimensions=64", "split=all")
@@ -105,22 +103,6 @@ def test_the_text_for_one_trial(rag: Verb, trials: Mapping[str, str]) -> None:
     for step in ("bm25s", "dense", "fused", "reranked", "in the contexts"):
         assert f"\n{step}" in said
     assert "Answer (exact_match" in said
-
-
-def test_two_trials_side_by_side(rag: Verb, trials: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    both = named(trials, "whole", "bm25s ", "none"), named(trials, "fixed", "bm25s+dense", "mmr")
-    report = rag("why", "q1", *both, "--json").json
-    assert [f"trial={account['trial_id']}" for account in report["trials"]] == list(both)
-    wide = rag("why", "q1", *both).out
-    assert "A: evidence" in wide
-    assert any(line.count("[1] ") == 2 for line in wide.splitlines())
-    first = [line.split()[0] for line in wide.splitlines() if line.split()]
-    steps = [word for word in first if word in report["trials"][1]["ranks"]]
-    assert steps == ["bm25s", "dense", "fused", "reranked"]
-    monkeypatch.setattr(output.out, "_width", 80)
-    narrow = rag("why", "q1", *both).out
-    assert not any(line.count("[1] ") == 2 for line in narrow.splitlines())
-    assert max(map(len, narrow.splitlines())) <= 200
 
 
 def test_stored_stages_do_not_run_again(rag: Verb, trials: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,19 +235,6 @@ def test_the_lost_questions_of_one_and_two_trials(rag: Verb, trials: Mapping[str
     assert any(line.split()[:1] == ["q4"] and "–" in line for line in said.out.splitlines())
 
 
-def test_the_headroom_has_the_measured_columns(rag: Verb) -> None:
-    for generator, column in (("none", "recall@5"), ("extractive", "exact_match")):
-        config = ("chunker=whole", *GIVEN, f"generator={generator}", f"metrics=[{column}]")
-        (report,) = rag("why", *config, "--json").json["trials"]
-        assert list(report["headroom"]) == [column]
-
-
-def test_the_suggested_command_works(rag: Verb) -> None:
-    said = rag("why", *GIVEN, "chunker=fixed", "chunker.size=10", "index=[bm25s]", "fusion=single", "generator=none")
-    following = next(line for line in said.out.splitlines() if line.startswith("Next:  rag "))
-    assert rag(*shlex.split(following.removeprefix("Next:  rag "))).code == 0
-
-
 # Sentences about stages
 
 
@@ -326,12 +295,6 @@ def test_gold_far_from_the_start_is_shown_with_its_surroundings() -> None:
     assert excerpt({"text": "x" * 500}) == "x" * 400 + " …"
 
 
-def test_the_heading_of_a_passage_names_its_evidence() -> None:
-    passage = {"number": 1, "chunk": "a:0-9", "steps": {}, "gold": [{"group": 2, "start": 0, "end": 1}]}
-    assert "evidence 3" in heading(passage)
-    assert "evidence" not in heading({**passage, "gold": []})
-
-
 def test_blame_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     counts = {"a": dict.fromkeys(STAGES, 0) | {"lost in fusion": 3}, "b": dict.fromkeys(STAGES, 0) | {"lost in reranking": 2}}
     output.out.print(blame_table(counts))
@@ -342,12 +305,3 @@ def test_blame_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         ["lost", "in", "reranking", "·", "2"],
         ["all", "3", "2"],
     ]
-
-
-def test_headroom_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    show_headroom([Headroom(CHUNKER, 0.02, 0.01, 0.03), Headroom(ORDER, 0.09, 0.05, 0.13)], "ndcg@10")
-    shown = capsys.readouterr().out
-    assert shown.index("perfect order") < shown.index("perfect chunker")
-    assert "Your order of candidates leaves .09 on the table, your chunker .02." in shown
-    show_headroom([], "ndcg@10")
-    assert capsys.readouterr().out == ""

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.api import schema
 from rag.components.loaders.native_questions import ALTERNATIVE, GROUP, QUESTION, TURN
 from rag.config.experiment import KEYS
 
-rag = pytest.fixture(verb)
 ROOT = Path(__file__).parents[2]
 EXPERIMENT = Draft202012Validator(schema.experiment())
 QUESTIONS = Draft202012Validator(schema.questions())

@@ -17,7 +17,7 @@ import docx
 import pytest
 from lxml import html
 from markdown_it import MarkdownIt
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.scripted_server import Script, answer, serving, slow
 from support.small_server import small_bundle
 
@@ -25,7 +25,6 @@ import rag as assay
 from rag.pipeline.write.report_writer import Report, Source, WrittenSection
 from rag.reporting import report_files
 
-rag = pytest.fixture(verb)
 HOSTILE = "<script>alert(1)</script> [x](http://evil.example) ![](y) $a$ =1+1 {{ x }} \x00\x07\ud800 \ue0007\ue001 `c`"
 REPORT = Report(
     f"Title {HOSTILE}",
@@ -119,24 +118,10 @@ def test_standard_output_has_markdown_or_json(rag: Verb, template: Path, golden:
     assert (found["sources"][0]["quote"], found["tokens"]) == ("The ferry to Holm leaves at seven.", 0)
 
 
-@pytest.mark.parametrize(
-    ("more", "what"),
-    [
-        (("--out", "t.pdf"), "is no file of a report"),
-        (("--out", "."), "is no file of a report"),
-        (("generator=none",), "writes nothing"),
-        (("generator=gold",), "golden questions"),
-        (("generator=closed_book",), "writes nothing"),
-        (("prompt=nothing",), "prompt"),
-        (("k=0",), "k"),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_written_is_refused(rag: Verb, template: Path, golden: Path, more: tuple[str, ...], what: str) -> None:
-    done = rag("write", *given(golden, *more))
-    assert done.code == 2
-    assert what in done.err
-    assert "Traceback" not in done.err
+def test_a_generator_that_writes_nothing_is_refused(rag: Verb, template: Path, golden: Path) -> None:
+    for name, what in (("none", "writes nothing"), ("closed_book", "writes nothing"), ("gold", "golden questions")):
+        done = rag("write", *given(golden, f"generator={name}"))
+        assert (done.code, what in done.err) == (2, True), done.err
 
 
 @pytest.fixture

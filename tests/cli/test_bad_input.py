@@ -1,29 +1,24 @@
 """Wrong input on the command line and in files: exit code 2, the place, the remedy, and nothing spent or lost."""
 
 import errno
-import http.server
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import CommandResult, Verb, verb
+from support.command_line import CommandResult, Verb
 from support.small_set import TEXTS
+
+pytestmark = pytest.mark.usefixtures("here", "golden")
 
 GIVEN = ("dataset=native", "embedder=hashing", "latency=0", "generator=none")
 RUN = ("run", "--no-track", *GIVEN, "dataset.path=../golden")
-
-
-@pytest.fixture
-def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def assert_error(said: CommandResult, where: str, *remedies: str) -> None:
@@ -76,26 +71,9 @@ def test_refusals_are_printed_as_they_stand_in_the_file(rag: Verb, monkeypatch: 
     assert now == kept, "a change on purpose: RAG_WRITE_OUTPUTS=1, and read the difference"
 
 
-def test_a_condition_on_metadata_that_no_document_has(rag: Verb) -> None:
-    said = rag("ask", "Why?", "--where", "titel=x", *GIVEN, "dataset.path=../golden")
-    assert_error(said, "within.metadata", "no key 'titel'", "'title'")
-
-
 # Experiments
 
 HEAD = 'dataset: native\nfixed: ["dataset.path=../golden", embedder=hashing, latency=0, generator=none]\nquestion: Why?\n'
-
-
-def test_all_mistakes_of_all_trials_are_in_one_list(rag: Verb) -> None:
-    axes = "axes:\n  size: chunker.size=0,100\n  k: k=0,5,200\n  metrics: ['metrics=[ndgc@10]', 'metrics=[ndcg@10]']\n"
-    Path("study.yaml").write_text(HEAD + axes, "utf-8")
-    said = rag("sweep", "study.yaml")
-    lines = said.err.splitlines()
-    assert said.code == 2
-    assert len(lines) == 8
-    assert all(line.startswith("  → ") for line in lines[1::2])
-    assert sorted(line.split(": ")[0] for line in lines[::2]) == ["chunker.size", "k", "k", "metrics"]
-    assert not Path(".rag").exists()
 
 
 # Golden sets
@@ -160,16 +138,6 @@ def test_wrong_golden_sets(rag: Verb, golden: Path, spoil: Callable[[Path], Any]
     assert not said.out or "`rag data fix` shows new quotes" in said.out
 
 
-def test_a_set_with_empty_and_non_utf8_documents_has_a_problem_and_can_be_used(rag: Verb, golden: Path) -> None:
-    (golden / "documents" / "a.md").write_bytes(b"caf\xe9")
-    (golden / "documents" / "empty.md").write_text("", "utf-8")
-    said = rag("dataset", "check", "native", "dataset.path=../golden")
-    assert_error(said, "../golden/documents/a.md", "at byte offset 3", "UTF-8, or leave it out")
-    assert "native: 5 documents" in said.out
-    assert "6 files: 5 read, 1 not: 1 not UTF-8." in said.out
-    assert rag(*RUN).code == 0
-
-
 def test_all_problems_of_a_golden_set_are_reported_at_once(rag: Verb, golden: Path) -> None:
     (golden / "documents" / "a.md").write_bytes(b"caf\xe9")
     for name in ("b.mp3", "c.mp3"):
@@ -218,144 +186,7 @@ def test_the_nearest_passage_is_shown_whole(rag: Verb, golden: Path) -> None:
     assert_refused(rag(*RUN), "../golden/questions.jsonl:2 evidence[0] any[0]", f"'{long}.'")
 
 
-def beir(folder: Path, corpus: list[str], queries: list[str]) -> None:
-    (folder / "qrels").mkdir(parents=True)
-    (folder / "corpus.jsonl").write_text("".join(f'{{"_id": "{name}", "text": "The ferry."}}\n' for name in corpus), "utf-8")
-    (folder / "queries.jsonl").write_text("".join(f'{{"_id": "{name}", "text": "Ferry?"}}\n' for name in queries), "utf-8")
-    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n", "utf-8")
-
-
-@pytest.mark.parametrize(
-    ("corpus", "queries", "where"),
-    [(["d1", "d2", "d1"], ["q1"], "beir/corpus.jsonl:3"), (["d1"], ["q1", "q1"], "beir/queries.jsonl:2")],
-)
-def test_duplicate_documents_and_questions(rag: Verb, corpus: list[str], queries: list[str], where: str) -> None:
-    beir(Path("beir"), corpus, queries)
-    said = rag("run", "--no-track", "dataset=beir", "dataset.path=beir", "embedder=hashing")
-    assert_refused(said, where, ":1", "keep one of them")
-
-
-def test_a_line_of_twenty_megabytes_is_read(rag: Verb, golden: Path) -> None:
-    line = ("lighthouses" * 9 + " ") * (20 * 10**4)
-    (golden / "documents" / "long.txt").write_text(line, "utf-8")
-    size = ("chunker=fixed", "chunker.size=5000000")
-    said = rag(*RUN, "index=[bm25s]", "fusion=single", *size, "metrics=[recall@5]", "--json")
-    assert said.code == 0, said.err
-    assert said.json["trials"][0]["metrics"]["recall@5"]["mean"] == 1.0
-
-
 # Models
-
-
-def assert_failed_by_stage(said: CommandResult, where: str, *remedies: str) -> None:
-    """One trial is listed as failed, and the reason is on standard error without a traceback."""
-    assert said.code == 1, said
-    assert "failed" in said.out
-    assert "Traceback" not in said.err
-    assert f"\n{where}: " in said.err
-    for remedy in remedies:
-        assert remedy in said.err
-
-
-def assert_both_fail(rag: Verb, given: tuple[str, ...], where: str, *remedies: str) -> None:
-    """A run lists its trial as failed, and a search is an error."""
-    assert_failed_by_stage(rag(*RUN, *given), where, *remedies)
-    assert_error(rag("search", "Why?", *RUN[2:], *given), where, *remedies)
-
-
-def test_a_missing_key(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert_both_fail(rag, ("embedder=openai",), "https://api.openai.com/v1", "export OPENAI_API_KEY=")
-
-
-def test_a_missing_extra(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rag.components.embedders import openai
-
-    monkeypatch.setitem(sys.modules, "tiktoken", None)
-    monkeypatch.setattr(openai, "_encoding", openai._encoding.__wrapped__)  # type: ignore[attr-defined]
-    given = ("chunker=token", "chunker.embedder={_target_: rag.components.embedders.openai.OpenAiEmbedder, model: m}")
-    assert_both_fail(rag, given, "embedder", "'tiktoken'", "pip install 'assay-rag[openai]'")
-
-
-class Endpoint(http.server.BaseHTTPRequestHandler):
-    """Answers every request with embeddings of three dimensions."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        rows = [{"object": "embedding", "index": number, "embedding": [0.1, 0.2, 0.3]} for number in range(len(asked["input"]))]
-        data = json.dumps(
-            {"object": "list", "data": rows, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
-        ).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("OPENAI_API_KEY", "any")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-        server.shutdown()
-
-
-def test_a_model_of_another_dimension(rag: Verb, endpoint: str) -> None:
-    given = ("embedder=openai", "embedder.model=m", f"embedder.base_url={endpoint}")
-    assert rag(*RUN, *given).code == 0
-    said = rag(*RUN, *given, "embedder.dimensions=8")
-    assert_failed_by_stage(said, endpoint, "shape (3,), not (8,)", "check model, dimensions")
-
-
-BROKEN = '''
-import numpy as np
-
-class Broken:
-    """An embedder that is wrong in one of several ways."""
-
-    def __init__(self, how: str) -> None:
-        self.how = how
-
-    def embed_documents(self, texts):
-        rows = len(texts) - (self.how == "rows")
-        return np.full((rows, 4), np.nan if self.how == "nothing" else 0.5, np.float32)
-
-    def embed_queries(self, texts):
-        if self.how == "bug":
-            raise ZeroDivisionError("a mistake of its own")
-        return np.full((len(texts), 3 if self.how == "dimensions" else 4), 0.5, np.float32)
-'''
-
-
-@pytest.fixture
-def broken(conf: Callable[[str, str], Path], here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """`embedder=broken` of a trusted plugin."""
-    conf("embedder/broken.yaml", "_target_: broken_plugin.embedders.Broken\nhow: ???\n")
-    (here / "broken_plugin").mkdir()
-    (here / "broken_plugin" / "__init__.py").touch()
-    (here / "broken_plugin" / "embedders.py").write_text(BROKEN, "utf-8")
-    monkeypatch.syspath_prepend(str(here))
-    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("broken_plugin",))
-    yield
-    for name in ("broken_plugin", "broken_plugin.embedders"):
-        sys.modules.pop(name, None)
-
-
-@pytest.mark.parametrize(
-    ("how", "where", "said"),
-    [
-        ("nothing", "embedder", "gave NaN or infinity"),
-        ("rows", "embedder", "gave an array of shape (3, 4) for 4 texts"),
-        ("dimensions", "embedder", "3 dimensions for questions, and gave 4 for passages"),
-    ],
-)
-def test_wrong_arrays_of_an_embedder(rag: Verb, broken: None, how: str, where: str, said: str) -> None:
-    assert_both_fail(rag, ("embedder=broken", f"embedder.how={how}"), where, said)
 
 
 def test_a_stage_that_takes_more_memory_than_there_is(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,15 +199,6 @@ def test_a_stage_that_takes_more_memory_than_there_is(rag: Verb, monkeypatch: py
     assert "takes more memory than there is (Unable to allocate 74.5 GiB for an array)\n" in said.err
     assert "→ lower its parameters, or run fewer workers" in said.err
     assert "Traceback" not in said.err
-    assert "First so far: bm25s" in said.out
-
-
-def test_a_mistake_in_a_component_keeps_its_traceback_and_spares_other_trials(rag: Verb, broken: None) -> None:
-    said = rag(*RUN, "embedder=broken", "embedder.how=bug", "-m", "fusion=single", "index=[bm25s],[dense]")
-    assert said.code == 1
-    assert "ZeroDivisionError: a mistake of its own" in said.err
-    assert "Traceback" in said.err
-    assert "1 failed" in said.out
     assert "First so far: bm25s" in said.out
 
 
@@ -420,16 +242,6 @@ def test_a_store_that_is_read_only_serves_what_it_holds(rag: Verb, monkeypatch: 
     assert "cannot be written (Read-only file system)\n  → check its permissions, or set store=" in said.err
     assert "Traceback" not in said.err
     assert "not run" in said.out
-
-
-def test_damaged_entries_are_reported_and_computed_again(rag: Verb, caplog: pytest.LogCaptureFixture) -> None:
-    first = rag(*RUN, "--json").json
-    for path in (path for space in ("stages", "vectors") for path in Path(".rag/store", space).rglob("*") if path.is_file()):
-        path.write_bytes(path.read_bytes()[:100])
-    done = rag(*RUN, "--json")
-    assert (done.code, done.err) == (0, "")
-    assert "is damaged" in caplog.text
-    assert done.json["trials"] == first["trials"]
 
 
 def test_a_report_that_cannot_be_written_loses_nothing(rag: Verb) -> None:

@@ -4,32 +4,26 @@ import io
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.plugin_packages import add_plugin
 from support.small_set import AXES, TEXTS, write_experiment
 
-from rag.execution.sweep import sweep
 from rag.pipeline.shapes.json_shapes import PipelineAnswer
+
+pytestmark = pytest.mark.usefixtures("here", "golden")
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "generator=none")
 RUN = ("run", "--no-track", *GIVEN)
 HEAVY = {"torch", "transformers", "mlflow", "hydra", "omegaconf", "numpy", "dask", "distributed", "rich"}
-
-
-@pytest.fixture
-def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 @pytest.fixture
@@ -55,27 +49,12 @@ def test_where_restricts_a_search(rag: Verb, verb_name: str) -> None:
 # Help
 
 
-def test_help_takes_half_a_second() -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, "-m", "rag", "--help"], capture_output=True, text=True, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert " sweep " in done.stdout
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
-
-
 def test_nothing_heavy_is_imported_with_the_command_line() -> None:
     code = "import sys, rag.cli; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "rag.cli" in loaded
     assert loaded & HEAVY == set()
-
-
-@pytest.mark.parametrize("group", [(), ("data",), ("study", "store")])
-def test_a_group_without_a_verb_lists_its_verbs(rag: Verb, group: tuple[str, ...]) -> None:
-    said = rag(*group)
-    assert said.code == 2
-    assert "─ Commands ─" in said.out + said.err
 
 
 # JSON
@@ -162,43 +141,12 @@ def test_a_failed_trial_ends_with_1_and_is_told_in_json(rag: Verb) -> None:
     assert rag(*RUN).code == 0
 
 
-# For people
-
-
-def test_run_runs_one_trial_and_m_runs_all_combinations(rag: Verb) -> None:
-    single = rag(*RUN, "k=1", "--json").json
-    assert [trial["name"] for trial in single["trials"]] == ["default"]
-    assert single["objective"]["column"] == "ndcg@10"
-    told = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole", "metrics=[recall@5,mrr@10]", "--json").json
-    names = {trial["name"] for trial in told["trials"]}
-    assert names == {"k 1 · fixed", "k 1 · whole", "k 3 · fixed", "k 3 · whole"}
-    assert told["objective"]["column"] == "recall@5", "the first metric orders the trials"
-    said = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole", "metrics=[recall@5,mrr@10]")
-    assert all(name in said.out for name in names)
-    assert "4 trials, " in said.out
-    assert "0 ran" in said.out
-
-
-def test_brackets_of_overrides_are_shown(rag: Verb) -> None:
-    assert "index=[bm25s]" in rag(*RUN, "index=[bm25s]", "fusion=single").out
-
-
-def test_questions_are_answered_with_overrides_and_with_a_trial(rag: Verb) -> None:
-    told = rag(*RUN, "generator=extractive", "chunker=whole", "k=2", "--json").json
-    trial = told["trials"][0]["trial"]
-    question = "When does the ferry to Holm leave?"
-    expected = rag("ask", question, *GIVEN, "generator=extractive", "chunker=whole", "k=2", "--json").json
-    assert rag("ask", question, f"trial={trial}", "--json").json == expected
-    assert rag("ask", question, f"trial={trial[:4]}", "--json").json == expected
-    said = rag("ask", question, f"trial={trial}")
-    assert "The ferry to Holm leaves at seven" in said.out
-    assert "ferry.md:0-100" in said.out
-    assert "fused #1" in rag("search", question, f"trial={trial}").out
-
-
 def test_no_answer_says_why(rag: Verb) -> None:
     assert "generator=none gives none" in rag("ask", "When?", *GIVEN).out
     assert "nothing in the passages fits" in rag("ask", "xyzzy", *GIVEN, "generator=extractive", "check=none").out
+
+
+# For people
 
 
 def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,54 +158,6 @@ def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch:
         screen.seek(0)
         text = screen.read()
         assert json.loads(text) if "--json" in arguments else "First so far: " in text
-
-
-# Places
-
-
-def test_a_shipped_experiment_is_found_from_any_folder(rag: Verb) -> None:
-    told = rag("plan", "lexical", "--json").json
-    assert told["trials"] > 1
-    assert told["stages"]["to_run"] == told["stages"]["distinct"]
-
-
-def test_ones_own_conf_comes_first(rag: Verb, conf: Callable[[str, str], Path]) -> None:
-    conf("chunker/fixed.yaml", "_target_: rag.components.chunkers.fixed.FixedChunker\nsize: 7\noverlap: 0\n")
-    found = rag("search", "ferry", *GIVEN, "chunker=fixed", "--json").json["passages"]
-    assert {len(passage["text"]) for passage in found} <= {*range(1, 8)}
-    assert rag(*RUN, "chunker=fixed").code == 0
-
-
-def test_ones_own_experiment_comes_first(rag: Verb, golden: Path) -> None:
-    Path("experiments").mkdir()
-    write_experiment(Path("experiments/quickstart.yaml"), golden, AXES)
-    told = rag("plan", "quickstart", "--json").json
-    assert (told["question"], told["trials"]) == ("Does it work?", 18)
-
-
-# Files
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "file.json"
-    sweep.write_json(path, {"a": 1})
-    with pytest.raises(TypeError):
-        sweep.write_json(path, {"a": [1] * 10_000, "b": object()})
-    assert json.loads(path.read_text("utf-8")) == {"a": 1}
-    assert [entry.name for entry in path.parent.iterdir()] == ["file.json"]
-
-
-def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "file.json"
-    contents = [{"n": [number] * 20_000} for number in range(2)]
-    sweep.write_json(path, contents[0])
-    writer = threading.Thread(target=lambda: [sweep.write_json(path, contents[turn % 2]) for turn in range(60)])
-    writer.start()
-    seen = 0
-    while writer.is_alive():
-        assert json.loads(path.read_text("utf-8")) in contents
-        seen += 1
-    assert seen > 5
 
 
 # Processes

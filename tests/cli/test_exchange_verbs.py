@@ -3,10 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
-from support.command_line import Verb, verb
-
-rag = pytest.fixture(verb)
+from support.command_line import Verb
 
 
 def test_a_table_becomes_a_set_that_checks_and_is_exported(rag: Verb, golden: Path, here: Path) -> None:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from rag.components.chunkers.fixed import FixedChunker
 from rag.config.build import Components
-from rag.config.parameters import called, fits, yaml_text
-from rag.core.errors import ConfigError, MissingExtraError, UserError
+from rag.config.parameters import called, fits
+from rag.core.errors import ConfigError, MissingExtraError
 from rag.core.roles import Embedder
 
 FIXED = "rag.components.chunkers.fixed.FixedChunker"
@@ -220,22 +220,7 @@ def test_a_module_that_lacks_something_keeps_its_traceback(shout: Components) ->
         shout.build({"_target_": "shout.needy.Needy"}, "chunker")
 
 
-def test_misspelt_classes_and_modules_name_the_right_ones() -> None:
-    error = refused({"_target_": "rag.components.chunkers.fixed.FixedChunkr"})
-    assert error.remedy == "did you mean 'FixedChunker'? There is: FixedChunker"
-    assert "no module 'rag.components.chunkers.fixd'" in refused({"_target_": "rag.components.chunkers.fixd.FixedChunker"}).what
-
-
 # Parameters
-
-
-def test_an_unknown_parameter_names_its_closest() -> None:
-    error = refused({"_target_": FIXED, "siez": 5})
-    assert error.where == "chunker.siez"
-    assert "did you mean 'size'?" in error.remedy
-    error = refused({"_target_": MINILM, "runtime": {"thredas": 5}}, where="embedder")
-    assert error.where == "embedder.runtime.thredas"
-    assert "did you mean 'threads'?" in error.remedy
 
 
 def test_a_missing_parameter_is_named() -> None:
@@ -270,10 +255,6 @@ def test_runtime_must_be_a_mapping(runtime: Any) -> None:
 @pytest.mark.parametrize("runtime", [None, {}])
 def test_runtime_may_be_empty(runtime: Any) -> None:
     assert Components().build({"_target_": FIXED, "size": 7, "runtime": runtime}, "chunker").size == 7
-
-
-def test_runtime_cannot_smuggle_in_what_changes_results() -> None:
-    assert refused({"_target_": FIXED, "size": 5, "runtime": {"size": 6}}).where == "chunker.runtime.size"
 
 
 INNER = {"_target_": MINILM, "runtime": {"text_limit": 5}}
@@ -327,14 +308,6 @@ def test_open_signatures_take_what_they_say(shout: Components) -> None:
     assert shout.build({"_target_": "shout.parts.Hinted", "a": 5, "b": "text"}, "chunker").b == "text"
 
 
-@pytest.mark.parametrize(
-    "node", [{1: 2, "_target_": FIXED}, {None: 2, "_target_": FIXED}, {"size": float("nan"), "_target_": FIXED}]
-)
-def test_keys_and_values_that_are_no_json_are_refused(node: Any) -> None:
-    with pytest.raises(ConfigError):
-        Components().build(node, "chunker")
-
-
 class Open(Protocol):
     def method(self) -> int: ...
 
@@ -369,15 +342,6 @@ def test_types(hint: Any, right: list[Any], wrong: list[Any]) -> None:
     assert [value for value in right if not fits(value, hint)] == []
     assert [value for value in wrong if fits(value, hint)] == []
     assert called(hint)
-
-
-def test_types_are_called_by_plain_names() -> None:
-    assert called(int | None) == "a whole number or null"
-    assert called(Literal["lucene", "atire"]) == "lucene or atire"
-    assert called(Sequence[str]) == "a list of text"
-    assert called(Mapping[str, float]) == "a mapping"
-    assert yaml_text("a" * 100) == "'" + "a" * 56 + "..."
-    assert [yaml_text(value) for value in (None, True, "x", 5)] == ["null", "true", "'x'", "5"]
 
 
 # Components in components
@@ -453,7 +417,3 @@ def test_a_component_must_fit_its_role() -> None:
         Components().role("metric", {"_target_": FIXED}, "metric.recall")
     Components().role("metric", {"_target_": "rag.components.metrics.recall.Recall"})
     Components().role("metric", {"_target_": "rag.components.metrics.exact_match.ExactMatch"})
-
-
-def test_every_refusal_is_a_user_error() -> None:
-    assert issubclass(ConfigError, UserError)

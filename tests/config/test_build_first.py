@@ -1,21 +1,18 @@
 """Classes, roles and parameters of a config are checked before any component of it is built."""
 
 import importlib
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
 
 from rag.config.build import ROOMS, Components
 from rag.core.errors import ConfigError
 from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL, has_methods, protocols
 
 FIXED = {"_target_": "rag.components.chunkers.fixed.FixedChunker"}
-DATABASE = "rag.serve.database.Database"
 MODULE = """\
 from pathlib import Path
 
@@ -67,28 +64,6 @@ def refused(components: Components, node: Any) -> ConfigError:
 
 def test_every_role_has_a_package() -> None:
     assert ROOMS.keys() == {*ROLES, *LOADER_PARTS, *INDEX_PARTS, *SEVERAL}
-
-
-def test_a_config_opens_no_database(tmp_path: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "conf" / "chunker").mkdir(parents=True)
-    url = f"sqlite:///{tmp_path}/new/x.db"
-    (tmp_path / "conf" / "chunker" / "evil.yaml").write_text(f"_target_: {DATABASE}\nurl: {url}\n", "utf-8")
-    output = rag("run", "dataset=handbook", "chunker=evil", "--no-track")
-    assert output.code == 2
-    assert output.err.startswith("chunker._target_: ")
-    assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_a_config_connects_to_nothing(wrapped: bool) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.setblocking(False)
-        evil = {"_target_": DATABASE, "url": f"postgresql://u:p@127.0.0.1:{server.getsockname()[1]}/x"}
-        error = refused(Components(), {**FIXED, "nothing": evil} if wrapped else evil)
-        assert "outside the trusted packages" in error.what
-        with pytest.raises(BlockingIOError):
-            server.accept()
 
 
 @pytest.mark.parametrize(
@@ -146,6 +121,3 @@ def test_methods_of_a_role_are_looked_for_on_the_class() -> None:
 
     assert [has_methods(one, protocol) for one in (Half, Whole) for protocol in protocols("embedder")] == [False, True]
     assert all(not has_methods(int, protocol) for role in ROOMS for protocol in protocols(role))
-
-
-rag = pytest.fixture(verb)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.scripted_server import Exchange, serving
 
 from rag.components.generators.openai import OpenAiGenerator
@@ -26,7 +26,6 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]\n" for number in range(1, 7)
 )
 KEY = "stages/" + "ab" * 32
-rag = pytest.fixture(verb)
 
 
 @contextmanager
@@ -103,22 +102,6 @@ def test_aliases_that_do_not_multiply_are_welcome(here: Path) -> None:
     assert list(experiment.load("study.yaml").axes) == ["k"]
 
 
-def test_an_open_quotation_mark_in_an_axis(here: Path) -> None:
-    (here / "study.yaml").write_text('question: q?\naxes: {k: {a: "k=3 \'x"}}\n', "utf-8")
-    with pytest.raises(ConfigError, match="No closing quotation") as caught:
-        experiment.load("study.yaml")
-    assert caught.value.where == "study.yaml: axes.k"
-
-
-@pytest.mark.parametrize("name", ["baselines", "Baselines"])
-def test_no_experiment_is_called_as_the_folder_of_baselines(here: Path, rag: Verb, name: str) -> None:
-    (here / f"{name}.yaml").write_text("question: q?\n", "utf-8")
-    output = rag("sweep", f"{name}.yaml")
-    assert output.code == 2
-    assert "cannot be called" in output.err
-    assert not (here / "reports").exists()
-
-
 @pytest.mark.parametrize("url", ["simplecache::zip://a.zip::file:///nowhere/b.zip", "reference://x", "nothing://x"])
 def test_a_store_that_cannot_be_opened(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_TRUST_HOST", "x")
@@ -163,11 +146,3 @@ def test_a_reply_in_drips_has_a_deadline(monkeypatch: pytest.MonkeyPatch, stream
         with pytest.raises(ServiceError, match="still sending its reply after 50 s"):
             list(generator.stream(request)) if streamed else generator.generate([request])
     assert len(script.asked) == 1
-
-
-def test_a_working_folder_that_is_gone(tmp_path: Path) -> None:
-    code = "import os, sys; from rag import cli; os.rmdir(os.getcwd()); sys.argv = ['rag', 'plan']; cli.main()"
-    (tmp_path / "gone").mkdir()
-    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "gone", capture_output=True, text=True, timeout=100)
-    assert result.returncode == 2
-    assert result.stderr.startswith("working folder: cannot be reached")

@@ -8,17 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
 import yaml
-from support.choices import FILES, content
+from support.choices import FILES
 from support.command_line import Verb, verb
 
 import rag as package
 from rag.cli.app import FIRST, app
-from rag.config import catalog, listing
 from rag.core.errors import MissingExtraError
 from rag.core.files import shipped
 from rag.reporting.terminal import output
@@ -86,45 +84,9 @@ def test_all_of_it(rag: Verb) -> None:
     assert "fixed, markdown, recursive*, semantic, sentence, table_rows" in output
 
 
-def test_the_first_list_has_topics_and_the_experiments_to_start_from(rag: Verb) -> None:
-    result, output = rag("list", "--json").json, rag("list").out
-    assert [name for each in result["topics"] for name in each["groups"]] == [each["name"] for each in result["groups"]]
-    assert set(catalog.groups()) == {each["name"] for each in result["groups"]}
-    starts = {each["name"] for each in result["experiments"] if not each["study"]}
-    assert starts == {"answers", "architectures", "architectures_attacks", "lexical", "quickstart"}
-    shown = re.findall(r"^  ([a-z_]+)  ", output, re.MULTILINE)
-    assert shown == [*sorted(starts), *(each["name"] for each in result["topics"])]
-    assert len(result["topics"]) == 16
-    assert "  documents     which files are read, and how (loader, parser, redactor, ingest, noise)" in output
-    inner = rag("list", "documents").out
-    assert "folder*" in inner
-    assert "secrets_and_personal" in inner
-
-
 def test_a_preset_is_listed_with_its_choices_and_values(rag: Verb) -> None:
     shown = {each["key"]: each["value"] for each in rag("list", "preset", "book_chatbot", "--json").json["parameters"]}
     assert (shown["chunker"], shown["check.grounded.theta"], shown["memory.turns"]) == ("markdown", 0.6, 10)
-
-
-@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("preset/")])
-def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: str) -> None:
-    group, _, choice = name.partition("/")
-    own = content(name)
-    own = own.get(choice, own) if group in catalog.LISTS else own
-    taken: dict[str, Any] = {}
-    for shared, _, place in (each.partition("@") for each in own.pop("defaults", ()) if isinstance(each, str)):
-        if shared == "_self_" or place.startswith("_global_"):
-            continue
-        read = yaml.safe_load(catalog.first(shared.lstrip("/")).read_text("utf-8"))
-        taken |= read if place == "_here_" else {place.partition(".")[0]: read}
-    taken |= own
-    keys = {key for key in taken if key not in ("_target_", "runtime")} | set(taken.get("runtime", ()))
-    prefix = f"{group}.{choice}." if group in catalog.LISTS else f"{group}."
-    found = [
-        each.key.removeprefix(prefix).removeprefix("runtime.") for each in listing.parameters(listing.choice(group, choice))
-    ]
-    assert {key.partition(".")[0] for key in found} == keys
-    assert len(found) == len(set(found))
 
 
 def test_a_choice_with_its_parameters(rag: Verb) -> None:
@@ -143,12 +105,6 @@ def test_a_choice_with_its_parameters(rag: Verb) -> None:
     assert re.search(r"dataset\.path +to be given", rag("list", "dataset", "native").out)
 
 
-def test_every_override_that_is_listed_can_be_typed(rag: Verb) -> None:
-    for each in rag("list", "index", "bm25s", "--json").json["parameters"]:
-        given = "null" if each["value"] is None else each["value"]
-        assert rag("dataset", "check", "handbook", f"{each['key']}={given}").code == 0
-
-
 def test_an_experiment_and_the_values(rag: Verb) -> None:
     result = rag("list", "lexical", "--json").json
     assert result["axes"]["chunker"]["sentence"] == "chunker=sentence"
@@ -156,6 +112,7 @@ def test_an_experiment_and_the_values(rag: Verb) -> None:
     assert "recursive-800: chunker=recursive chunker.size=800" in rag("list", "lexical").out
     assert rag("list", "experiments", "fusion", "--json").json["question"]
     assert rag("list", "fusion", "--json").json["group"] == "fusion"
+    assert "folder*" in rag("list", "documents").out
     values = {each["key"]: each["value"] for each in rag("list", "values", "--json").json["values"]}
     assert (values["k"], values["budget.usd"]) == (5, None)
     assert "chunker" not in values
@@ -220,41 +177,6 @@ def test_ones_own_choices_and_experiments_are_listed(rag: Verb, conf: Conf) -> N
     assert rag("list", "chunker").code == 0
 
 
-def test_a_plug_in_is_listed_without_being_imported(rag: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "site" / "mumble"
-    (folder / "conf" / "chunker").mkdir(parents=True)
-    (folder / "__init__.py").write_text("", "utf-8")
-    about = '"""Ends at marks. Softly."""'
-    source = f"import softness\n\n\nclass Mumble:\n    {about}\n\n    def __init__(self, least: int = 5) -> None: ...\n"
-    (folder / "chunker.py").write_text(source, "utf-8")
-    (folder / "conf" / "chunker" / "mumble.yaml").write_text("_target_: mumble.chunker.Mumble\n", "utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    for module in (catalog, listing):
-        monkeypatch.setattr(module, "plugins", lambda: ("mumble",))
-    result = rag("list", "chunker", "mumble", "--json").json
-    assert (result["meaning"], result["install"]) == ("Ends at marks", ["pip install softness"])
-    assert result["parameters"] == [{"key": "chunker.least", "value": "5", "meaning": "a default of the class"}]
-    assert "mumble.chunker" not in sys.modules
-
-
-@pytest.mark.parametrize(
-    ("arguments", "where", "remedy"),
-    [
-        (("chunkr",), "list", "did you mean 'chunker'?"),
-        (("lexcal",), "list", "did you mean 'lexical'?"),
-        (("recursive",), "list", "rag list chunker recursive"),
-        (("chunker", "recursve"), "chunker", "did you mean 'recursive'?"),
-        (("chunker=recursve",), "chunker", "did you mean 'recursive'?"),
-        (("experiments", "lexcal"), "experiment", "did you mean 'lexical'?"),
-    ],
-)
-def test_what_there_is_not_names_what_comes_close(rag: Verb, arguments: tuple[str, ...], where: str, remedy: str) -> None:
-    output = rag("list", *arguments)
-    assert output.code == 2
-    assert output.err.startswith(f"{where}: ")
-    assert remedy in output.err
-
-
 # Shells
 
 
@@ -278,7 +200,3 @@ def offered(words: str, cword: int) -> list[str]:
 )
 def test_a_shell_is_offered_names(here: Path, words: str, cword: int, names: list[str]) -> None:
     assert offered(words, cword) == names
-
-
-def test_completion_can_be_installed(rag: Verb) -> None:
-    assert "--install-completion" in rag("--help").out

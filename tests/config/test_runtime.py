@@ -2,27 +2,18 @@
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import yaml
-from support.command_line import Verb, verb
-from support.small_set import write_golden
 
 from rag.config.build import RUNTIME, TARGET, Components
 from rag.config.catalog import installed_folders
-from rag.config.experiment import Experiment
 from rag.config.identity import without_runtime
-from rag.config.search_space import Trial
 from rag.config.servers import components_in
 from rag.core.roles import runtime_names
-from rag.execution.graph import plan
-from rag.execution.store.store import Store
-from rag.execution.sweep.open_config import config_of
 
-rag = pytest.fixture(verb)
 NODES = [
     (path.relative_to(folder).as_posix(), node)
     for folder in installed_folders()
@@ -30,8 +21,6 @@ NODES = [
     for node in components_in(yaml.safe_load(path.read_text("utf-8")))
     if not node[TARGET].startswith("${")  # a model that another file names
 ]
-GIVEN = ("dataset=native", "dataset.path=golden", "index=[bm25s]", "fusion=single", "generator=none", "latency=0", "--no-track")
-WHOLE = ("chunker=fixed", "~chunker.size")
 
 
 def class_of(node: Mapping[str, Any]) -> type:
@@ -53,50 +42,3 @@ def test_presets_without_runtime_are_known_by_the_same_identity() -> None:
         if node.get(RUNTIME) and "${" not in str(node):
             parts = without_runtime(node)
             assert Components().identity(node, "x") == Components().identity(parts, "x")
-
-
-@pytest.fixture
-def here_golden(here: Path) -> Path:
-    return write_golden(here / "golden")
-
-
-@pytest.mark.parametrize(
-    ("overrides", "where"),
-    [
-        ((*WHOLE, "+chunker.runtime.size=10,400"), "chunker.runtime.size"),
-        ((*WHOLE, "+chunker.runtime={size: 10}"), "chunker.runtime.size"),
-        (("embedder=hashing", "index=[dense]", "~embedder.dimensions", "+embedder.runtime.dimensions=8"), "embedder.runtime"),
-        (("~index.bm25s.k1", "+index.bm25s.runtime.k1=0.1"), "index.bm25s.runtime.k1"),
-        (("+metric.ndcg.runtime.gain=1",), "metric.ndcg.runtime.gain"),
-        (("reranker=maxsim", "+reranker.encoder.runtime.pooling=max"), "reranker.encoder.runtime.pooling"),
-        (("~dataset.questions", "+dataset.runtime.questions=questions.jsonl"), "dataset.runtime.questions"),
-    ],
-)
-def test_a_parameter_that_was_moved_into_runtime_is_refused(
-    rag: Verb, here_golden: Path, overrides: tuple[str, ...], where: str
-) -> None:
-    output = rag("run", "-m", *GIVEN, *overrides)
-    assert output.code == 2
-    assert f"{where}" in output.err
-    assert "may change results" in output.err
-    assert not Path(".rag").exists()
-
-
-def test_a_conf_of_the_working_folder_declares_nothing(rag: Verb, here_golden: Path, conf: Callable[[str, str], Path]) -> None:
-    conf("chunker/fixed.yaml", "_target_: rag.components.chunkers.fixed.FixedChunker\noverlap: 0\nruntime:\n  size: 10\n")
-    output = rag("run", *GIVEN, "chunker=fixed")
-    assert output.code == 2
-    assert "chunker.runtime.size: may change results" in output.err
-    assert "set chunker.size" in output.err
-
-
-@pytest.mark.parametrize(
-    ("override", "same"),
-    [("generator.runtime.retries={}", True), ("generator.max_tokens={}", False), ("+generator.extra.runtime={}", False)],
-)
-def test_ids_and_keys_change_together(here_golden: Path, override: str, same: bool) -> None:
-    """A field of a request may be called `runtime`: it is no block of a component."""
-    trials = [Trial(str(value), {}, config_of([*GIVEN[:-1], "generator=openai", override.format(value)])) for value in (1, 2)]
-    made = plan.assemble(Experiment("test", "", ()), trials, Store("store"))
-    assert (made.trials[0].trial_id == made.trials[1].trial_id) == same
-    assert (made.trials[0].ends.score == made.trials[1].ends.score) == same

@@ -36,10 +36,6 @@ def declared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         yield found, found.trials()
 
 
-def test_there_are_experiments() -> None:
-    assert {"quickstart", *PUBLIC} <= {*EXPERIMENTS}
-
-
 def test_trials_are_composed_as_if_each_were_alone(declared: Composed) -> None:
     found, trials = declared
     assert len(trials) == math.prod(len(choices) for choices in found.axes.values()), "two of its trials are the same"

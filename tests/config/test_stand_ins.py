@@ -159,18 +159,3 @@ def test_a_data_set_with_a_loader_of_its_own(here: Path) -> None:
     assert set(config["loader"]) == {"_target_", "path"}
     assert config["stand_ins"][1] == "the data set has a loader of its own: loader.ingest of the preset does not apply"
     assert "documentation" in str(composed("preset=tiny")["loader"]["ingest"])
-
-
-@pytest.mark.parametrize(
-    ("overrides", "where", "what"),
-    [
-        (["preset=ragstrem"], "preset", "there is no choice 'ragstrem'"),
-        (["preset=broken"], "preset", "sets 'rernker', which is not in the wiring"),
-    ],
-)
-def test_presets_that_cannot_be_composed(here: Path, overrides: list[str], where: str, what: str) -> None:
-    (here / "conf" / "preset" / "broken.yaml").write_text("# @package _global_\nrernker: none\n", "utf-8")
-    with pytest.raises(ConfigError) as caught:
-        composed(*overrides)
-    assert (where, what) == (caught.value.where, caught.value.what)
-    assert composed("preset=tiny", "+more=1")["more"] == 1

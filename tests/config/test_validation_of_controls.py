@@ -1,6 +1,5 @@
 """Controls in trials: planned, refused, run, and nothing of ordinary trials changed by them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from support.small_set import AXES, write_experiment
 
 from rag.config.experiment import Trial, ad_hoc, load
-from rag.config.validation import CONTROLS, OF_READING
+from rag.config.validation import CONTROLS
 from rag.core.errors import UserError
 from rag.execution.graph import plan
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -73,26 +72,6 @@ def test_a_perfect_chunker_cuts_no_gold(swept: Any) -> None:
     assert whole(found["none"]) < whole(found["perfect_chunker"]) == len(gold)
 
 
-def test_whole_documents_are_read_as_gold_too(here: Path, golden: Path) -> None:
-    questions = golden / "questions.jsonl"
-    lines = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
-    for line in lines:
-        line["evidence"] = [{"any": [{"doc": place["doc"]} for place in group["any"]]} for group in line["evidence"]]
-    questions.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    made, store, done = ran(golden, f"control={','.join(CONTROLS)}", "metrics=[recall@2,ndcg@2,token_f1]")
-    assert [row.status for row in done.board.rows] == ["done"] * len(CONTROLS)
-    recall = {trial.trial.config["control"]: mean(trial, made, store, "recall@2") for trial in made.trials}
-    assert (recall["closed_book"], recall["gold_contexts"]) == (0, 1)
-    assert recall["perfect_chunker"] == recall["none"]  # there is no gold span to cut
-
-
-def test_the_time_of_a_control_is_not_taken(swept: Any) -> None:
-    trials = swept[0]
-    assert {control: bool(trial.ends.latency) for control, trial in trials.items()} == {
-        control: control == "none" for control in CONTROLS
-    }
-
-
 def test_ordinary_trials_are_what_they_were(here: Path, golden: Path) -> None:
     path = write_experiment(here / "small.yaml", golden, AXES)
     ready = sweep.prepare(load(str(path)))
@@ -106,27 +85,6 @@ def test_ordinary_trials_are_what_they_were(here: Path, golden: Path) -> None:
     again = plan.assemble(ready.plan.experiment, trials, ready.store)
     assert not again.to_run
     assert [trial.trial_id for trial in again.trials] == [trial.trial_id for trial in ready.plan.trials]
-
-
-def test_controls_have_ids_of_their_own(swept: Any) -> None:
-    assert len({trial.trial_id for trial in swept[0].values()}) == len(CONTROLS)
-
-
-@pytest.mark.parametrize("control", OF_READING)
-def test_a_control_of_reading_needs_a_reader(here: Path, golden: Path, control: str) -> None:
-    with pytest.raises(UserError, match=r"(?s)control.*generator=none reads nothing.*generator=extractive"):
-        ran(golden, "generator=none", f"control={control}")
-
-
-def test_a_perfect_chunker_needs_no_reader(here: Path, golden: Path) -> None:
-    assert ran(golden, "generator=none", "control=perfect_chunker")[2].board.rows[0].status == "done"
-
-
-@pytest.mark.parametrize(("control", "output"), [("closed_bok", "did you mean 'closed_book'"), ("null", "null"), ("3", "is 3")])
-def test_an_unknown_control_is_refused(here: Path, golden: Path, control: str, output: str) -> None:
-    with pytest.raises(UserError, match="control") as caught:
-        ran(golden, f"control={control}")
-    assert output in str(caught.value)
 
 
 def test_one_question_has_no_other(here: Path, golden: Path) -> None:

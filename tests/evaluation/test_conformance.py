@@ -7,9 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from rag.components.metrics.hit import Hit
 from rag.components.metrics.map import AveragePrecision
@@ -21,7 +18,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.roles import RankingMetric
 from rag.core.types import Document, Evidence, Example, Query, Span
-from rag.evaluation.scoring import document_rankings, gold_table, judge, parse_column
+from rag.evaluation.scoring import document_rankings, gold_table, judge
 
 CUTS = (1, 2, 3, 5, 10, 30)
 SEEDS = range(6)
@@ -127,51 +124,6 @@ def test_document_gold_scores_as_trec_eval_does(seed: int) -> None:
     assert assert_conforms(generated(seed)) > 60
 
 
-def test_the_generated_cases_include_every_situation() -> None:
-    cases = [generated(seed) for seed in SEEDS]
-    questions = [(grades, row) for case in cases for grades, row in zip(case.qrels, case.candidates, strict=True)]
-    assert sum(any(grade > 0 for grade in grades.values()) for grades, _ in questions) >= 480
-    assert sum(not row for _, row in questions) > 25
-    assert sum(len({score for _, score in row}) < len(row) for _, row in questions) > 260
-    assert sum(bool(grades) and max(grades.values()) == 0 for grades, _ in questions) > 10
-    assert sum(len(set(grades.values()) - {0}) > 1 for grades, _ in questions) > 120
-    assert any("absent1" in grades for grades, _ in questions)
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    corpus = make_corpus(draw(st.lists(st.integers(0, 3), min_size=1, max_size=6)))
-    names = [document.doc_id for document in corpus.documents] + ["absent"]
-    questions = draw(st.integers(1, 4))
-    qrels = [draw(st.dictionaries(st.sampled_from(names), st.integers(0, 3))) for _ in range(questions)]
-    rows: list[Row] = []
-    for _ in range(questions):
-        found = draw(st.permutations(range(len(corpus))))[: draw(st.integers(0, len(corpus)))]
-        rows.append([(position, draw(st.sampled_from([0.0, 0.5, 1.0]))) for position in found])
-    return Case(corpus, qrels, rows)
-
-
-@given(cases(), st.lists(st.integers(1, 8), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
-def test_any_document_gold_scores_as_trec_eval_does(case: Case, cuts: list[int]) -> None:
-    assert_conforms(case, cuts)
-
-
-def test_other_questions_with_spans_change_nothing() -> None:
-    case = generated(99)
-    examples, rankings = case.examples(), case.rankings()
-    with_span = Example(Query("s", "?"), (Evidence((Span(case.corpus.documents[0].doc_id, 0, 5),)),))
-    alone = judge(rankings, gold_table(case.corpus, examples))
-    positions = np.concatenate([rankings.positions[:1], rankings.positions])
-    both = judge(
-        Rankings(positions, np.concatenate([rankings.scores[:1], rankings.scores])),
-        gold_table(case.corpus, [with_span, *examples]),
-    )
-    for metric in METRICS.values():
-        cut: NDArray[np.int64] = np.full(len(alone), 5)
-        np.testing.assert_array_equal(metric.score(alone, cut), metric.score(both, np.full(len(both), 5))[1:])
-
-
 def test_exported_document_rankings_are_the_judged_ones() -> None:
     case = generated(7)
     exported = document_rankings(case.rankings(), case.corpus)
@@ -181,23 +133,3 @@ def test_exported_document_rankings_are_the_judged_ones() -> None:
     assert judged.items[judged.answerable].tolist() == lengths
     for row in exported:
         assert all(one[1] >= two[1] for one, two in pairwise(row))
-
-
-def test_judged_share_of_documents() -> None:
-    corpus = make_corpus([2, 2, 2])
-    names = [document.doc_id for document in corpus.documents]
-    example = Example(Query("q", "?"), (Evidence((names[0],)), Evidence((names[1],), 0)))
-    rankings = Rankings.pack([[(0, 6.0), (1, 5.0), (4, 4.0), (3, 3.0)]])
-    judged = judge(rankings, gold_table(corpus, [example]))
-    assert judged.judged.tolist() == [[True, False, True, False]]
-    assert judged.relevant.tolist() == [[True, False, False, False]]
-    assert judged.items.tolist() == [3]
-
-
-def test_a_budget_of_characters_counts_chunks_and_cuts_documents() -> None:
-    corpus = make_corpus([3, 1])
-    example = Example(Query("q", "?"), (Evidence((corpus.documents[1].doc_id,)),))
-    judged = judge(Rankings.pack([[(0, 4.0), (1, 3.0), (3, 2.0), (2, 1.0)]]), gold_table(corpus, [example]))
-    # Chunks of ten characters: the second document stands third, and is read when thirty characters are.
-    assert judged.chars_read[0, :2].tolist() == [10, 30]
-    assert [int(parse_column(f"recall@{n}chars", 5).cut(judged)[0]) for n in (9, 10, 29, 30, 99)] == [0, 1, 1, 2, 2]

@@ -18,8 +18,6 @@ from rag.evaluation.scoring import (
     Judged,
     Metric,
     Scores,
-    check_column,
-    document_rankings,
     gold_table,
     judge,
     parse_column,
@@ -58,38 +56,6 @@ def judged(examples: Sequence[Example], *orders: Sequence[int]) -> Judged:
 def test_columns_are_read_as_typed(text: str, column: Column) -> None:
     assert parse_column(text, 7, METRICS) == column
     assert parse_column(text, 7) == column
-
-
-@pytest.mark.parametrize(
-    "text", ["recall@0", "recall@-1", "recall@", "recall@five", "recall@5.5", "recall@0chars", "recall@5@5", "recall@٣"]
-)
-def test_a_cut_off_is_a_whole_number_from_1(text: str) -> None:
-    with pytest.raises(ConfigError, match="no cut-off from 1") as caught:
-        parse_column(text, 5, METRICS)
-    assert caught.value.where == "metrics"
-
-
-@pytest.mark.parametrize("k", [0, -3])
-def test_k_is_the_k_of_the_trial(k: int) -> None:
-    with pytest.raises(ConfigError, match=f"k={k}"):
-        parse_column("recall@k", k, METRICS)
-    assert parse_column("recall@5", k, METRICS).size == 5
-
-
-@pytest.mark.parametrize("text", ["recal@5", "", "@5", "Recall@5"])
-def test_an_unknown_metric_is_an_error_with_the_known_ones(text: str) -> None:
-    with pytest.raises(ConfigError, match="char_recall, exact_match, judged, recall") as caught:
-        parse_column(text, 5, METRICS)
-    assert text != "recal@5" or "did you mean 'recall'" in caught.value.remedy
-
-
-def test_ranking_metrics_need_a_cut_and_answer_metrics_have_none() -> None:
-    check_column(parse_column("recall@5", 5), Recall())
-    check_column(parse_column("exact_match", 5), ExactMatch())
-    with pytest.raises(ConfigError, match="no cut-off"):
-        check_column(parse_column("recall", 5), Recall())
-    with pytest.raises(ConfigError, match="measures answers"):
-        check_column(parse_column("exact_match@5", 5), ExactMatch())
 
 
 def test_a_budget_of_characters_counts_whole_items() -> None:
@@ -155,8 +121,3 @@ def test_scores_survive_the_round_trip_to_arrays() -> None:
     np.testing.assert_array_equal(again.failed, scores.failed)
     none = Scores.from_arrays(score(judged([]), None, [], METRICS, ["recall@1"], 1).to_arrays())
     assert (none.query_ids, none.values.shape) == ((), (0, 1))
-
-
-def test_documents_are_ranked_by_their_first_chunk() -> None:
-    rankings = Rankings.pack([[(12, 3.0), (1, 2.0), (13, 1.5), (0, 1.0)], []])
-    assert document_rankings(rankings, CORPUS) == [[("e", 3.0), ("d", 2.0)], []]

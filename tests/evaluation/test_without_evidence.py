@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.components.metrics.abstention import Abstention
@@ -16,6 +16,8 @@ from rag.core.errors import DataError
 from rag.core.types import Answer, Document, Evidence, Example, Query, Reply
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import DIMENSIONS
+
+pytestmark = pytest.mark.usefixtures("here", "golden")
 
 GOLD = Example(Query("g", "?"), (Evidence(("a.md",)),), ("yes",))
 OPEN = Example(Query("o", "?"), answers=("yes",))
@@ -82,11 +84,6 @@ def test_sets_without_the_field_keep_their_digest(tmp_path: Path) -> None:
         Golden((Document("a", "x"),), (Example(Query("q", "t"), cluster="q"),)).golden_digest
         == "490150e7f92fc5d2978438e975143573805f58a5f9784e42ff4f376c1ebe2b43"
     )
-
-
-@pytest.fixture
-def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def test_the_check_reports_them(rag: Verb, golden: Path) -> None:

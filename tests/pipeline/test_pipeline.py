@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rag.components.rerankers.none import NoReranker
+from rag.components.indexes.vectors import required_vectors
 from rag.config.experiment import ad_hoc
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Hit, Query, Reply, Sought, Span
 from rag.execution.graph.stage_inputs import answers_of, corpus_of, rankings_of
+from rag.execution.store.cached_vectors import whole_rows
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
 from rag.pipeline.search import steps
@@ -124,11 +125,6 @@ def test_the_texts_of_one_question_are_fused_by_reciprocal_rank() -> None:
     assert rows.row(1) == [(1, 4.0), (2, 3.0)]
 
 
-def test_one_text_each_is_what_the_index_said() -> None:
-    found = Rankings.pack([[(3, 9.0)], [(5, 2.0), (7, 1.0)]])
-    assert steps.gathered(found, [Sought("a", ("a",)), Sought("b", ("b",))], 10) is found
-
-
 def test_a_question_without_a_text_is_refused() -> None:
     class Silent:
         def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
@@ -180,16 +176,6 @@ def test_rows_end_where_they_end() -> None:
     rows, asked = reranked([[(1, 5.0), (0, 4.0), (2, 3.0)], [], [(7, 1.0)]], 2, [-2.0, -2.0], [], [0.5])
     assert rows == [[(0, -2.0), (1, -2.0), (2, -3.0)], [], [(7, 0.5)]]
     assert asked[0][1] == [["b", "a"], [], ["h"]]
-
-
-def test_a_depth_beyond_the_end_leaves_no_tail() -> None:
-    rows, _ = reranked([[(1, 5.0), (0, 4.0)]], 20, [0.0, 1.0])
-    assert rows == [[(0, 1.0), (1, 0.0)]]
-
-
-def test_no_reranker_changes_nothing() -> None:
-    found = Rankings.pack([[(1, 5.0)]])
-    assert steps.rerank(NoReranker(), ["?"], found, letters(), 20) is found
 
 
 def test_tail_scores_that_differ_in_their_last_digit_never_meet() -> None:
@@ -271,6 +257,15 @@ class Vectors:
 def test_vectors_are_one_finite_row_per_text(embed: Callable[..., Any], vectors: NDArray[np.float32], printed: str) -> None:
     with pytest.raises(ConfigError, match=f"embedder: {printed}"):
         embed(Vectors(vectors.astype(np.float32)), ["a", "b"])
+
+
+def test_rows_to_store_and_vectors_to_search_with_are_checked() -> None:
+    rows = (np.ones((1, 4)), r"shape \(1, 4\) for 2 texts"), (np.array([[1.0], [np.nan]]), "NaN or infinity for text 2 of 2")
+    for wrong, printed in rows:
+        with pytest.raises(ConfigError, match=printed):
+            whole_rows("embedder", wrong, 2)
+    with pytest.raises(ConfigError, match="3 dimensions for questions, and gave 4 for passages"):
+        required_vectors(np.ones((1, 3), np.float32), 4)
 
 
 @pytest.mark.parametrize("embed", [steps.embed_documents, steps.embed_queries])

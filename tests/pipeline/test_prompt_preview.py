@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.analysis.blame import STAGES
 from rag.analysis.blame.reader import Reader
 from rag.config.experiment import ad_hoc
 from rag.core.text.tokens import count
-from rag.execution.graph.stage_inputs import answers_of, corpus_of
 from rag.execution.sweep import sweep
-from rag.execution.sweep.open_config import open_config
+
+pytestmark = pytest.mark.usefixtures("here", "golden")
 
 GIVEN = [
     "dataset=native",
@@ -27,11 +27,6 @@ GIVEN = [
 ]
 FERRY = "When does the ferry to Holm leave?"
 TARGET = "rag.components.prompts.sections.SectionPrompt"
-
-
-@pytest.fixture
-def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def shown(rag: Verb, *overrides: str, question: str = FERRY) -> Any:
@@ -84,53 +79,6 @@ def test_pinned_documents_go_in_whole(rag: Verb) -> None:
     assert "thirty days at the harbour." in result["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize(
-    ("override", "where", "what", "remedy"),
-    [
-        ("pinned=[rule.txt]", "pinned", "'rule.txt'", "rules.txt"),
-        ("pinned=rules.txt", "pinned", "'rules.txt'", "pinned=["),
-        ("context_tokens=0", "context_tokens", "is 0", "from 1, or null"),
-        ("context_tokens=many", "context_tokens", "'many'", "from 1, or null"),
-        ("prompt=plan", "prompt", "'plan'", "did you mean 'plain'"),
-        ("prompt.reasoning=cot", "prompt.reasoning", "'cot'", "chain_of_thought"),
-        ("prompt.goal='{gaol}'", "prompt.goal", "{gaol}", "{{gaol}} writes {gaol}"),
-    ],
-)
-@pytest.mark.parametrize("output", [("prompt", "show", FERRY), ("run", "--no-track")])
-def test_mistakes_are_reported_before_anything_runs(
-    rag: Verb, output: tuple[str, ...], override: str, where: str, what: str, remedy: str
-) -> None:
-    result = rag(*output, *GIVEN, "loader.path=../golden/documents", override)
-    assert result.code == 2
-    assert result.err.startswith(f"{where}: ")
-    assert what in result.err
-    assert remedy in result.err
-    assert "Traceback" not in result.err
-
-
-@pytest.mark.parametrize("tokens", [4, 8, 20])
-def test_what_was_left_out_is_stored_as_it_is_served(here: Path, golden: Path, tokens: int) -> None:
-    ready = sweep.prepare(ad_hoc([*GIVEN, "k=4", f"context_tokens={tokens}", "generator=extractive", "pinned=[rules.txt]"]))
-    done = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
-    assert [row.error for row in done.board.rows] == [""]
-    (trial,) = ready.plan.trials
-    opened = open_config(trial.trial.config)
-    entries = {key: ready.store.read(ready.plan.stages[key].entry) for key in (trial.ends.check, trial.ends.corpus) if key}
-    check, corpus = entries[str(trial.ends.check)], entries[trial.ends.corpus]
-    assert check is not None
-    assert corpus is not None
-    queries = [example.query for example in trial.golden.examples]
-    kept = answers_of(check, corpus_of(corpus, trial.golden), queries)
-    for example, stored in zip(trial.golden.examples, kept, strict=True):
-        served = opened.answer(example.query)
-        assert stored is not None
-        assert served.contexts == stored.contexts
-        assert served.left_out == stored.left_out
-        assert sum(count(hit.chunk.text) for hit in served.contexts) <= tokens
-        assert len(served.contexts) + len(served.left_out) == min(4, len(opened.trace(example.query).selected.row(0)))
-    assert any(stored and stored.left_out for stored in kept)
-
-
 def test_evidence_without_room_was_left_out_of_the_prompt(here: Path, golden: Path) -> None:
     ready = sweep.prepare(ad_hoc([*GIVEN, "k=4", "context_tokens=9", "generator=extractive"]))
     sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
@@ -138,33 +86,6 @@ def test_evidence_without_room_was_left_out_of_the_prompt(here: Path, golden: Pa
     stages = Reader(ready.plan, ready.store).stages(trial)
     assert stages is not None
     assert STAGES.index("left out of the prompt") in set(stages.ravel().tolist())
-
-
-@pytest.mark.parametrize(
-    ("text", "where", "what"),
-    [
-        ("Be brief.\n", "mine.yaml:1", "holds 'Be brief.', not a mapping"),
-        ("\n- a\n- b\n", "mine.yaml:2", "holds a list, not a mapping"),
-        ("# to be written\n", "mine.yaml:1", "holds nothing, not a mapping"),
-        ("instruction: a\n  role: b\n", "mine.yaml:2", "is not valid YAML (mapping values"),
-        ("instruction: a\n\tgoal: b\n", "mine.yaml:2", "is not valid YAML (found character"),
-        ("goal: a\ngoal: b\n", "mine.yaml:2", "found duplicate key goal"),
-        ("instruction: {question}\n", "prompt", "not a component"),
-        (f"_target_: {TARGET}\ninstruction: {{question}}\n", "prompt.instruction", "is {'question': None}"),
-        (f"_target_: {TARGET}\ninstruction: a\nexamples: 5\n", "prompt.examples", "is 5"),
-        (f"_target_: {TARGET}\ninstruktion: a\n", "prompt.instruktion", "no parameter 'instruktion'"),
-        (f"_target_: {TARGET}\nrole: a\n", "prompt.instruction", "needs it and it is not given"),
-        (f'_target_: {TARGET}\ninstruction: "${{amount}}"\n', "prompt.instruction", "refers to amount"),
-    ],
-)
-def test_a_malformed_prompt_is_reported_with_its_place(rag: Verb, conf: Any, text: str, where: str, what: str) -> None:
-    conf("prompt/mine.yaml", text)
-    result = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", "prompt=mine")
-    assert result.code == 2
-    first, remedy = result.err.splitlines()
-    assert f"{where}: " in first
-    assert what in first
-    assert remedy.startswith("  → ")
 
 
 def test_a_prompt_of_ones_own_takes_in_what_prompts_share(rag: Verb, conf: Any) -> None:

@@ -20,7 +20,7 @@ import pytest
 import yaml
 from nbclient import NotebookClient
 from support.choices import FILES as SHIPPED
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from typer.main import get_command
 
 from rag.api.sweeps import load_experiment
@@ -28,7 +28,6 @@ from rag.cli.app import app
 from rag.config import listing
 from rag.config.catalog import PLUGINS
 from rag.config.compose import choices, compose, composing
-from rag.config.experiment import ad_hoc
 from rag.core.errors import ConfigError
 
 ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.toml").is_file())
@@ -52,11 +51,6 @@ def slug(heading: str) -> str:
 def tour_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working folder whose store the tour and the Python page share."""
     return tmp_path_factory.mktemp("tour")
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def test_generated_pages_are_those_of_code_and_tables() -> None:
@@ -241,48 +235,3 @@ def test_experiments_of_the_docs_are_valid(tmp_path: Path) -> None:
     (first,) = [text for text in blocks("experiments.md", "yaml") if text.startswith("question")]
     (tmp_path / "shown.yaml").write_text(first, "utf-8")
     assert len(load_experiment(str(tmp_path / "shown.yaml")).trials()) == 4
-
-
-VERBS = {name for name, _ in verbs(get_command(app))}
-CHOICES = {part for name in SHIPPED for part in name.split("/")}
-
-
-def untrue(row: str, ours: str) -> list[str]:
-    """What is wrong in our column: a "no" to what has a verb or a choice, or another answer without one that exists."""
-    named = re.findall(r"`([^`]+)`", ours)
-    if ours.startswith("no"):
-        words = {word[:6] for word in re.findall("[a-z]{5,}", row.lower())}
-        had = {part for name in VERBS | CHOICES for part in re.split(r"[ _]", name) if part[:6] in words}
-        return [f"{row}: no, and there is `{name}`" for name in sorted(had)] + [f"{row}: no, with `{name}`" for name in named]
-    absent = []
-    for name in named:
-        if name.startswith("rag "):
-            exists = name.removeprefix("rag ") in VERBS
-        elif "=" in name:
-            exists = len(ad_hoc([name, "dataset=native", "dataset.path=."]).trials()) == name.count(",") + 1
-        else:
-            exists = (ROOT / "conf" / name).is_dir()
-        absent += [] if exists else [f"{row}: there is no `{name}`"]
-    return absent if named else [f"{row}: `{ours}` names no verb and no choice"]
-
-
-def test_the_comparison_is_true_of_us() -> None:
-    table = (DOCS / "comparison.md").read_text("utf-8").split("\n\n| |")[1]
-    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.splitlines()[2:] if line.startswith("|")]
-    assert [problem for row, ours in rows for problem in untrue(row, ours)] == []
-    assert {ours.startswith("no") for _, ours in rows} == {True, False}
-
-
-@pytest.mark.parametrize(
-    ("row", "ours", "found"),
-    [
-        ("generation of questions", "no", "`generate`"),
-        ("parsers as an axis", "no", "`parser`"),
-        ("reranking", "not yet", "`reranker`"),
-        ("gate for CI", "yes", "names no verb"),
-        ("gate for CI", "yes: `rag gates`", "there is no `rag gates`"),
-        ("formats of documents", "many: `parsers`", "there is no `parsers`"),
-    ],
-)
-def test_an_untrue_answer_in_our_column_is_found(row: str, ours: str, found: str) -> None:
-    assert found in str(untrue(row, ours))

@@ -51,10 +51,3 @@ def test_no_package_is_in_two_locks_and_torch_is_apart() -> None:
     assert not (image.keys() & dev.keys() | image.keys() & apart.keys() | dev.keys() & apart.keys())
     assert "torch" in apart
     assert all(re.match(r"torch$|triton$|nvidia-|cuda-", name) for name in apart)
-
-
-def test_an_installation_checks_hashes() -> None:
-    recipe = (ROOT / "Makefile").read_text("utf-8").partition("$(VENV)/installed:")[2].partition("@touch")[0]
-    assert "--require-hashes --no-deps --requirement requirements.lock --requirement requirements-dev.lock" in recipe
-    assert "--constraint requirements-torch.lock torch" in recipe
-    assert "pip check" in recipe

@@ -1,7 +1,7 @@
 """Instructions for models are in YAML, not in Python.
 
-Three searches of the syntax tree, because each alone has gaps: text in calls that build messages, sentences in packages that
-call models, and sentences anywhere that address a model. Docstrings and errors are not instructions.
+Two searches of the syntax tree, because each alone has gaps: text in calls that build messages, and sentences that address a
+model. Docstrings and errors are not instructions.
 """
 
 import ast
@@ -14,28 +14,12 @@ import pytest
 import rag
 
 ROOT = Path(rag.__file__).parent
-ROOMS = tuple(
-    f"rag/components/{name}/" for name in ("prompts", "generators", "queries", "memories", "guards", "checks", "judges")
-)
-TALKING = {
-    "rag/pipeline/prompt/prompt_assembly.py",
-    "rag/pipeline/prompt/postprocess.py",
-    "rag/pipeline/pipeline.py",
-    "rag/pipeline/conversation/live_history.py",
-    "rag/pipeline/conversation/session.py",
-    "rag/pipeline/prompt/context_packing.py",
-    "rag/core/text/final_answer.py",
-}
-"""Other modules that handle messages."""
 MESSAGES = {"Message", "Framed", "Material", "Recalled", "Turn"}
 """Classes whose text a model reads; it also reads the advice in a Finding."""
 TO_PEOPLE = {"what", "remedy", "remedies", "where", "help", "message", "reason", "problem"}
 """Names whose values people read."""
 WORD = re.compile(r"[^\W\d_]{2,}")
 PHRASE = re.compile(r"[^\W\d_]{2,}\W*\s\W*[^\W\d_]{2,}")
-SENTENCE = re.compile(r"[.:!?](?:\s|\Z)|\byou\b", re.IGNORECASE)
-PATTERN = re.compile(r"\(\?[:=!<P]|\\[bswd]")
-"""The text is a regular expression."""
 SPOKEN = re.compile(
     r"\byou (?:are|will be|must|should|may only|have to|can only) (?:an?|the|to|not|now|only|answer|use|never|given)\b"
     r"|\b(?:answer|reply|respond|write|return|output) (?:only|exactly|briefly|with|in|using|from|as|nothing (?:but|else))\b"
@@ -111,19 +95,6 @@ def in_messages(tree: ast.Module) -> Iterator[ast.Constant]:
             yield from (part for source in (value, *through) for part in strings(source) if PHRASE.search(part.value))
 
 
-def in_rooms(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Sentences in a package that calls models."""
-    silent = spared(tree)
-    for part in strings(tree):
-        if id(part) not in silent and words(part.value) > 7 and SENTENCE.search(part.value) and not _is_listed(part.value):
-            yield part
-
-
-def _is_listed(text: str) -> bool:
-    """Whether a text is a list of words, or a regular expression."""
-    return bool(PATTERN.search(text)) or (words(text) > 20 and not re.search(r"[.,:;!?]", text))
-
-
 def spoken(tree: ast.Module) -> Iterator[ast.Constant]:
     """Texts that address a model."""
     silent = spared(tree)
@@ -135,15 +106,8 @@ def spoken(tree: ast.Module) -> Iterator[ast.Constant]:
 def prose(name: str, source: str) -> list[str]:
     """Every instruction in a source, with its place."""
     tree = ast.parse(source)
-    talks = name in TALKING or name.startswith(ROOMS)
-    found = [*in_messages(tree), *spoken(tree), *(in_rooms(tree) if talks else ())]
-    places = {(part.lineno, part.col_offset): part.value for part in found}
+    places = {(part.lineno, part.col_offset): part.value for part in (*in_messages(tree), *spoken(tree))}
     return [f"{name}:{line}: {text[:90]!r}" for (line, _), text in sorted(places.items())]
-
-
-def test_the_listed_modules_exist() -> None:
-    assert [name for name in ROOMS if not (ROOT.parent / name).is_dir()] == []
-    assert [name for name in TALKING if not (ROOT.parent / name).is_file()] == []
 
 
 def test_python_holds_no_instruction() -> None:
@@ -153,29 +117,18 @@ def test_python_holds_no_instruction() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "source"),
+    "source",
     [
-        ("rag/reporting/html/page.py", 'TEXT = "You are a careful assistant for questions about leave."'),
-        ("rag/reporting/html/page.py", 'def f(x):\n    return f"Answer only from these contexts: {x}"'),
-        ("rag/analysis/why/own.py", 'text = ("Think about it " "step by step, then decide.")'),
-        ("rag/execution/graph/plan.py", 'Message("system", "Be brief")'),
-        ("rag/execution/graph/plan.py", 'RULES = "Be brief"\nmessages = [records.Message("system", RULES)]'),
-        ("rag/execution/graph/plan.py", 'def f(q):\n    told = f"Be brief: {q}"\n    return Message("user", told + q)'),
-        ("rag/components/guards/own.py", 'Framed(texts, before="Mind the marks below")'),
-        ("rag/components/checks/own.py", 'Finding("own", "lacks a source", "regenerate", advice="Name your sources")'),
-        (
-            "rag/components/queries/own.py",
-            'PROMPT = """Here is a conversation. Give its last message a form that stands alone."""',
-        ),
-        (
-            "rag/components/judges/own.py",
-            'def ask(claim):\n    return "Is the claim below true? Say yes or no: " + claim',
-        ),
-        ("rag/components/memories/own.py", 'parts = ["Summarize the conversation so far"]'),
+        'TEXT = "You are a careful assistant for questions about leave."',
+        'def f(x):\n    return f"Answer only from these contexts: {x}"',
+        'text = ("Think about it " "step by step, then decide.")',
+        'RULES = "Be brief"\nmessages = [records.Message("system", RULES)]',
+        'def f(q):\n    told = f"Be brief: {q}"\n    return Message("user", told + q)',
+        'Finding("own", "lacks a source", "regenerate", advice="Name your sources")',
     ],
 )
-def test_an_instruction_in_python_is_found(name: str, source: str) -> None:
-    assert len(prose(name, source)) == 1
+def test_an_instruction_in_python_is_found(source: str) -> None:
+    assert len(prose("own.py", source)) == 1
 
 
 @pytest.mark.parametrize(
@@ -184,10 +137,7 @@ def test_an_instruction_in_python_is_found(name: str, source: str) -> None:
         '"""You are reading a docstring: answer only from it."""',
         'raise ConfigError("prompt", "answer with care", "never use this here, write it in conf")',
         'what, remedy = "holds your answer as text", "write exactly one line"',
-        'LIMIT = 3\n"""Write only what is needed."""',
-        'Message("user", text)',
-        'Finding("scan", "a link that no context holds", "remove", start=3, end=9)',
     ],
 )
 def test_texts_for_people_are_not_instructions(source: str) -> None:
-    assert prose("rag/components/guards/own.py", source) == []
+    assert prose("own.py", source) == []

@@ -20,21 +20,9 @@ from rag.serve.routes import documents, health, openai, questions, sessions
 ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.toml").is_file())
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 ROWS, LISTED, SYSTEMS, STATUSES = (GENERATE[name] for name in ("rows", "listed", "SYSTEMS", "STATUSES"))
-COUNTS = {"study_assistant": 62, "two_index_engine": 68, "book_chatbot": 46, "grounded_citations": 68, "ragstream": 45}
 ROOT_COMMAND = typer.main.get_command(app)
 SUFFIXES = ("py", "yaml", "md", "json", "toml", "js", "css", "html", "yml")
 OVERRIDE = re.compile(r"([a-z_]+(?:\.\w+)*)(?:=(.+))?")
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_every_requirement_has_a_row_and_every_difference_a_reason(name: str) -> None:
-    table = ROWS(name)
-    assert [row["number"] for row in table] == [str(number) for number in range(1, COUNTS[name] + 1)]
-    for row in table:
-        assert row["status"] in STATUSES, row
-        assert row["requirement"], row
-        assert row["why"] or row["status"] == "met", row
-        assert (row["where"] and row["test"]) or row["status"] != "met" or row["why"], row
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

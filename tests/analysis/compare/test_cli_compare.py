@@ -2,28 +2,24 @@
 
 import contextlib
 import json
-import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.small_set import write_experiment, write_golden
 
 from rag.analysis import baseline
-from rag.analysis.compare import Comparison, Table
-from rag.cli import verdicts
 from rag.config.experiment import load
 from rag.execution.graph import plan
 from rag.execution.store import maintenance
 from rag.execution.sweep import sweep
 from rag.execution.sweep.reopen import stored_trial
 
+pytestmark = pytest.mark.usefixtures("here")
+
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
-WHOLE = "  chunker: chunker=whole\n  k: k=1"
-"""One trial, with the config of `whole · k 1`."""
 METRICS = ', "metrics=[recall@k,ndcg@10,hit@1,exact_match]"'
 
 
@@ -51,11 +47,6 @@ def golden(here: Path) -> Path:
 
 
 @pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
-
-
-@pytest.fixture
 def ids(here: Path) -> dict[str, str]:
     """Ids of the four trials of the sweep, by name."""
     return recorded_in("study")
@@ -73,14 +64,6 @@ def sweep_in_place(name: str, axes: str = AXES, fixed: str = "") -> dict[str, st
 def recorded_in(name: str) -> dict[str, str]:
     trials = json.loads(Path(f"reports/{name}/trials.json").read_text("utf-8"))
     return {trial["name"]: trial["trial"] for trial in trials}
-
-
-def edit(golden: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
-    """Change the questions of a golden set."""
-    path = golden / "questions.jsonl"
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    change(lines)
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
 
 
 # Output
@@ -110,11 +93,6 @@ def test_two_trials_as_json(rag: Verb, ids: dict[str, str]) -> None:
     assert report["family"] == 4
 
 
-def test_help_lists_every_field_of_the_json() -> None:
-    words = set(re.findall(r"\w+", str(verdicts.compare.__doc__)))
-    assert {*Comparison.__dataclass_fields__, *Table.__dataclass_fields__, "base", "candidates", "significant"} <= words
-
-
 def test_nothing_runs_and_the_same_comparison_gives_the_same_bytes(rag: Verb, ids: dict[str, str]) -> None:
     def stored() -> dict[Path, int]:
         return {path: path.stat().st_mtime_ns for path in Path(".rag/store").rglob("*") if path.is_file()}
@@ -122,22 +100,6 @@ def test_nothing_runs_and_the_same_comparison_gives_the_same_bytes(rag: Verb, id
     before = stored()
     first, second = (rag("compare", *ids.values(), "--by", "kind,doc", "--json") for _ in range(2))
     assert (first.code, first.out, before) == (0, second.out, stored())
-
-
-def test_the_tables_of_several_candidates(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    base, *others = ids
-    for width in (80, 120):
-        monkeypatch.setattr("rag.reporting.terminal.output.out._width", width)
-        said = rag("compare", *ids.values())
-        assert said.code == 0
-        lines = said.out.splitlines()
-        assert max(map(len, lines)) <= width
-        for name in others:
-            assert any(line.startswith(f"{name} {ids[name]}") and ids[base] in line for line in lines)
-        assert said.out.count("ndcg@10 by kind") == 3
-        assert "12 differences were looked at together" in " ".join(said.out.split())
-        assert "A single cluster of questions is not tested." in " ".join(said.out.split())
-    assert any("effect" in line for line in lines)
 
 
 def test_chosen_columns_and_slices(rag: Verb, ids: dict[str, str]) -> None:
@@ -189,46 +151,6 @@ def test_baselines_of_public_data_find_it_in_another_folder(
     assert rag("compare", *kept).code == 0
 
 
-def test_a_baseline_of_older_questions_is_bridged(rag: Verb, ids: dict[str, str], golden: Path) -> None:
-    kept = baseline_of(ids["fixed-40 · k 1"], Path("kept/study.json"))
-
-    def change(lines: list[dict[str, Any]]) -> None:
-        lines[0]["answers"] = ["at seven"]
-        lines[1]["id"] = "q2b"
-
-    edit(golden, change)
-    (newer,) = sweep_in_place("newer", WHOLE).values()
-    refused = rag("compare", kept, newer)
-    assert refused.code == 2
-    assert "golden differs" in refused.err
-    assert "--bridge questions" in refused.err
-    report = rag("compare", kept, newer, "--bridge", "questions", "--json").json
-    assert (report["added"], report["removed"], report["changed"]) == (["q2b"], ["q2"], ["q1"])
-    assert report["rows"][0]["n"] == 3
-    said = rag("compare", kept, newer, "--bridge", "questions").out
-    for name, ids_ in (("only a candidate has", "q2b"), ("only the base has", "q2"), ("say something else", "q1")):
-        assert f"Not compared: 1 question that {name}: {ids_}\n" in said
-
-
-def test_a_baseline_against_trials_with_different_questions(rag: Verb, ids: dict[str, str], golden: Path) -> None:
-    kept = baseline_of(ids["fixed-40 · k 1"], Path("kept/study.json"))
-    shutil.copytree(golden, "../golden2")
-    edit(Path("../golden2"), lambda lines: lines[0].update(answers=["at seven"]))
-    (two,) = sweep_in_place("newer", WHOLE, ", dataset.path=../golden2").values()
-    one = ids["whole · k 1"]
-    for candidates in ((one, two), (two, one)):
-        report = rag("compare", kept, *candidates, "--bridge", "questions", "--json").json
-        assert report["changed"] == ["q1"]
-        whole = [row for row in report["rows"] if (row["column"], row["slice"]) == ("ndcg@10", "")]
-        assert {row["candidate_id"]: row["n"] for row in whole} == {one: 5, two: 4}
-
-
-def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:
-    (elsewhere,) = sweep_in_place("elsewhere", WHOLE, ", store=other, index.bm25s.k1=0.4").values()
-    report = rag("compare", ids["whole · k 1"], elsewhere, "--json").json
-    assert report["candidates"][0]["trial"] == elsewhere
-
-
 # Bad input
 
 
@@ -278,15 +200,6 @@ def test_documents_that_changed_or_are_gone(rag: Verb, ids: dict[str, str], gold
     shutil.rmtree(golden)
     said = rag("compare", *list(ids.values())[:2])
     assert (said.code, "Traceback" in said.err) == (2, False)
-
-
-def test_a_store_that_was_cleared(rag: Verb, ids: dict[str, str]) -> None:
-    shutil.rmtree(".rag/store")
-    Path("reports/study/leaderboard.json").write_text("{", "utf-8")
-    said = rag("compare", *list(ids.values())[:2])
-    assert said.code == 2
-    assert "has no scores in the store" in said.err
-    assert "run its sweep again" in said.err
 
 
 def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,21 +102,6 @@ def test_every_figure_is_that_of_the_family() -> None:
         assert [getattr(row, name) for row in table.rows] == pytest.approx(getattr(found, name).tolist()), name
 
 
-def test_slices_are_drawn_towards_all_questions() -> None:
-    golden = questions(40, kinds=("a", "b", "c", "c"))
-    random = np.random.default_rng(11)
-    base = random.random(40) / 2
-    other = base + random.normal(0.1, 0.1, 40)
-    rows = rows_of(
-        compare(result(golden, base), [result(golden, other, name="o")], golden, ["ndcg@10"], slices.slices_along(golden))
-    )
-    overall = rows["ndcg@10", ""].difference
-    for name in ("kind=a", "kind=b", "kind=c"):
-        row = rows["ndcg@10", name]
-        assert min(row.difference, overall) <= row.shrunk <= max(row.difference, overall)
-        assert row.shrunk != row.difference
-
-
 def test_slices_are_shrunk_with_those_of_their_own_dimension_and_trial() -> None:
     golden = questions(40, kinds=("a", "b", "c", "c"))
     golden = replace(golden, examples=tuple(replace(e, tags=(f"t{row % 3}",)) for row, e in enumerate(golden.examples)))
@@ -322,6 +307,3 @@ def test_columns_of_answers_are_compared_over_common_questions() -> None:
     for base, other, gained in ((full, half, -0.5), (half, full, 0.5)):
         row = compare(base, [other], FOUR, ["faithfulness"], ()).rows[0]
         assert (row.n, row.difference) == (2, gained)
-
-
-# JSON

@@ -1,27 +1,12 @@
 """A study that was swept, with its baseline, in a folder of its own for every test."""
 
 import shutil
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.command_line import Verb, verb
 from support.gate_experiment import write_gated, write_many
-
-from rag import cli
-
-
-def calling(patch: pytest.MonkeyPatch) -> Callable[..., int]:
-    """A function that calls `rag` and gives its exit code."""
-
-    def call(*arguments: str) -> int:
-        patch.setattr(sys, "argv", ["rag", *arguments])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        return int(caught.value.code or 0)
-
-    return call
+from support.swept_trial import called
 
 
 @pytest.fixture(scope="session")
@@ -31,11 +16,8 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_many(folder / "golden")
     (folder / "here").mkdir()
     write_gated(folder / "here" / "study.yaml", Path("../golden"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder / "here")
-        call = calling(patch)
-        assert call("sweep", "study.yaml", "--no-track") == 0
-        assert call("baseline", "study.yaml") == 0
+    called(folder / "here", "sweep", "study.yaml", "--no-track")
+    called(folder / "here", "baseline", "study.yaml")
     return folder
 
 

@@ -1,7 +1,6 @@
 """Errors of a gate on invalid input: where, what, and what would do."""
 
 import json
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support.command_line import Verb
-from support.gate_experiment import AXES, GATE, forge, write_gated, write_many
+from support.gate_experiment import AXES, GATE, forge, write_gated
 
 from rag.analysis import baseline
 from rag.analysis.gate import spec
@@ -199,20 +198,3 @@ def test_a_metric_to_minimize_has_no_margin(objective: str, margin: str) -> None
     assert f"a bound, for example {margin} <= 0.1 in gate.bounds" in caught.value.remedy
     # The default gate looks at the metric that the objective maximizes.
     assert spec.parse({}, "minimize recall@5, ndcg@10", columns).columns == ("ndcg@10",)
-
-
-def test_a_baseline_of_other_questions_shows_the_command_for_them(rag: Verb, here: Path) -> None:
-    (here.parent / "golden").rename(here.parent / "mein Ordner ü")
-    own = 'dataset.path="../mein Ordner ü"'
-    (here / "experiments").mkdir()
-    (here / "study.yaml").rename(here / "experiments" / "study.yaml")
-    with (here.parent / "mein Ordner ü" / "documents" / "note-000.txt").open("a") as file:
-        file.write(" One more sentence.")
-    write_many(here.parent / "golden", documents=60)
-    assert rag("sweep", "study", own, "--no-track").code == 0
-    command = f"rag gate study {shlex.quote(own)}"
-    assert f"`{command}` compares with it" in rag("baseline", "study").out
-    assert rag(*shlex.split(command)[1:]).code == 0
-    said = rag("gate", "study", "k=3")
-    assert said.code == 2
-    assert f"ask its questions: {command} k=3; or make it again" in said.err

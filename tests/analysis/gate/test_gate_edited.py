@@ -70,17 +70,6 @@ def test_an_edited_line_is_detected(swept: Path, tmp_path: Path, change: Callabl
     assert caught.value.remedy == "take it from git, or make it: rag study baseline study"
 
 
-def test_two_merged_baselines_are_refused(rag: Verb) -> None:
-    swept = json.loads(Path("reports/study/leaderboard.json").read_text("utf-8"))["trials"]
-    (trial,) = (row["trial"] for row in swept if row["name"] == "narrow")
-    assert rag("baseline", "study.yaml", f"trial={trial}", "--baseline", "other.json").code == 0
-    mine, other = (path.read_text("utf-8").partition(' "questions"') for path in (KEPT, Path("other.json")))
-    KEPT.write_text("".join([*mine[:2], other[2]]), "utf-8")
-    assert "was edited, or merged from two versions" in refused(gate(rag, WORSE))
-    KEPT.write_text("".join(["<<<<<<< ours\n", *mine, "=======\n", *other, ">>>>>>> theirs\n"]), "utf-8")
-    assert "is not a valid baseline" in refused(gate(rag, WORSE))
-
-
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"config": ' + "[" * 900 + "]" * 900 + "}"])
 def test_deeply_nested_brackets_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.json").write_text(text, "utf-8")
@@ -142,28 +131,6 @@ def test_a_change_that_affects_no_score_is_listed(rag: Verb) -> None:
     assert (said.code, said.json["sentence"].split(".")[0]) == (0, "Nothing that a score depends on differs from the baseline")
     assert said.json["changed"] == [{"key": "prompt.style_or_tone", "baseline": "", "candidate": "brief"}]
     assert "prompt.style_or_tone:  → brief" in rag("gate", "study.yaml", "prompt.style_or_tone=brief").out
-
-
-def test_documents_that_differ_are_the_reason(rag: Verb) -> None:
-    Path("../golden/documents/zz.txt").write_text("Not part of any question.", "utf-8")
-    said = gate(rag, "--bridge", "corpus")
-    assert said.json["sentence"].endswith("The config is the baseline's: documents differ.")
-    assert [change["key"] for change in said.json["changed"]] == ["documents"]
-    assert "code" not in said.json["sentence"]
-
-
-def test_compared_questions_are_counted(rag: Verb) -> None:
-    path = Path("../golden/questions.jsonl")
-    lines = path.read_text("utf-8").splitlines()
-    kept = [line for line in lines if '"cluster": "note-001.txt"' not in line]
-    kept[-1] = kept[-1].replace("How does one mend", "How do I mend")
-    path.write_text("\n".join(kept), "utf-8")
-    said = gate(rag, "--bridge", "questions")
-    assert (said.json["questions"], said.json["compared"]) == (94, 93)
-    assert said.json["apart"] == "2 removed (the first: 'long-001'), 1 changed (the first: 'long-059')"
-    assert said.json["sentence"].endswith("The config is the baseline's: questions differ.")
-    assert "\n93 of 94 questions (since the baseline: 2 removed" in rag("gate", "study.yaml", "--bridge", "questions").out
-    assert "93 of 94 questions &#40;since" in Path("reports/study/gate/gate.md").read_text("utf-8")
 
 
 # A pull request and its own baseline

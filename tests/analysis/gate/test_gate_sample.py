@@ -1,6 +1,5 @@
 """A gate computes a sample of questions, so it detects code that changed without its key."""
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +13,6 @@ from rag.config.experiment import load
 from rag.execution.graph import executors, stage_functions
 from rag.execution.graph.executors import Outcome
 from rag.execution.store.store import Entry
-
-Steps = Callable[[Any], Entry]
 
 
 def gate(rag: Verb, *arguments: str) -> CommandResult:

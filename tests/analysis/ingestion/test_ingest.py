@@ -96,28 +96,6 @@ def test_a_dry_run_parses_nothing_that_is_not_in_the_store(rag: Verb, folder: Pa
     assert last["locks/p0/package-lock.json"]["seconds_to_parse"] is not None, "the rate was recorded"
 
 
-def test_a_file_that_fails_is_a_line(rag: Verb, folder: Path) -> None:
-    (folder / "latin.txt").write_bytes(b"caf\xe9")
-    lines = {line["path"]: line for line in rag("ingest", str(folder), "--json").json["manifest"]}
-    assert (lines["latin.txt"]["decision"], lines["latin.txt"]["reason"]) == ("failed", "not UTF-8")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["nowhere/"], "there is no such folder"),
-        (["handbok"], "did you mean 'handbook'"),
-        (["dataset=handbook", "loader.ingest=documentatoin"], "did you mean 'documentation'"),
-        (["loader=beir", "dataset=beir", "dataset.path=x"], "reads no folder of files"),
-    ],
-)
-def test_what_cannot_be_ingested_says_why(rag: Verb, arguments: list[str], says: str) -> None:
-    done = rag("ingest", *arguments)
-    assert done.code == 2
-    assert says in done.err
-    assert "Traceback" not in done.err
-
-
 def test_proposals_are_written_once_and_do_what_they_say(rag: Verb, folder: Path) -> None:
     made = rag("ingest", "advise", str(folder), "--json").json
     by_reason = {each["rule"]["reason"]: each for each in made["proposals"]}

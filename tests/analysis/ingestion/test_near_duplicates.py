@@ -56,14 +56,6 @@ def test_planted_copies_are_found_and_no_others() -> None:
     assert all(abs(alike - jaccard(texts[rows[0]], texts[rows[1]])) < 0.16 for rows, alike in found)
 
 
-def test_groups_join_what_links_connect() -> None:
-    versions = [TEXTS[0]]
-    for _ in range(4):
-        versions.append(changed(versions[-1], 0.03))
-    found = groups(np.stack([signature(text) for text in [*versions, *TEXTS[1:5]]]))
-    assert [rows for rows, _ in found] == [[0, 1, 2, 3, 4]]
-
-
 def test_case_marks_and_white_space_do_not_count_and_short_texts_have_signatures() -> None:
     assert estimate("The cat, the dog and a bird.", "  THE CAT\n the dog — and a *bird*") == 1.0
     signatures = [signature(text) for text in ("", "one", "two words", "one two three", "...")]

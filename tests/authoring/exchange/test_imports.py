@@ -23,7 +23,6 @@ from rag.core.types import Document
 from rag.evaluation.data import golden as golden_sets
 
 DOCUMENT = Document("bus.md", "# Bus\n\nThe bus to Holm leaves at eight. A ticket costs **4 crowns**, not more.")
-HEADER = "question,answer\n"
 
 
 def imported(source: Path, *documents: Document, **given: str) -> tuple[Report, list[dict[str, Any]]]:
@@ -71,8 +70,9 @@ def test_without_documents_the_contexts_become_documents(tmp_path: Path) -> None
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "in.jsonl-set"}
 
 
-@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize(
+    ("codec", "separator"), [("utf-8", ","), ("utf-8-sig", ";"), ("utf-16", "\t"), ("utf-16-le", ";"), ("cp1252", "\t")]
+)
 def test_tables_in_usual_encodings_and_separators_are_read(tmp_path: Path, codec: str, separator: str) -> None:
     text = f'question{separator}Ground Truth\n"Größe; in,\tm?"{separator}"5 – 6"\n'
     report, lines = imported(written(tmp_path, "in.csv", text.encode(codec)))
@@ -164,33 +164,6 @@ def test_rows_that_would_be_scored_wrong_are_refused_with_a_reason(tmp_path: Pat
     assert all(reason in line for reason, line in zip(reasons, report.refused, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "reason"),
-    [
-        ("a.csv", "frage,antwort\nq,a\n", "the columns are: 'frage', 'antwort'"),
-        ("b.csv", "question,answer,answer\nq,a,b\n", "the header has 'answer' more than once"),
-        ("c.csv", "", "has no golden question in 0 rows"),
-        ("d.csv", HEADER + 'q,"' + "x" * 300, "has no golden question|none|not a csv"),
-        ("e.jsonl", [{"q": 1}], "has no column for the question; there are: 'q'"),
-        ("f.yaml", "!!python/object/apply:os.system ['touch /tmp/no']", "yaml file"),
-        ("g.yaml", "[" * 1200, "yaml file"),
-        ("h.xlsx", b"PK\3\4broken", "not an Excel file"),
-        ("i.parquet", b"PAR1broken", "parquet file"),
-        ("j.csv", b"\x00\x01\x02\x03\xff\xfe", "csv file|no golden question"),
-        ("k.json", "{" * 50_000, "not valid JSON|nested"),
-    ],
-)
-def test_files_that_hold_no_question_are_one_error(tmp_path: Path, name: str, content: Any, reason: str) -> None:
-    source = written(tmp_path, name, content)
-    if name == "d.csv":
-        source.write_text(HEADER, "utf-8")
-    with pytest.raises(DataError, match=reason):
-        imported(source)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-    with pytest.raises(DataError, match="has no column 'nope'"):
-        imported(written(tmp_path, "ok.csv", HEADER + "q,a\n"), contexts="nope")
-
-
 def test_bombs_are_refused(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "bomb.xlsx", "w", 8) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * (20 << 20))
@@ -213,7 +186,7 @@ def test_a_sheet_that_fills_memory_is_lost_to_a_limit(tmp_path: Path) -> None:
         imported(written(tmp_path, "bomb.xlsx", archive(parts)))
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl", "a.yaml", "a.parquet", "a.arrow"])
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.parquet"])
 def test_too_many_columns_are_refused(tmp_path: Path, name: str) -> None:
     row = {f"c{number}": "x" for number in range(50_000 if name[2] in "ct" else 1_500)} | {"question": ""}
     write(tmp_path / name, [row], list(row))

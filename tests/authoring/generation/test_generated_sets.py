@@ -5,15 +5,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.api import generation
 from rag.authoring.candidates import Candidate
-from rag.authoring.generation import pages, probe
-from rag.authoring.generation.generate import generate
-from rag.core.types import Document, Span
-
-rag = pytest.fixture(verb)
+from rag.authoring.generation import probe
+from rag.core.types import Span
 
 
 @pytest.fixture
@@ -58,47 +55,6 @@ def test_bad_input(rag: Verb, tmp_path: Path) -> None:
     wrong = rag("dataset", "generate", str(tmp_path / "one"), "--to", to, "--kinds", "tables")
     assert (wrong.code, "table" in wrong.err) == (2, True)
     assert not Path(to).exists()
-
-
-def handbook() -> list[Document]:
-    root = Path(__file__).parents[3] / "datasets" / "handbook" / "documents"
-    return [Document(path.relative_to(root).as_posix(), path.read_text("utf-8")) for path in sorted(root.rglob("*.*"))]
-
-
-def test_the_handbook() -> None:
-    documents = handbook()
-    one, other = (generate(each, total=20) for each in (documents[:12], documents[11::-1]))
-    assert list(one.rows("2026-01-01")) == list(other.rows("2026-01-01"))
-    made = generate(documents, total=120)
-    assert len(made.questions) == 120
-    kinds = "factoid table list follow_up unanswerable comparison aggregation multi_hop adversarial"
-    assert {*kinds.split()} <= {each.kind for each in made.questions.values()}
-    assert made.figures["answered_elsewhere"] <= 0.08  # an upper bound
-    assert made.figures["answerable_without_evidence"] <= 0.05
-    assert max(Counter(each.documents[0] for each in made.questions.values()).values()) <= 12
-    texts = {document.doc_id: document.text for document in documents}
-    for each in made.questions.values():
-        quoted = " ".join(texts[span.doc_id][span.start : span.end] for group in each.evidence for span in group)
-        words = [word.strip(".,;").casefold() for word in each.answers[0].split()[:3]] if each.answers else []
-        assert each.kind == "comparison" or all(word in quoted.casefold() for word in words), each.text
-
-
-def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = []
-    shown = pages.Page.shown
-
-    def counted(page: pages.Page, piece: tuple[int, int]) -> str:
-        counts[-1] += 1
-        return shown(page, piece)
-
-    monkeypatch.setattr(pages.Page, "shown", counted)
-    documents = handbook()[:8]
-    for copies in (1, 4):
-        counts.append(0)
-        generate(
-            [Document(f"{n}/{each.doc_id}", f"{each.text}\n\nCopy {n}.") for n in range(copies) for each in documents], total=20
-        )
-    assert counts[1] <= 4.5 * counts[0]
 
 
 def test_a_question_is_solved_by_half_of_a_span_of_each_group() -> None:

@@ -214,12 +214,6 @@ def test_an_exception_in_the_sentence_belongs_to_the_answer() -> None:
     assert reasons({"a": told}, (asked, told, "at 07:15 unless it snows")) == [asked]
 
 
-def test_the_order_of_a_sentence_is_not_copied() -> None:
-    told = "The forge of the Pellham mill burned down in May 1931."
-    same, other = "When did the forge of the Pellham mill burn down?", "What year saw Pellham lose the forge?"
-    assert reasons({"a": told}, (same, told, "in May 1931"), (other, told, "in May 1931")) == ["words of its evidence", other]
-
-
 def test_a_document_is_named_where_a_question_needs_it() -> None:
     wide, texts = (
         "The wheel is nine feet wide.",

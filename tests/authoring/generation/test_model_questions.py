@@ -1,8 +1,6 @@
 """Questions by a model: evidence of every kind by construction, and no other reply is written."""
 
 import json
-import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -18,11 +16,8 @@ from rag.authoring.generation.model_prompts import Kind, kinds
 from rag.authoring.generation.model_questions import ATTEMPTS, BOUND, ModelQuestions, style_of
 from rag.authoring.generation.model_replies import InvalidReplyError, ReplyReader
 from rag.authoring.generation.proposals import Refusal
-from rag.core.errors import BudgetError, DataError, ReplayError, ServiceError
+from rag.core.errors import DataError, ServiceError
 from rag.core.types import Document, Query, Reply, Request
-from rag.execution.store.budget import Ledger, Terms
-from rag.execution.store.cached_replies import StoredGenerator
-from rag.execution.store.store import Store
 
 KINDS = tuple(kinds())
 
@@ -194,53 +189,6 @@ def test_braces_in_a_document_stay_braces() -> None:
     assert "The field {persona} of the form takes the name of a {style}" in model.requests[0].messages[-1].content
 
 
-class Costed(Scripted):
-    costly = True
-
-
-def stored(folder: Path, terms: Terms = Terms()) -> tuple[Costed, StoredGenerator]:  # noqa: B008
-    store, model = Store(str(folder)), Costed(oblige)
-    return model, StoredGenerator(model, store, "scripted", Ledger(store, terms))
-
-
-def test_a_run_that_is_repeated_asks_nothing_and_replay_gives_the_same(tmp_path: Path) -> None:
-    model, generator = stored(tmp_path)
-    wanted = dict.fromkeys(KINDS, 2)
-    first = list(ModelQuestions(DOCUMENTS, generator, "english").propose(wanted))
-    assert model.requests
-    silent, replayed = stored(tmp_path, Terms(replay="only"))
-    assert list(ModelQuestions(DOCUMENTS, replayed, "english").propose(wanted)) == first
-    assert not silent.requests
-    with pytest.raises(ReplayError):
-        list(ModelQuestions(DOCUMENTS, replayed, "english").propose({"factoid": 30}))
-
-
-def test_a_spent_budget_ends_the_run_and_the_same_run_continues(tmp_path: Path) -> None:
-    model, generator = stored(tmp_path, Terms(tokens=1500))
-    with pytest.raises(BudgetError, match="not paid for twice"):
-        list(ModelQuestions(DOCUMENTS, generator, "english").propose(dict.fromkeys(KINDS, 2)))
-    assert model.requests
-    later, generator = stored(tmp_path, Terms(tokens=10**6))
-    whole = list(ModelQuestions(DOCUMENTS, generator, "english").propose(dict.fromkeys(KINDS, 2)))
-    alone = Scripted(oblige)
-    assert whole == list(ModelQuestions(DOCUMENTS, alone, "english").propose(dict.fromkeys(KINDS, 2)))
-    asked = Counter(request.messages for request in [*model.requests, *later.requests])
-    assert asked == Counter(dict.fromkeys((request.messages for request in alone.requests), 1))
-
-
-@pytest.mark.parametrize("concurrency", [1, 3, 16])
-def test_the_same_questions_for_every_size_of_a_batch(concurrency: int) -> None:
-    def reply(request: Request) -> Reply:
-        drawn = random.Random(request.messages[-1].content).random()
-        return oblige(request) if drawn < 0.5 and len(request.messages) == 4 else Reply("No.")
-
-    model = Scripted(reply)
-    model.concurrency = concurrency  # type: ignore[attr-defined]
-    found = [one for one in ModelQuestions(DOCUMENTS, model, "english").propose({"factoid": 2}) if isinstance(one, Candidate)]
-    assert found == [one for one in made(reply, "factoid", count=2) if isinstance(one, Candidate)]
-    assert len(found) == 2
-
-
 def test_style_of_the_users_own_questions(tmp_path: Path) -> None:
     path = tmp_path / "questions.jsonl"
     path.write_text("".join(json.dumps({"id": f"{n}", "text": f"how is thing {n}"}) + "\n" for n in range(20)), "utf-8")
@@ -250,9 +198,3 @@ def test_style_of_the_users_own_questions(tmp_path: Path) -> None:
     path.write_text("", "utf-8")
     with pytest.raises(DataError, match="no questions"):
         style_of(path)
-
-
-def test_filters_drop_and_are_counted() -> None:
-    questions = ModelQuestions(DOCUMENTS, Scripted(oblige), "english", drops=lambda found: ["seen before"] * len(found))
-    with pytest.raises(ServiceError, match="seen before"):
-        list(questions.propose({"factoid": 2}))

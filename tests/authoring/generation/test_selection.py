@@ -1,15 +1,9 @@
 """The choice of questions by difficulty: neither searches by words nor by vectors are favoured."""
 
-from collections.abc import Sequence
-
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from rag.authoring.candidates import Candidate
-from rag.authoring.generation import probe
 from rag.authoring.generation.pages import AROUND, Page
 from rag.authoring.generation.probe import TextVectors, gains
 from rag.authoring.generation.selection import ENOUGH, FEWEST, Rated, selected
@@ -63,22 +57,6 @@ def test_gains_are_those_of_the_first_place() -> None:
     assert found[0].tolist() == [1.0, 1.0]
     assert found[1, 0] == 1 / 1.584962500721156  # the second document completes the evidence
     assert found[2, 0] == 0.0
-
-
-def test_both_searches_read_the_same_sample_of_a_large_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = [Document(f"d{number}", f"Boat {number} sails to port {number}.") for number in range(40)]
-    asked = [Candidate("Boat 7 sails to port 7?", "factoid", "rule:x", evidence=((Span("d7", 0, 25),),))]
-    monkeypatch.setattr(probe, "MOST_VECTORS", 5)
-    embedded: list[str] = []
-
-    class Counting(HashingEmbedder):
-        def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-            embedded.extend(texts)
-            return super().embed_documents(texts)
-
-    assert gains(asked, documents, "english", TextVectors(Counting())).tolist() == [[1.0, 1.0]]
-    assert len(embedded) == 5 + len(asked)
-    assert documents[7].text in embedded
 
 
 @given(st.lists(st.integers(5, 300), min_size=1, max_size=12), st.data())

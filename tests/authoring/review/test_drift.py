@@ -5,12 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.waiting_questions import documents_of, file_of, rows_of, write_waiting
 
 from rag.authoring.candidates import digests
 from rag.authoring.review.drift import Drift, drifts
 from rag.core.types import Document
+
+pytestmark = pytest.mark.usefixtures("here")
 
 QUOTE = "You may carry four unused days into the next leave year."
 TEXT = f"# Leave\n\nIntroduction.\n\n{QUOTE} Ask your manager first.\n"
@@ -70,11 +72,6 @@ def test_unchanged_documents_and_questions_without_provenance_do_not_drift() -> 
     assert drift(TEXT) is None
     known = {"leave.md": Document("leave.md", TEXT)}
     assert list(drifts([{"id": "q"}, {"id": "r", "provenance": 3, "evidence": [{"any": 1}]}], known)) == []
-
-
-@pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 @pytest.fixture
@@ -162,15 +159,3 @@ def test_diff_names_the_parts_that_changed_and_what_follows(rag: Verb, tmp_path:
     said = rag("dataset", "diff", old, new).out
     assert "renamed: c → d, with the same content" in said
     assert "1 added, 0 removed, 1 renamed, 2 changed, 0 with the same id and content, in another order." in said
-
-
-def test_a_review_changes_no_digest(rag: Verb, tmp_path: Path) -> None:
-    golden = write_waiting(tmp_path / "reviewed")
-    old, before = (golden / "questions.jsonl").read_bytes(), file_of(golden).golden()
-    (tmp_path / "old.jsonl").write_bytes(old)
-    rag("dataset", "review", "native", f"dataset.path={golden}", "--accept", "q1", "--accept", "q2")
-    found = rag("dataset", "diff", str(tmp_path / "old.jsonl"), str(golden), "--json").json
-    assert (found["changed"], found["same"], found["digests"]) == ({"q1": ["provenance"], "q2": ["provenance"]}, 6, [])
-    after = file_of(golden).golden()
-    assert (after.golden_digest, after.asked_digest) == (before.golden_digest, before.asked_digest)
-    assert "All digests of the questions stay the same" in rag("dataset", "diff", str(tmp_path / "old.jsonl"), str(golden)).out

@@ -1,6 +1,5 @@
 """Review of generated and imported questions: decisions, provenance, several reviewers, kills, large and damaged sets."""
 
-import json
 import os
 import re
 import signal
@@ -11,11 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
 
 from rag.authoring.review.review_loop import Review
-from rag.core.errors import DataError, UserError
+from rag.core.errors import DataError
+
+pytestmark = pytest.mark.usefixtures("here")
 
 TODAY = datetime.now(UTC).date().isoformat()
 
@@ -100,38 +101,6 @@ def test_a_question_shows_its_evidence_in_place_and_what_speaks_against_it(waiti
     ]
 
 
-def test_a_set_can_be_reviewed_after_a_document_has_gone(waiting: Path) -> None:
-    (waiting / "documents" / "ferry.md").unlink()
-    review = opened(waiting)
-    (place,) = review.look("q1")["evidence"][0]
-    assert "no document 'ferry.md'" in place["problem"]
-    with pytest.raises(DataError, match=r"no document 'ferry\.md'"):
-        review.accept("q1")
-    review.accept("q2")
-    review.drop("q1")
-    review.drop("q3")
-    assert len(file_of(waiting).golden().examples) == 4
-
-
-def test_lines_of_another_form_are_shown_and_can_only_be_dropped(waiting: Path) -> None:
-    rows = rows_of(waiting)
-    rows[0] |= {"answers": "seven", "history": [3], "evidence": {"doc": "ferry.md"}}
-    write_rows(waiting, rows)
-    review = opened(waiting)
-    assert review.look("q1")["open"] == [
-        "its 'history' cannot be read",
-        "its 'answers' cannot be read",
-        "its 'evidence' cannot be read",
-    ]
-    with pytest.raises(UserError, match="'answers' is"):
-        review.accept("q1")
-    review.drop("q1")
-    assert len(file_of(waiting).golden().examples) == 5
-    write_rows(waiting, [{"provenance": {}}, *rows_of(waiting)])
-    opened(waiting).drop("None")
-    assert len(file_of(waiting).golden().examples) == 5
-
-
 def test_two_reviewers_keep_each_others_decisions(waiting: Path) -> None:
     first, second = opened(waiting), opened(waiting, "Ben")
     first.accept("q1")
@@ -143,13 +112,6 @@ def test_two_reviewers_keep_each_others_decisions(waiting: Path) -> None:
     first.drop("q4")
     by = {row["id"]: row["provenance"].get("accepted", {}).get("by") for row in rows_of(waiting)}
     assert by == {"q1": "Ann", "q3": "Ben", "q5": None, "q6": None}
-
-
-def test_a_stale_line_is_never_overwritten(waiting: Path) -> None:
-    file, row = file_of(waiting), rows_of(waiting)[0]
-    file.swap(row, row | {"kind": "other"})
-    with pytest.raises(DataError, match="was changed or removed"):
-        file.swap(row, None)
 
 
 def test_questions_without_provenance_do_not_wait_and_half_a_line_is_named(golden: Path) -> None:
@@ -190,23 +152,6 @@ def test_a_kill_during_a_write_leaves_the_set_whole(tmp_path: Path) -> None:
         assert left < before
 
 
-def test_ten_thousand_questions_stay_usable(tmp_path: Path) -> None:
-    golden = write_waiting(tmp_path / "waiting", times=1667)
-    review = opened(golden)
-    assert len(review.waiting) == 10_002
-    begun = time.process_time()
-    review.look("q1-900")
-    review.accept("q1-900")
-    review.drop("q2-900")
-    assert review.undo() == "q2-900"
-    assert time.process_time() - begun < 3
-
-
-@pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
-
-
 def test_the_terminal_shows_decides_and_takes_back(
     rag: Verb, waiting: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -224,14 +169,3 @@ def test_the_terminal_shows_decides_and_takes_back(
     assert "1 written" in said.out
     assert "5 waiting" in said.out
     assert rows_of(waiting)[0]["provenance"]["accepted"] == {"by": "Ann", "at": TODAY}
-
-
-def test_options_decide_without_questions(rag: Verb, waiting: Path, tmp_path: Path) -> None:
-    edited = tmp_path / "edited.jsonl"
-    edited.write_text(json.dumps(rows_of(waiting)[2] | {"text": "Do dogs pay?"}), "utf-8")
-    given = ("--accept", "q1", "--drop", "q2", "--edited", str(edited), "--by", "Ann", "--json")
-    said = rag("dataset", "review", "native", f"dataset.path={waiting}", *given)
-    assert (said.json["accepted"], said.json["dropped"]) == (["q3", "q1"], ["q2"])
-    assert [each["name"] for each in said.json["candidates"]] == ["q4", "q5", "q6"]
-    assert rag("dataset", "check", "native", f"dataset.path={waiting}", "--json").json["not_reviewed"] == {"rule:definition": 3}
-    assert rag("dataset", "review", "native", f"dataset.path={waiting}", "--accept", "q1").code == 2

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.corpora import text_folder
 from support.ratings import BAD, FERRY, context, opinion, told
 from support.small_set import write_golden
@@ -143,13 +143,6 @@ def test_two_concurrent_reviews_are_both_kept(golden: Path, monkeypatch: pytest.
     assert sorted(entry.name for entry in golden.iterdir()) == ["documents", "questions.jsonl"]
 
 
-@pytest.mark.parametrize("broken", ["not JSON\n", '{"id": "q1", "text": "?"}\n' * 2, "\xff"])
-def test_an_invalid_set_is_refused(golden: Path, broken: str) -> None:
-    (golden / "questions.jsonl").write_bytes(broken.encode("latin-1"))
-    with pytest.raises(DataError):
-        opened(golden).golden()
-
-
 def review(golden: Path, *opinions: Opinion) -> tuple[Review, list[str]]:
     settled: list[str] = []
     return Review(opened(golden), opinions, settled.extend), settled
@@ -171,20 +164,6 @@ def test_a_rating_is_settled_only_when_it_is_written(golden: Path) -> None:
         going.drop(bad.answer)
 
 
-def test_an_interrupted_review_continues_without_repetition(golden: Path) -> None:
-    good = opinion(FERRY)
-    review(golden, good)[0].accept(good.answer)
-    going, settled = review(golden, good)
-    assert (going.waiting, settled) == ({}, [good.answer])
-    assert len(ids(golden)) == 7
-
-
-def test_a_rated_question_that_is_in_the_set_is_noted(golden: Path) -> None:
-    text = f"{json.loads((golden / 'questions.jsonl').read_text('utf-8').splitlines()[0])['text'].upper()}?"
-    going, _ = review(golden, opinion(told(text, FERRY["answer"], FERRY["contexts"])))
-    assert f"{ids(golden)[0]} has nearly the same words" in going.look(*going.waiting)["notes"]
-
-
 def test_waiting_ratings_are_drafted_again(golden: Path) -> None:
     free = [context(1, "ferry.md", "Dogs travel free of charge.")]
     answers = [told(f"May my dog number {n} come?", "Dogs travel free of charge [1].", free) for n in range(2)]
@@ -195,11 +174,6 @@ def test_waiting_ratings_are_drafted_again(golden: Path) -> None:
     cluster = going.waiting[first.answer].row["cluster"]
     going.accept(first.answer)
     assert going.waiting[second.answer].row["cluster"] == cluster
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 @pytest.fixture
@@ -224,17 +198,6 @@ def typing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lines: str) -> None:
     monkeypatch.setattr(sys, "stdin", path.open(encoding="utf-8"))
 
 
-def test_candidates_as_json(asked: Verb, kept_by_server: Opinions) -> None:
-    said = asked("--json")
-    assert said.code == 0
-    first, second = said.json["candidates"]
-    assert (first["answer"], first["rating"], first["open"]) == (FERRY["id"], 1, [])
-    assert first["row"]["evidence"][0]["any"][0]["quote"] == "The ferry to Holm leaves at seven."
-    assert "the model's own sentence" in first["notes"][-1]
-    assert (second["rating"], len(second["open"])) == (-1, 1)
-    assert len(kept_by_server.candidates()) == 2
-
-
 def test_candidates_are_accepted_by_options(asked: Verb, golden: Path, kept_by_server: Opinions, tmp_path: Path) -> None:
     row = asked("--json").json["candidates"][1]["row"]
     lines = tmp_path / "edited.jsonl"
@@ -247,22 +210,6 @@ def test_candidates_are_accepted_by_options(asked: Verb, golden: Path, kept_by_s
     written = (golden / "questions.jsonl").read_text("utf-8")
     assert "mule" in written
     assert "unconfirmed" not in written, "accepting confirms"
-
-
-def test_a_person_goes_through_them(
-    asked: Verb, golden: Path, kept_by_server: Opinions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    typing(monkeypatch, tmp_path, "x\na\na\ns\n")
-    said = asked()
-    assert said.code == 0
-    assert "rated as a bad answer" in said.err
-    # Comments cannot control the terminal or its colours.
-    assert "Nobody [red]may[/red]. [31m" in said.out
-    assert "\x1b[31m" not in said.out
-    assert "1 written" in said.out
-    assert "1 waiting" in said.out
-    assert ids(golden)[-1].startswith("asked-")
-    assert [each.answer for each in kept_by_server.candidates()] == [BAD["id"]]
 
 
 EDITOR = """
@@ -294,36 +241,3 @@ def test_one_is_edited_until_it_fits(
     written = (golden / "questions.jsonl").read_text("utf-8")
     assert "mule" in written
     assert "unconfirmed" not in written, "accepting confirms"
-
-
-def test_an_editor_that_does_not_run_is_an_error(
-    asked: Verb, kept_by_server: Opinions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("VISUAL", "no-such-editor")
-    typing(monkeypatch, tmp_path, "e\nq\n")
-    said = asked()
-    assert (said.code, "'no-such-editor' cannot be used" in said.err) == (0, True)
-    assert len(kept_by_server.candidates()) == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (["native", "dataset.path=GOLDEN", "--accept", "ans_0"], "no question and no rating of 'ans_0' waits"),
-        (["native", "dataset.path=GOLDEN", "--accept", BAD["id"]], "rated as a bad answer"),
-        (["native", "dataset.path=GOLDEN", "--edited", "QUESTIONS"], "no rating waits to become 'q1'"),
-        (["native", "dataset.path=GOLDEN", "--edited", "none.jsonl"], "no such file"),
-        (["native", "dataset.path=GOLDEN", "--sessions", "sqlite:///elsewhere.db"], "rate an answer on the page"),
-        (["native", "dataset.path=GOLDEN", "--sessions", "mysql://x"], "is a database of 'mysql'"),
-        (["squad", "dataset.path=GOLDEN/none.json"], "cannot be written"),
-        (["native", "dataset.path=GOLDEN/documents"], "no such folder"),
-    ],
-)
-def test_bad_input(rag: Verb, golden: Path, kept_by_server: Opinions, arguments: list[str], error: str) -> None:
-    before = (golden / "questions.jsonl").read_bytes()
-    given = [word.replace("GOLDEN", str(golden)).replace("QUESTIONS", str(golden / "questions.jsonl")) for word in arguments]
-    said = rag("dataset", "review", *given)
-    assert (said.code, error in said.err) == (2, True)
-    assert (golden / "questions.jsonl").read_bytes() == before
-    assert len(kept_by_server.candidates()) == 2
-    assert not Path("elsewhere.db").exists()

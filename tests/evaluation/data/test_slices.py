@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.core.errors import ConfigError
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data import slices
 from rag.evaluation.data.golden import Golden
@@ -73,38 +72,9 @@ def test_several_dimensions_and_missing_labels() -> None:
     assert [part.name for part in slices.slices_along(odd, ["words"])] == ["words=1-8"]
 
 
-@given(st.sets(st.integers(0, 4), min_size=1))
-def test_a_slice_does_not_depend_on_the_other_questions(kept: set[int]) -> None:
-    rows = sorted(kept)
-    fewer = replace(GOLDEN, examples=tuple(EXAMPLES[row] for row in rows))
-    whole = {part.name: part.members[rows] for part in slices.slices_along(GOLDEN, tuple(slices.DIMENSIONS))}
-    for part in slices.slices_along(fewer, tuple(slices.DIMENSIONS)):
-        assert part.members.tolist() == whole.pop(part.name).tolist()
-    assert not any(members.any() for members in whole.values())
-
-
-@pytest.mark.parametrize(
-    ("asked", "remedy"),
-    [("kinds", "did you mean 'kind'"), ("meta.sektion", "did you mean 'meta.section'"), ("x", "there is: ")],
-)
-def test_an_unknown_dimension_is_refused_with_the_closest(asked: str, remedy: str) -> None:
-    with pytest.raises(ConfigError, match=remedy) as caught:
-        slices.slices_along(GOLDEN, [asked])
-    assert caught.value.where == f"slices by {asked}"
-
-
 def test_named() -> None:
     assert slices.find_slice(GOLDEN, "kind=table").members.tolist() == [False, True, True, False, False]
     assert slices.find_slice(GOLDEN, "meta.section=pay").dimension == "meta.section"
-
-
-@pytest.mark.parametrize(
-    ("asked", "remedy"),
-    [("kind=tabel", "did you mean 'kind=table'"), ("table", "write dimension=value"), ("knd=table", "'kind'")],
-)
-def test_an_unknown_slice(asked: str, remedy: str) -> None:
-    with pytest.raises(ConfigError, match=remedy):
-        slices.find_slice(GOLDEN, asked)
 
 
 # Shrinkage
@@ -160,32 +130,3 @@ def test_a_slice_moves_towards_the_whole_and_never_past_it(rows: list[tuple[floa
     means, errors, n = (list(part) for part in zip(*rows, strict=True))
     for mean, values in zip(means, drawn(means, errors, n, overall), strict=True):
         assert min(mean, overall) - 1e-9 <= values <= max(mean, overall) + 1e-9
-
-
-@given(ROWS, st.floats(-1, 1))
-def test_a_large_slice_does_not_move(rows: list[tuple[float, float, int]], overall: float) -> None:
-    means = [row[0] for row in rows]
-    assert drawn(means, [1e-7] * len(rows), [10**6] * len(rows), overall) == pytest.approx(means, abs=1e-5)
-
-
-@given(ROWS, st.floats(-1, 1))
-def test_of_two_equal_slices_the_smaller_one_moves_more(rows: list[tuple[float, float, int]], overall: float) -> None:
-    (mean, error, n), *others = rows
-    twins = [(mean, error, n), (mean, error, 2 * n), *others]
-    values = drawn(*(list(part) for part in zip(*twins, strict=True)), overall)
-    assert abs(values[0] - overall) <= abs(values[1] - overall) + 1e-9
-
-
-def test_shrinkage_is_closer_to_the_truth_than_the_slice_and_the_whole() -> None:
-    random = np.random.default_rng(0)
-    missed = np.zeros(3)
-    for _ in range(150):
-        n = random.integers(2, 40, 8)
-        truth = 0.05 * random.standard_normal(8)
-        seen = [mean + 0.3 * random.standard_normal(size) for mean, size in zip(truth, n, strict=True)]
-        means = np.array([each.mean() for each in seen])
-        errors = np.array([each.std(ddof=1) / np.sqrt(len(each)) for each in seen])
-        overall = float(np.concatenate(seen).mean())
-        guesses = means, np.full(8, overall), slices.shrunk(means, errors, n, overall)
-        missed += [((guess - truth) ** 2).mean() for guess in guesses]
-    assert missed[2] < missed[1] < missed[0]

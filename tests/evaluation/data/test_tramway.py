@@ -73,14 +73,3 @@ def test_splits_share_no_cluster_and_no_evidence() -> None:
         quotes = {(text(doc).index(quote), quote, row["split"]) for row in ALL for named, quote in gold(row) if named == doc}
         for (start, quote, split), (after, _, other) in pairwise(sorted(quotes)):
             assert split == other or start + len(quote) <= after, quote
-
-
-def test_the_readme_counts_right() -> None:
-    tables = (TRAMWAY / "README.md").read_text("utf-8").split("| Kind ")[1:]
-    for table, asked in zip(tables, ("questions", "dialogues"), strict=True):
-        found = Counter((kind, row["split"]) for row in rows(asked) for kind in (row["kind"], "all"))
-        counts = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \|$", table, re.MULTILINE)
-        assert {kind for kind, *_ in counts} == {kind for kind, _ in found}
-        for kind, *numbers in counts:
-            tune, holdout = found[kind, "tune"], found[kind, "holdout"]
-            assert [int(number) for number in numbers] == [tune, holdout, tune + holdout]

@@ -118,8 +118,3 @@ def test_judgements_come_back(tmp_path: Path, qrels: dict[str, dict[str, int]]) 
     write_qrels(tmp_path / "qrels.txt", qrels)
     lines = [(query_id, doc_id, int(grade)) for query_id, _, doc_id, grade in fields(tmp_path / "qrels.txt")]
     assert lines == [(query_id, doc_id, grade) for query_id, grades in qrels.items() for doc_id, grade in grades.items()]
-
-
-def test_the_form_of_judgements(tmp_path: Path) -> None:
-    write_qrels(tmp_path / "qrels.txt", {"q": {"b": 2, "a": -1}})
-    assert (tmp_path / "qrels.txt").read_bytes() == b"q 0 b 2\nq 0 a -1\n"

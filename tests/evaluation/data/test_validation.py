@@ -1,12 +1,10 @@
 import math
-from dataclasses import replace
 
 import pytest
 
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
-from rag.reporting.terminal import store_contents
+from rag.evaluation.data.validation import Stray, Twins, check_dataset, smallest_difference
 
 A = Document("a.md", "Leave is 25 days. Crew: 28 days.")
 B = Document("b.md", "Notice is 25 days.")
@@ -65,13 +63,3 @@ def test_a_quote_in_another_document_is_a_stray() -> None:
 def test_a_cluster_in_two_splits_is_named() -> None:
     checked = check_dataset(golden(asked("q1", "a", "tune", "x"), asked("q2", "b", "holdout", "x"), asked("q3", "c")))
     assert checked.clusters_across_splits == ("x",)
-
-
-def test_too_few_clusters_give_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
-    size = SplitSize(questions=40, scored=40, clusters=5, smallest_difference=0.07)
-    splits = {"tune": size, "holdout": replace(size, clusters=6)}
-    check = DatasetCheck(1, 0, 9, 80, 0, 80, 11, False, {}, splits, (), (), ())
-    store_contents.dataset("small", check)
-    text = capsys.readouterr().out
-    assert "tune: with fewer than 6 clusters" in text
-    assert "holdout: with fewer" not in text

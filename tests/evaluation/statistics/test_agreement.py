@@ -37,14 +37,6 @@ def test_weights_are_numbers_of_repetitions() -> None:
         assert value == pytest.approx(roc_auc_score(labels[repeated], scores[repeated]))
 
 
-def test_intervals_of_a_proportion_are_those_of_the_textbook() -> None:
-    labels, decided = np.ones(400, bool), np.arange(400) < 300
-    drawn = Resampled([str(number) for number in range(400)], 4000)
-    estimate = drawn.estimate(drawn.values(Decisions(decided, labels, "sensitivity")))
-    reach = 1.96 * np.sqrt(0.75 * 0.25 / 400)
-    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.75, 0.75 - reach, 0.75 + reach), abs=0.006)
-
-
 @pytest.mark.parametrize("texts", [4, 20])
 def test_the_interval_of_a_perfect_result_is_wilsons(texts: int) -> None:
     labels = np.arange(2 * texts) < texts
@@ -103,11 +95,3 @@ def test_differences_are_paired() -> None:
     assert drawn.difference(one, two).p == pytest.approx(2 / 1001)
     assert drawn.difference(two, one).value == -drawn.difference(one, two).value
     assert (drawn.difference(one, same).value, drawn.difference(one, same).p) == (0.0, 1.0)
-
-
-def test_one_cluster_has_no_interval() -> None:
-    labels = np.array([True, False])
-    drawn = Resampled(["a", "a"], 100)
-    estimate = drawn.estimate(drawn.values(Auc(np.array([0.2, 0.1]), labels)))
-    assert estimate.value == 1.0
-    assert np.isnan([estimate.low, estimate.high]).all()

@@ -1,7 +1,6 @@
 """Effects of choices: complete and incomplete tables with known effects."""
 
 import itertools
-import json
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -132,22 +131,6 @@ def test_axes_that_were_never_varied_alone_are_named() -> None:
     ]
 
 
-@pytest.mark.parametrize("made", [[], trials(additive)[:1]], ids=["none", "one"])
-def test_one_trial_has_no_effects(made: Trials) -> None:
-    assert effects.choice_effects(made, ALONE, AXES) == Effects((), (), 0, "nothing was varied")
-
-
-def test_sentences_about_worse_and_further_choices() -> None:
-    axes = {"embedder": ["minilm", "hashing"]}
-    result = effects.choice_effects(trials(lambda embedder: -0.2 * (embedder == "hashing"), axes), ALONE, axes)
-    assert result.sentence.startswith("embedder=hashing -.")
-    assert result.sentence.endswith("] against minilm")
-    axes = {"k": ["1", "3", "5", "10"]}
-    result = effects.choice_effects(trials(lambda k: 0.1 * axes["k"].index(k), axes), ALONE, axes)
-    assert result.sentence.startswith("k=10 +.")
-    assert result.sentence.endswith("] over 1 (2 more differ)")
-
-
 def test_questions_without_a_value_do_not_count() -> None:
     made = trials(additive)
     holes = [(choices, np.where(ALONE < 20, np.nan, values)) for choices, values in made]
@@ -157,13 +140,3 @@ def test_questions_without_a_value_do_not_count() -> None:
     lacking = effects.choice_effects(one, ALONE, AXES)
     # The first trial, of first choices only, stands in every comparison.
     assert by_choice(lacking) == pytest.approx(by_choice(effects.choice_effects(short, ALONE[:40], AXES)))
-
-
-def test_json_holds_no_nan() -> None:
-    everything_at_once = np.zeros(QUESTIONS, np.int64)
-    result = effects.choice_effects(trials(additive), everything_at_once, AXES)
-    assert np.isnan(result.effects[0].low)
-    content = json.loads(json.dumps(result.to_json(), allow_nan=False))
-    assert content["effects"][0]["low"] is None
-    assert content["family"] == result.family
-    assert "p_adjusted" in content["interactions"][0]

@@ -67,17 +67,6 @@ def test_intervals_are_cluster_robust_and_within_the_span(rows: list[tuple[str, 
         assert summary.mean[0] - 1e-12 <= summary.high[0] <= 1
 
 
-def test_equal_values_and_other_spans() -> None:
-    summary = summarise(table(np.ones((100, 1))), asked([""] * 100))
-    assert (summary.low[0], summary.high[0]) == (pytest.approx(0.96212, abs=1e-5), 1.0)
-    summary = summarise(table(np.full((4, 1), 0.25)), asked(["a", "a", "b", "b"]))
-    assert (summary.low[0] < 0.01, summary.high[0] > 0.9) == (True, True), "two clusters count as two observations"
-    values = np.random.default_rng(3).random((40, 1))
-    once = summarise(table(values), asked([""] * 40))
-    turned = summarise(table(-2 * values), asked([""] * 40), (-2.0, 0.0))
-    assert (turned.low[0], turned.high[0]) == pytest.approx((-2 * once.high[0], -2 * once.low[0]))
-
-
 def test_questions_without_a_value_are_left_out() -> None:
     nan = float("nan")
     values = np.array([[1.0, nan], [0.5, nan], [0.0, 0.25], [nan, 0.75]])

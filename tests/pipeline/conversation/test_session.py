@@ -8,9 +8,9 @@ import pytest
 from support.small_set import write_golden
 
 from rag.core.errors import DataError, ServiceError
-from rag.core.types import Answer, Example, Finding, Found, Query, Reply, Request, Turn
+from rag.core.types import Answer, Example, Found, Query, Reply, Request, Turn
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.conversation.live_history import UNSAID, Ask, Past, lived, remembered_turn
+from rag.pipeline.conversation.live_history import UNSAID, Ask, lived, remembered_turn
 from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline
 from rag.reporting.terminal.transcript import save
@@ -126,12 +126,6 @@ def test_a_question_that_failed_leaves_no_turn() -> None:
     assert [found.question for found in past.earlier] == ["a", "c"]
 
 
-def test_nothing_is_asked_where_nothing_came_before() -> None:
-    calls: list[list[Query]] = []
-    assert lived([example("d", "a"), example("e", "b")], echoing(calls)) == [Past(), Past()]
-    assert calls == []
-
-
 def test_a_transcript_never_takes_the_place_of_a_file_unasked(pipeline: Pipeline, tmp_path: Path) -> None:
     session = Session(replace(pipeline, generator=Scripted(["Seven [1]."])))
     session.ask("When does\nthe ferry leave?")
@@ -149,19 +143,3 @@ def test_a_transcript_never_takes_the_place_of_a_file_unasked(pipeline: Pipeline
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(DataError, match="cannot be written"):
         save(session, {}, tmp_path / "file" / "talk.md")
-
-
-def test_what_inspections_may_change_is_streamed_and_heard_at_the_end(pipeline: Pipeline) -> None:
-    class Cutting:
-        def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
-            return [[Finding("cutting", "a word too much", "remove", start=0, end=3)] for _ in replies]
-
-    scripted = replace(pipeline, generator=Scripted(["At ", "seven."], ["Ni", KeyboardInterrupt()]))
-    session = Session(replace(scripted, inspections={"cutting": Cutting()}))
-    heard: list[str] = []
-    assert session.ask("When does the ferry leave?", heard.append).answer.reply.text == "seven."
-    assert [piece for piece in heard if piece] == ["seven."]
-    with pytest.raises(KeyboardInterrupt):
-        session.ask("And in winter?", heard.append)
-    assert [piece for piece in heard if piece] == ["seven."]
-    assert len(session.exchanges) == 1

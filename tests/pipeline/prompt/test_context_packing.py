@@ -38,28 +38,11 @@ def ranking(ranked: Sequence[tuple[int, float]], ranks: Sequence[int] = (), join
     return Rankings(packed.positions, packed.scores, given, np.full(packed.positions.shape, True) if joined else None)
 
 
-def test_without_a_budget_everything_is_read() -> None:
-    packed = pack([(2, 0.5), (0, 0.1)], corpus_of(1, 2, 3), None)
-    assert packed.read == ((2, 0.5), (0, 0.1))
-    assert [chunk.chunk_id for chunk in packed.chunks] == ["d0:15-29", "d0:0-4"]
-    assert packed.texts == ("word word word", "word")
-    assert packed.left_out == ()
-
-
-def test_nothing_found_is_nothing_read() -> None:
-    assert pack([], corpus_of(1), 5).read == ()
-    assert pack([], corpus_of(1), None).read == ()
-
-
 def test_groups_go_in_whole_or_not_at_all() -> None:
     ranked = [(0, 0.9), (4, 0.8), (3, 0.8), (2, 0.1)]  # one chunk, then a hit with a neighbour, then one: 2, 3 + 2, 4 tokens
     corpus = corpus_of(2, 3, 4)
     assert [len(pack(ranked, corpus, tokens, (1, 2, 2, 3)).read) for tokens in (2, 6, 7, 10, 11)] == [1, 1, 3, 3, 4]
     assert pack(ranked, corpus, 6, (1, 2, 2, 3)).left_out == ((4, 0.8), (3, 0.8), (2, 0.1))
-
-
-def test_a_group_without_room_ends_it_even_where_a_smaller_one_would_fit() -> None:
-    assert pack([(0, 0.9), (2, 0.8), (3, 0.1)], corpus_of(2, 3, 9), 5).read == ((0, 0.9),)
 
 
 def test_the_first_group_goes_in_cut_behind_its_last_token() -> None:
@@ -68,10 +51,6 @@ def test_the_first_group_goes_in_cut_behind_its_last_token() -> None:
     assert packed.chunks[0].chunk_id == "d0:10-29"
     assert packed.read == ((1, 0.9),)
     assert packed.left_out == ((3, 0.2),)
-
-
-def test_hits_that_touch_are_no_group() -> None:
-    assert pack([(0, 0.9), (1, 0.9)], corpus_of(3, 3), 4).read == ((0, 0.9),)
 
 
 def test_neighbours_without_room_leave_their_hit() -> None:

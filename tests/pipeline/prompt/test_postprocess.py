@@ -1,11 +1,12 @@
 """What becomes of a reply: cuts, markers to nothing, refusals, one more try, abstention."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.scripted_generator import Scripted
 
 from rag.core.text.edits import Cut, Edited
 from rag.core.types import Chunk, Finding, Message, Query, Reply, Request, Span
@@ -14,19 +15,8 @@ from rag.pipeline.prompt.postprocess import MARKERS, Checked, check
 REFUSAL = "I cannot say."
 
 
-@dataclass
-class Scripted:
-    """Gives the replies that it was given, and remembers what it was asked."""
-
-    replies: Sequence[Reply] = ()
-    asked: list[Request] = field(default_factory=list)
-
-    def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        self.asked += requests
-        return list(self.replies[: len(requests)])
-
-    def stream(self, request: Request) -> Iterator[str]:
-        yield ""
+def always(reply: Reply) -> Scripted:
+    return Scripted(lambda request: reply)
 
 
 @dataclass(frozen=True)
@@ -46,7 +36,7 @@ def request(*contexts: str) -> Request:
 
 
 def checked(text: str, *findings: Finding, contexts: Sequence[str] = ("one", "two")) -> Checked:
-    (done,) = check({"one": Finds(findings)}, [request(*contexts)], [Reply(text)], Scripted(), REFUSAL)
+    (done,) = check({"one": Finds(findings)}, [request(*contexts)], [Reply(text)], always(Reply("")), REFUSAL)
     return done
 
 
@@ -90,7 +80,7 @@ def test_a_refusal_leaves_nothing_of_the_reply() -> None:
 
 
 def asked_again(second: str, failure: str = "") -> tuple[Checked, Scripted]:
-    generator = Scripted([Reply(second, (), 5, 2, 0.25, failure=failure)])
+    generator = always(Reply(second, (), 5, 2, 0.25, failure=failure))
     found = Finding("c", "bad", "regenerate", start=0, end=3, advice="Cite.")
     (done,) = check({"c": Finds((found,), "bad")}, [request("one")], [Reply("bad", (), 3, 1, 0.5)], generator, REFUSAL)
     return done, generator
@@ -100,27 +90,27 @@ def test_a_reply_is_asked_for_once_more_and_paid_twice() -> None:
     done, generator = asked_again("good [1]")
     assert done.reply == Reply("good [1]", (1,), 8, 3, 0.75)
     assert done.findings == (Finding("c", "bad", "regenerate", advice="Cite."),)
-    (again,) = generator.asked
+    (again,) = generator.requests
     assert again.messages == (Message("user", "?"), Message("assistant", "bad"), Message("user", "Cite."))
 
 
 def test_what_fails_twice_is_refused() -> None:
     done, generator = asked_again("bad too")
-    assert len(generator.asked) == 1
+    assert len(generator.requests) == 1
     assert (done.reply.text, done.abstained, done.reply.prompt_tokens) == (REFUSAL, True, 8)
     assert [one.action for one in done.findings] == ["regenerate", "refuse"]
 
 
 def test_what_is_refused_is_not_asked_again() -> None:
     findings = (Finding("c", "bad", "regenerate", advice="Cite."), Finding("d", "worse", "refuse"))
-    generator = Scripted([Reply("good")])
+    generator = always(Reply("good"))
     (done,) = check({"c": Finds(findings)}, [request("one")], [Reply("bad")], generator, REFUSAL)
-    assert (done.reply.text, generator.asked) == (REFUSAL, [])
+    assert (done.reply.text, generator.requests) == (REFUSAL, [])
 
 
 def test_what_was_to_be_cut_from_the_first_reply_stays_in_the_second() -> None:
     findings = (Finding("c", "bad", "regenerate", advice="Cite."), Finding("d", "cut", "remove", start=0, end=3))
-    (done,) = check({"c": Finds(findings, "bad")}, [request("one")], [Reply("bad")], Scripted([Reply("good")]), REFUSAL)
+    (done,) = check({"c": Finds(findings, "bad")}, [request("one")], [Reply("bad")], always(Reply("good")), REFUSAL)
     assert done.reply.text == "good"
     assert [(one.action, one.end) for one in done.findings] == [("regenerate", 0), ("flag", 0)]
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.command_line import Verb, verb
 
 from rag.components.selectors.neighbours import NeighboursSelector
 from rag.components.selectors.parents import ParentsSelector
@@ -26,7 +25,6 @@ from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt.context_packing import passages
 from rag.pipeline.search.steps import select
-from rag.pipeline.shapes.passage_fates import passage_fates
 
 GIVEN = [
     "dataset=native",
@@ -39,7 +37,6 @@ GIVEN = [
     "fusion=single",
     "latency=0",
 ]
-QUESTION = "When does the ferry to Holm leave?"
 WIDTH = 10
 
 
@@ -171,13 +168,6 @@ def test_each_selector_is_given_what_the_one_before_it_left() -> None:
     assert select({}, ranked, corpus) is ranked
 
 
-@pytest.mark.usefixtures("here", "golden")
-def test_no_selector_is_no_stage() -> None:
-    for overrides in ((), ("selector=none",)):
-        ready = sweep.prepare(ad_hoc([*GIVEN, *overrides]))
-        assert "select" not in {stage.name for stage in ready.plan.stages.values()}
-
-
 @pytest.mark.parametrize("selector", [{"_target_": "rag.components.selectors.none.NoSelector"}, None, []])
 def test_a_selector_without_a_name_says_what_to_write(here: Path, golden: Path, selector: Any) -> None:
     config = {**config_of(GIVEN), "selector": selector}
@@ -185,23 +175,3 @@ def test_a_selector_without_a_name_says_what_to_write(here: Path, golden: Path, 
         check(config)
     assert caught.value.where == "selector"
     assert "above its _target_" in caught.value.remedy
-
-
-def test_prompt_and_fates_tell_the_rank_of_the_hit(
-    here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rag: Verb = verb(capsys, monkeypatch)
-    output = rag("prompt", "show", QUESTION, *GIVEN, "selector=neighbours", "k=1", "--json")
-    assert output.code == 0, output.err
-    ranks = [passage["rank"] for passage in output.json["contexts"]]
-    assert ranks == [1] * len(ranks)
-    assert len(ranks) > 1
-    shown = rag("search", QUESTION, *GIVEN, "selector=neighbours", "k=1").out
-    assert (shown.count("[1]"), shown.count("[beside 1]")) == (1, len(ranks) - 1)
-    opened = open_config(config_of([*GIVEN, "selector=neighbours", "k=1"]))
-    query = Query("q", QUESTION)
-    trace = opened.trace(query)
-    result = passage_fates(opened, trace, opened.answer_from(query, trace))
-    assert [one["number"] for one in result if one["kept"]] == list(range(1, len(ranks) + 1))
-    (second, *_) = [one for one in result if not one["kept"] and "after selection" in one["why"]]
-    assert second["why"] == "after selection it is passage 2, and the first 1 are read"

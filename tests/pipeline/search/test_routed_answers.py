@@ -13,8 +13,7 @@ import pytest
 from rag.config.experiment import ad_hoc
 from rag.core.corpus import Corpus
 from rag.core.documents import Document, Span
-from rag.core.looks import Look
-from rag.core.records.queries import Result, Routed
+from rag.core.records.queries import Result
 from rag.core.text.citations import cited
 from rag.core.types import Answer, Query
 from rag.evaluation.scoring import Scores
@@ -222,10 +221,3 @@ def test_sources_become_the_chunks_that_share_most() -> None:
     assert [place for place, _ in ranking.row(0)] == [2, 0, 1]
     contexts = [corpus.chunk(place) for place in (2, 0)]
     assert record_answers.numbers_of(Result(("x",), ((1,),), places), contexts) == [1, 2, 0, 1, 0]
-
-
-def test_the_answer_of_a_look() -> None:
-    assert not Look().answers
-    assert not Look(Routed("both"), Result((), ((1,),), ())).answers
-    assert Look(Routed("both"), Result((), (), ())).answers
-    assert Look(Routed("records"), Result((), ((1,),), ())).answers

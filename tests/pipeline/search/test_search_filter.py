@@ -1,22 +1,19 @@
 """A scope restricts what is found before anything is cut off: documents, sections, tags, characters, whole documents."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.small_set import write_golden
 
-from rag.components.queries.none import AsTyped
-from rag.components.queries.turns import TypedTurns
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import Field, Record, RecordSet, RecordTable
-from rag.core.types import Document, Query, Sought, Span, Turn
+from rag.core.types import Document, Query, Span
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.search.search_filter import EVERYTHING, Scope, narrowed
@@ -224,21 +221,6 @@ def test_characters_that_are_not_there_are_refused(sectioned: Pipeline, span: tu
         narrowed(sectioned, Scope(range=Span("x", 0, 1)))
 
 
-# Metadata
-
-
-@pytest.mark.parametrize("value", [2024, "2024", 2024.0])
-def test_one_of_several_values(sectioned: Pipeline, value: object) -> None:
-    assert {name.partition(":")[0] for name in found(sectioned, "leave", Scope(metadata={"year": [value]}))} == {"other.md"}
-    assert found(sectioned, "leave", Scope(metadata={"year": [1999]})) == []
-    assert found(sectioned, "leave", Scope(metadata={"year": []})) == []
-
-
-def test_a_key_that_no_document_has_is_refused(sectioned: Pipeline) -> None:
-    with pytest.raises(UserError, match=r"no key 'yaer'[\s\S]*'year'"):
-        narrowed(sectioned, Scope(metadata={"yaer": [2024]}))
-
-
 # Whole documents
 
 
@@ -295,43 +277,6 @@ def test_pinned_documents_stay_where_they_may_be_read_whole(opened: Opened) -> N
 
 
 # Many questions at once
-
-
-class Several:
-    """Searches for one to three texts, as many as the question has words, up to that."""
-
-    def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
-        return [
-            Sought(query.text, tuple([query.text, *query.text.split()][:3])[: 1 + len(query.text) % 3]) for query in queries
-        ]
-
-
-REWRITERS = {"none": AsTyped(), "several": Several(), "turns": TypedTurns(2)}
-HISTORIES = [(), (Turn("user", "Is there a bus to Holm?"), Turn("assistant", "Yes, at eight."))]
-
-
-@pytest.mark.parametrize("queries", REWRITERS)
-@pytest.mark.parametrize("choice", CHOICES)
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(QUESTIONS), st.sampled_from(HISTORIES)), min_size=1, max_size=8), st.booleans())
-def test_questions_asked_together_find_what_each_finds_alone(
-    opened: Opened, choice: str, queries: str, asked: list[tuple[str, tuple[Turn, ...]]], narrow: bool
-) -> None:
-    pipeline = opened(choice) if choice == "carried" else replace(opened(choice), queries=REWRITERS[queries])
-    pipeline = narrowed(pipeline, Scope(documents=("bus.md", "ferry.md"))) if narrow else pipeline
-    questions = [Query(str(number), text, history) for number, (text, history) in enumerate(asked)]
-    for one, trace in zip(questions, pipeline.traces(questions), strict=True):
-        same(pipeline.trace(one), trace)
-
-
-def same(alone: Trace, together: Trace) -> None:
-    assert alone.sought == together.sought
-    for name in alone.indexes:
-        assert alone.indexes[name].row(0) == together.indexes[name].row(0)
-    for step in ("fused", "reranked", "selected"):
-        one, other = getattr(alone, step), getattr(together, step)
-        assert one.row(0) == other.row(0)
-        assert np.array_equal(one.positions[0][: len(one.row(0))], other.positions[0][: len(one.row(0))])
 
 
 OWN = RecordTable(

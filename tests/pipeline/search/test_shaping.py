@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.choices import built, node
 from support.scripted_generator import Scripted
@@ -69,10 +68,6 @@ def scope(intent: str, domain: str, search: str = "", **more: Any) -> Shaped:
 
 BUS = scope("lookup", "bus")
 FERRY = scope("lookup", "ferry", "ferry price")
-
-
-def acts(pipeline: Pipeline, query: Query = QUESTION) -> list[str]:
-    return [step.act for step in pipeline.trace(query).look.steps]
 
 
 def test_a_changed_scope_searches_exactly_once_more(pipeline: Pipeline) -> None:
@@ -223,9 +218,3 @@ def test_questions_do_not_affect_each_other_and_a_server_runs_what_was_measured(
 
 def _untimed(steps: Sequence[LookStep]) -> list[LookStep]:
     return [replace(step, seconds=0.0) for step in steps]
-
-
-def test_nothing_runs_by_default(pipeline: Pipeline) -> None:
-    trace = pipeline.trace(QUESTION)
-    assert trace.look is None
-    assert np.isfinite(trace.selected.scores).any()

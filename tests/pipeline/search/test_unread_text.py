@@ -82,12 +82,6 @@ def test_of_a_large_corpus_a_sample_is_looked_at(monkeypatch: pytest.MonkeyPatch
     assert 5_000 <= sum(looked) <= 10_000
 
 
-def test_a_trial_has_the_greatest_share_of_its_models() -> None:
-    assert unread_text.share({"unread": 0.1, "reranker_unread": 0.2, "tokens": 9.0}) == 0.2
-    assert unread_text.share({"unread": 0.0}) == 0
-    assert unread_text.share({"tokens": 9.0}) is None
-
-
 def test_a_remark_where_some_text_is_not_read_and_nowhere_else() -> None:
     assert unread_text.remark({"a": 0.0, "b": None}, "a") == ""
     assert unread_text.remark({}) == ""

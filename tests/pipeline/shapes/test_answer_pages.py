@@ -13,18 +13,14 @@ from support.small_server import small_app
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import seal
 from rag.core.text.tokens import count
-from rag.core.types import BLOCKS, Answer, Query
+from rag.core.types import Answer, Query
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.shapes.answer_json import answer_json, found_passages
 from rag.plugins.mlflow_registry.retriever import RetrievedPassage
 from rag.reporting.terminal.answers import sources
 from rag.reporting.terminal.output import out
 from rag.reporting.terminal.passages import passages, passages_of_answer
-from rag.reporting.terminal.transcript import save
-from rag.serve.response_models import TextBlock
-from rag.tracking.trial_results import _passage
 
 QUESTION = "How many days may be carried over?"
 SEEN = document("policy.txt", POLICY)
@@ -88,25 +84,6 @@ def test_the_terminal_says_file_section_and_page(asked: Asked) -> None:
     assert "Annual leave > Carrying over · p. 2" in captured.get()
 
 
-def test_a_transcript_says_the_pages(asked: Asked, tmp_path: Path) -> None:
-    session = Session(asked[0])
-    session.ask(QUESTION)
-    save(session, {}, tmp_path / "talk.md")
-    assert "(Annual leave > Carrying over · p. 2)" in (tmp_path / "talk.md").read_text("utf-8")
-
-
-def test_mlflow_gets_the_pages(asked: Asked) -> None:
-    corpus = asked[0].corpus
-    rows = {name: corpus.place(name) for name in ("policy.txt", "plain.txt")}
-    assert _passage(corpus, rows["policy.txt"] or 0, 0.5)["metadata"] == {
-        "doc_uri": "policy.txt",
-        "score": 0.5,
-        "page": 1,
-        "last_page": 3,
-    }
-    assert _passage(corpus, rows["plain.txt"] or 0, 0.5)["metadata"] == {"doc_uri": "plain.txt", "score": 0.5}
-
-
 def test_a_server_gives_blocks_chunks_and_flags(config: dict[str, Any], tmp_path: Path) -> None:
     with parsed_pages():
         seal(config, tmp_path / "bundle")
@@ -127,7 +104,3 @@ def test_a_server_gives_blocks_chunks_and_flags(config: dict[str, Any], tmp_path
     assert paged["redactions"] == [{"start": one.start, "end": one.end, "rule": "email"} for one in SEEN.redactions]
     assert paged["chunks"] == [{"start": 0, "end": len(SEEN.text), "tokens": count(SEEN.text), "flags": ["mojibake"]}]
     assert (paged["flags"], plain["flags"], plain["blocks"]) == (["mojibake"], [], [])
-
-
-def test_the_description_of_the_api_names_every_kind_of_block() -> None:
-    assert TextBlock.__annotations__["kind"].__args__ == BLOCKS

@@ -183,24 +183,12 @@ def test_a_measure_needs_a_number() -> None:
 @pytest.mark.parametrize(
     ("content", "place", "what"),
     [
-        ('{"title": "T"}', "sections", "required"),
-        ('{"title": "T", "sections": []}', "sections", "at least 1"),
-        ('{"title": "T", "sections": [{"heading": "A"}, {"heading": " "}]}', "sections[1].heading", "pattern"),
-        ('{"title": "T", "sections": [{"heading": "A", "guide": "x"}]}', "sections[0].guide", "Unexpected"),
-        ('{"title": "T", "sections": [{"heading": "A", "within": {"docs": []}}]}', "sections[0].within.docs", "Unexpected"),
-        (
-            '{"title": "T", "sections": [{"heading": "A", "subsections": [{"guidance": 3}]}]}',
-            "subsections[0].heading",
-            "required",
-        ),
-        ("[1]", "template", "template"),
-        ("# not JSON", "t.json", "is no template"),
         ("[" * 100_000, "t.json", "is no template"),
         ("\ud800", "t.json", "is no template"),
         (" " * (1 << 20) + "{}", "t.json", "1,048,576 are allowed"),
         (json.dumps({"title": "T", "sections": [{"heading": "A"}] * 1001}), "t.json", "1,001 sections"),
     ],
-    ids=range(12),
+    ids=range(4),
 )
 def test_a_wrong_template_is_refused_with_its_place(tmp_path: Path, content: str, place: str, what: str) -> None:
     path = tmp_path / "t.json"

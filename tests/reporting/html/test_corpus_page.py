@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 from support.chromium import CONTRAST
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.paged_documents import POLICY, document
 from support.small_set import TEXTS
 
@@ -21,7 +21,6 @@ from rag.core.records.sets import Field, FieldFailure, Reconciled, Record, Recor
 from rag.core.types import Document, Evidence, Example, Query, Span
 from rag.reporting.html import corpus_page, embedded_data
 
-rag = pytest.fixture(verb)
 HOSTILE = "</script><img src=x onerror='window.pwned=1'>"
 SIZES = {"small": 60, "large": 200}
 

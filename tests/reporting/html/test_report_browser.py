@@ -12,7 +12,6 @@ from support import synthetic_reports
 from support.chromium import CONTRAST
 
 from rag.reporting.html import page
-from rag.reporting.html.view_model import Data, Material, Reuse, TrialRow
 
 Open = Callable[..., Opened]
 MATERIAL = synthetic_reports.material(3, 20)
@@ -207,17 +206,6 @@ def test_changes_are_ordered_and_show_the_chunks_of_both_trials(three: Path, ope
     assert page.evaluate(CONTRAST) == []
 
 
-def test_offsets_count_characters_beyond_the_basic_plane(tmp_path: Path, opened: Open) -> None:
-    material = MATERIAL
-    documents = {name: "𝔘🜚" * 10 + text for name, text in EXPLORER.documents.items()}
-    path = tmp_path / "index.html"
-    path.write_text(page.render(replace(material, explorer=replace(EXPLORER, documents=documents))), "utf-8")
-    found = opened(path).page
-    (doc, start, end), *_ = EXPLORER.gold[1][0]
-    found.locator("#list button").nth(1).click()
-    assert found.locator(".gold mark").first.text_content() == documents[doc][start:end]
-
-
 def test_everything_can_be_reached_with_keys_and_the_focus_shows(three: Path, opened: Open) -> None:
     found = opened(three).page
     found.keyboard.press("Tab")
@@ -240,18 +228,3 @@ def test_everything_can_be_reached_with_keys_and_the_focus_shows(three: Path, op
     found.keyboard.press("Enter")
     found.locator("#list button[aria-current=true][data-row='1']").wait_for()
     assert found.evaluate("document.activeElement.id") == "detail"
-
-
-def test_a_report_with_nothing_in_it_opens_and_says_what_is_missing(tmp_path: Path, opened: Open) -> None:
-    row = TrialRow("a" * 10, "only", {}, "done", {}, {}, {})
-    bare = Material("bare", "Is there anything?", "maximize ndcg@10", "ndcg@10", True, ("ndcg@10",), *_nothing(), trials=(row,))
-    path = tmp_path / "index.html"
-    path.write_text(page.render(bare), "utf-8")
-    found = opened(path, wait=False)
-    assert found.errors == []
-    assert found.page.locator(".missing").count() == 13
-    assert "nan" not in found.page.inner_text("main").lower()
-
-
-def _nothing() -> tuple[Data, Reuse]:
-    return Data("none", 0, 0, 0, 0, "", ""), Reuse(1, 0, 0, 0.0)

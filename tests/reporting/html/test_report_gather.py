@@ -6,24 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.small_set import AXES, write_experiment, write_golden
 
 from rag.config.experiment import load
-from rag.core.errors import DataError, StoreError
+from rag.core.errors import StoreError
 from rag.core.types import Span
 from rag.evaluation.scoring import Judged
 from rag.execution.graph.plan import Plan
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of
-from rag.execution.store import maintenance
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, sweep
 from rag.reporting import html
 from rag.reporting.html import page
 from rag.reporting.html.explorer_data import outcomes
 from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
-
-rag = pytest.fixture(verb)
 
 
 @pytest.fixture(scope="module")
@@ -72,17 +69,6 @@ def test_a_report_has_the_results_of_the_sweep(ran: tuple[Plan, Store, Path], fo
     assert sum(every for _, _, every in found.reuse.kinds) == found.reuse.one_by_one
 
 
-def test_the_recommended_trial_is_first_and_the_second_has_another_chunker(
-    ran: tuple[Plan, Store, Path], found: Material
-) -> None:
-    assert found.explorer is not None
-    assert found.explorer.trials[0].trial_id == getattr(found.verdict, "recommended", None)
-    assert {trial.trial_id for trial in found.explorer.trials} == {row.trial_id for row in found.trials}
-    choices = {trial.trial_id: trial.trial.choices for trial in ran[0].trials}
-    first, second = (choices[trial.trial_id] for trial in found.explorer.trials[:2])
-    assert {axis for axis in first if first[axis] != second[axis]} == {"chunker"}
-
-
 def test_passages_and_chunks_at_the_gold_are_those_of_the_stored_rankings(
     ran: tuple[Plan, Store, Path], found: Material
 ) -> None:
@@ -108,16 +94,6 @@ def test_passages_and_chunks_at_the_gold_are_those_of_the_stored_rankings(
                 assert any(span.start < gold.end and span.end > gold.start for span in spans)
 
 
-def test_blame_and_outcomes_agree(found: Material) -> None:
-    assert found.explorer is not None
-    assert found.blame is not None
-    for trial in found.explorer.trials:
-        lost = [outcome in (LOST, PARTLY) for outcome in trial.outcomes]
-        assert lost == [stage > 0 for stage in trial.stages]
-        counts = found.blame.counts[found.blame.trials.index(trial.trial_id)]
-        assert list(counts) == [list(trial.stages).count(stage) for stage in range(1, len(found.blame.stages) + 1)]
-
-
 @pytest.mark.parametrize("wrong", ["", "[]", "other trials", "other scores"])
 def test_without_a_verdict_on_file_about_these_trials_the_store_gives_one(
     ran: tuple[Plan, Store, Path], found: Material, tmp_path: Path, wrong: str
@@ -136,14 +112,6 @@ def test_without_a_verdict_on_file_about_these_trials_the_store_gives_one(
     assert again is not None
     assert again.why != "believed"
     assert again.recommended == getattr(found.verdict, "recommended", "")
-
-
-def test_an_experiment_that_never_ran_says_what_to_do(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="none of its 18 trials has scores") as caught:
-        html.write(ran[0], maintenance.at(str(tmp_path / "empty")), tmp_path)
-    assert caught.value.remedy == f"rag sweep {ran[0].experiment.called}"
-    assert "toy.yaml store=" in caught.value.remedy
-    assert not list((tmp_path / "toy").glob("*.html"))
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_before_the_work(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:

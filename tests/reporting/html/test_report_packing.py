@@ -4,11 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from support import synthetic_reports
 
-from rag.reporting.html import page
-from rag.reporting.html.embedded_data import PLAIN, Packed, block, pack
+from rag.reporting.html.embedded_data import Packed, block, pack
 from rag.reporting.html.view_model import Explorer
 
 
@@ -33,15 +31,6 @@ def test_a_block_holds_nothing_that_ends_a_script() -> None:
     assert not set(text) & set("<>&\u2028\u2029")
     assert "\\u003c/script\\u003e" in text
     assert json.loads(text) == content
-
-
-def test_a_long_block_is_compressed_and_the_same_every_time() -> None:
-    content = {"text": "\ud800" + "a</script>" * PLAIN}
-    text = block(content)
-    assert unpacked(text) == {"text": "?" + "a</script>" * PLAIN}, "UTF-8 has no lone surrogates"
-    assert text == block(content)
-    assert len(text) < PLAIN
-    assert "<" not in text
 
 
 def test_every_passage_can_be_read_back() -> None:
@@ -82,25 +71,6 @@ def test_the_chunks_at_the_gold_can_be_read_back_and_go_with_their_trials() -> N
     assert len(question(pack(given, budget=packed.size - 1), 2)["near"]) == len({trial.ranking for trial in given.trials[:4]})
 
 
-def test_only_what_is_shown_of_a_document_is_there() -> None:
-    given = made_explorer(2, 20)
-    long = {name: text + "never shown " * 1000 for name, text in given.documents.items()}
-    given = replace(given, documents=long | {"unread.md": "in no ranking"})
-    texts = unpacked(pack(given).texts)
-    assert "unread.md" not in texts["names"]
-    assert not any("never shown" in str(piece) for pieces in texts["pieces"] for piece in pieces)
-
-
-def test_the_index_has_outcomes_and_scores_by_trial_and_shared_rankings_once() -> None:
-    given = made_explorer(8)
-    index = unpacked(pack(given).index)
-    for place, trial in enumerate(given.trials):
-        assert [int(digit) for digit in index["outcomes"][place]] == list(trial.outcomes)
-        wanted = [None if value != value else round(1000 * value) for value in trial.scores["ndcg@10"]]
-        assert index["scores"][place] == wanted
-    assert len(set(index["ranking"])) == len(given.rankings) == 6
-
-
 def test_a_small_budget_keeps_the_passages_of_the_first_trials() -> None:
     given = made_explorer(8)
     whole = pack(given)
@@ -115,22 +85,6 @@ def test_a_small_budget_keeps_the_passages_of_the_first_trials() -> None:
     many = pack(made_explorer(120, 40), 60_000)
     assert 0 < many.kept < 120
     assert many.size <= 60_000
-
-
-def test_a_page_says_that_passages_were_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "CHARTS", dict.fromkeys(page.CHARTS, lambda material: None))
-    material = synthetic_reports.material(8, 60)
-    assert "Passages and answers are here" not in page.render(material)
-    assert material.explorer
-    whole = pack(material.explorer).size
-    assert "here for the 4 trials that matter most of 8" in page.render(material, budget=whole - 1)
-    assert "Passages and answers are left out" in page.render(material, budget=1)
-
-
-@pytest.mark.parametrize("questions", [1, 25, 26])
-def test_shards_hold_every_question_once(questions: int) -> None:
-    packed = pack(made_explorer(2, questions))
-    assert sum(len(unpacked(shard)) for shard in packed.shards) == questions
 
 
 def test_a_hit_within_a_passage_above_has_no_number() -> None:

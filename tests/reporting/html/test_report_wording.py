@@ -8,8 +8,7 @@ from support import synthetic_reports
 
 from rag.execution.sweep.selection import Mean
 from rag.reporting.html import markdown, number_format, page, wording
-from rag.reporting.html.svg import name
-from rag.reporting.html.view_model import Material, Reuse
+from rag.reporting.html.view_model import Material
 
 MATERIAL = synthetic_reports.material(6, 40)
 (best, first), last = (MATERIAL.trials[0].trial_id, MATERIAL.trials[0].name), MATERIAL.done[-1].trial_id
@@ -74,12 +73,6 @@ def test_the_headline(material: Material, lead: str, sure: tuple[str, ...]) -> N
     assert (head.lead, head.name, head.trial_id, head.sure) == (lead, row.name, row.trial_id, sure)
 
 
-def test_without_scores_there_is_nothing_to_recommend() -> None:
-    bare = replace(MATERIAL, trials=tuple(replace(row, status="not run") for row in MATERIAL.trials), verdict=None)
-    head = wording.headline(bare)
-    assert (head.lead, head.command) == ("There is nothing to recommend.", "rag sweep synthetic")
-
-
 def test_tables_count_the_questions_of_tune_and_of_the_holdout_and_controls_do_not_compete() -> None:
     found = page.board(MATERIAL)
     asked = MATERIAL.done[0].score.n
@@ -90,20 +83,6 @@ def test_tables_count_the_questions_of_tune_and_of_the_holdout_and_controls_do_n
     rows = (replace(MATERIAL.trials[0], control="closed_book"), *MATERIAL.trials[1:])
     assert MATERIAL.trials[0] not in replace(MATERIAL, trials=rows).done
     assert replace(MATERIAL, trials=rows[:1]).done == rows[:1]
-
-
-def test_losses_and_reuse_read_as_people_say_it() -> None:
-    material = synthetic_reports.material(1, 20)
-    assert material.blame is not None
-    for counts, said in (
-        (
-            (0, 0, 5, 0, 2, 9, 0, 0, 1),
-            "17 of 20 questions: 9 lost in reranking, 5 not among the candidates of any index and 2 lost in fusion.",
-        ),
-        ((0,) * 9, "solves every question that has something to find."),
-    ):
-        assert wording.losses(replace(material, blame=replace(material.blame, counts=(counts,)))).endswith(said)
-    assert wording.reuse(replace(material, reuse=Reuse(288, 513, 41, 0.0))) == "288 trials, 41 stages, 92 % reused"
 
 
 @pytest.mark.parametrize(
@@ -119,12 +98,3 @@ def test_losses_and_reuse_read_as_people_say_it() -> None:
 )
 def test_figures(form: Callable[[float], str], value: float, text: str) -> None:
     assert form(value) == text
-
-
-def test_a_long_name_keeps_both_ends() -> None:
-    given = "recursive-1200 · " + "something long " * 10 + "· k 10"
-    shown = name(given, 40)
-    assert len(shown) <= 40
-    assert shown.startswith("recursive-1200")
-    assert shown.endswith("· k 10")
-    assert name("short") == "short"

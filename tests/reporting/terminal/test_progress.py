@@ -1,7 +1,6 @@
 """Bars and lines of long work: an estimate from the steps that were done last."""
 
 import io
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,9 +10,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 from rich.console import Console
-from support.command_line import verb
 from support.corpora import text_folder
-from support.gate_experiment import write_many
 
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.core.progress import WATCH
@@ -114,47 +111,6 @@ def test_without_a_terminal_lines_say_how_much_is_done(monkeypatch: pytest.Monke
     assert said[0].endswith(" s left"), "one line, however long"
     assert len(set(said)) == 1
     assert not progress.Work.running
-
-
-FOLDER = "many/documents"
-OWN = ("loader=folder", f"loader.path={FOLDER}")
-SMALL = ("embedder=hashing", "latency=0", "--json")
-LONG = {
-    "ingest": (("ingest", FOLDER, "--json"), {"files parsed", "signatures", "files chunked"}),
-    "ask": (("ask", "What does the amber lantern cost?", *OWN, *SMALL), {"files parsed", "vectors"}),
-    "generate": (
-        ("dataset", "generate", FOLDER, "--to", "made", "--json"),
-        {"files parsed", "documents asked about"},
-    ),
-    "run": (
-        ("run", "dataset=native", "dataset.path=many", "--no-track", *SMALL),
-        {"files parsed", "questions read", "vectors"},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", LONG)
-def test_long_work_of_verbs_is_said_without_a_terminal(
-    here: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Standard output stays one JSON value."""
-    write_many(Path("many"), 12 if name == "generate" else 60)
-    (arguments, expected), seen = LONG[name], list[str]()
-
-    class Recorded(WorkProgress):
-        def __init__(self, total: int, what: str = "files parsed") -> None:
-            super().__init__(total, what)
-            seen.append(what)
-
-    rag = verb(capsys, monkeypatch)
-    monkeypatch.setattr(progress, "WorkProgress", Recorded)
-    monkeypatch.setattr(progress, "PAUSE", 0.001)
-    monkeypatch.setattr(progress.Work, "due", 0.0)
-    done = rag(*arguments)
-    assert done.code == 0, done.err
-    assert isinstance(done.json, dict)
-    assert expected <= set(seen)
-    assert re.search(r"^[a-z ]+: \d+ of \d+ \(\d+ %\), \d+ s left", done.err, re.MULTILINE)
 
 
 class Echo:

@@ -4,14 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from reporting.terminal.comparison_rows import PLAIN, compared
 from rich.console import Console
 from rich.text import Text
 from support.command_line import verb
@@ -25,14 +23,10 @@ from rag.core.errors import DataError
 from rag.core.types import Answer, Chunk, Finding, Hit, Query, Reply, Span
 from rag.documents.folder.file_tree import Skipped
 from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins
-from rag.execution.sweep.leaderboard import Leaderboard, Row
-from rag.execution.sweep.objective import Objective
 from rag.reporting import terminal
 from rag.reporting.terminal import output, passages, store_contents, why
 from rag.reporting.terminal.answers import answered, sources
-from rag.reporting.terminal.comparisons import comparisons
 from rag.reporting.terminal.health import _listed
-from rag.reporting.terminal.leaderboards import leaderboard
 from rag.reporting.terminal.output import LiteralConsole, escape, out, table, visible
 from rag.reporting.terminal.streamed_answer import Waiting
 
@@ -133,26 +127,6 @@ def test_why(text: str, name: str, reply: str, stage: str, two: bool) -> None:
 
 
 @few
-@given(TEXTS, TEXTS)
-def test_leaderboard_names(name: str, column: str) -> None:
-    mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 3}
-    row = Row("t1", name, {}, "done", {"ndcg@10": mean, column: mean}, {}, {})
-    board = Leaderboard("e", "?", Objective.parse("ndcg@10", ["ndcg@10"]), ("ndcg@10", column), (row,))
-    with showing() as said:
-        out.print(leaderboard(board))
-    assert_shown(said, name, column)
-
-
-@few
-@given(TEXTS, TEXTS, TEXTS)
-def test_compare(name: str, column: str, part: str) -> None:
-    rows = (replace(PLAIN, column=column), replace(PLAIN, column=column, slice=f"kind={part}"))
-    with showing() as said:
-        comparisons(compared(rows, names=(name, f"{name}2"), added=(part,)))
-    assert_shown(said, name, column, part)
-
-
-@few
 @given(TEXTS, TEXTS, TEXTS)
 def test_dataset(name: str, kind: str, file: str) -> None:
     found = DatasetCheck(
@@ -177,19 +151,6 @@ def test_dataset(name: str, kind: str, file: str) -> None:
         store_contents.skipped([Skipped(file, kind)])
         _listed("Suspects", [Suspect(name, kind, file)])
     assert_shown(said, name, kind, file, f"not read: {kind}: {file}", f"{name} ~ {file}")
-
-
-@few
-@given(TEXTS)
-def test_dataset_fix(line: str) -> None:
-    class No:
-        def read(self) -> str:
-            return "n"
-
-    with pytest.MonkeyPatch.context() as patched, showing() as said:
-        patched.setattr(store_contents, "Typed", No)
-        assert not store_contents.accepts(f"-{line}\n+{line}.\n", 1)
-    assert_shown(said, f"-{line}\n+{line}.\n")
 
 
 def test_a_pipe_gets_tabs_and_long_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:

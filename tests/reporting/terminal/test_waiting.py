@@ -33,10 +33,6 @@ def test_a_pipe_gets_no_pieces_for_it_gets_the_answer(monkeypatch: pytest.Monkey
     assert said == ""
 
 
-def test_what_steers_a_terminal_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown(["a\x1b[2Jb\x07 c"], monkeypatch) == "a[2Jb c"
-
-
 @given(st.lists(st.text(alphabet="ab 日\n.", max_size=30), max_size=12))
 def test_no_line_is_too_long_and_no_word_is_lost(pieces: list[str]) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
