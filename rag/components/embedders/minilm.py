@@ -40,7 +40,7 @@ class MiniLmEmbedder:
     """Mean of the token states, length 1; the same to the last bit in every batch and with any number of threads.
 
     `int8` rounds weights and inputs of matrix products to whole numbers: twice as fast, and other vectors. The first use makes
-    that model and keeps it in the folder `cache`. `threads` is the number of texts read at once; None for one on each processor.
+    that model and keeps it in the folder `cache`. `threads` is the number of texts read at once; None for one on each core.
     """
 
     int8: bool = False

@@ -142,4 +142,5 @@ def _first_components(rows: NDArray[np.float64], dimensions: int) -> NDArray[np.
     # A direction has no sign: the largest number along it is taken as positive.
     places = centred @ directions
     largest = places[np.abs(places).argmax(axis=0), np.arange(dimensions)]
-    return places * np.sign(largest)
+    turned: NDArray[np.float64] = places * np.sign(largest)
+    return turned

@@ -57,7 +57,9 @@ class _Bert:
 
     def _embedded(self) -> str:
         add, words = self.graph.add, "embeddings."
-        tables = {name: self.graph.constant(self.weights[f"{words}{name}_embeddings.weight"]) for name in ("word", "token_type")}
+        tables = {
+            name: self.graph.constant(self.weights[f"{words}{name}_embeddings.weight"]) for name in ("word", "token_type")
+        }
         (known,) = add("Gather", tables["word"], "tokens")
         (kinds,) = add("Gather", tables["token_type"], "kinds")
         (size,) = add("Shape", "tokens", start=1)
@@ -87,7 +89,7 @@ class _Bert:
         )
         (turned,) = add("Transpose", keys, perm=(0, 1, 3, 2))
         (raw,) = add("MatMul", queries, turned)
-        (scaled,) = add("Mul", raw, self.graph.constant(np.float32((width / heads) ** -0.5)))
+        (scaled,) = add("Mul", raw, self.graph.constant(np.array((width / heads) ** -0.5, np.float32)))
         (shares,) = add("Softmax", scaled, axis=-1)
         (means,) = add("MatMul", shares, values)
         (together,) = add("Transpose", means, perm=(0, 2, 1, 3))
@@ -108,10 +110,10 @@ class _Bert:
         columns = np.maximum(np.abs(matrix).max(axis=0), np.float32(1e-12)) / np.float32(STEPS)
         whole = constant(np.ascontiguousarray(np.rint(matrix / columns).astype(np.int8)))
         (largest,) = add("ReduceMax", *add("Abs", rows), self.graph.integers(-1))
-        (scale,) = add("Mul", largest, constant(np.float32(1 / 127)))
+        (scale,) = add("Mul", largest, constant(np.array(1 / 127, np.float32)))
         (parts,) = add("Div", rows, scale)
-        (shifted,) = add("Add", parts, constant(np.float32(ZERO + 0.5)))  # casting cuts the fraction off
-        (sums,) = add("MatMulInteger", *add("Cast", shifted, to=TYPES["uint8"]), whole, constant(np.uint8(ZERO)))
+        (shifted,) = add("Add", parts, constant(np.array(ZERO + 0.5, np.float32)))  # casting cuts the fraction off
+        (sums,) = add("MatMulInteger", *add("Cast", shifted, to=TYPES["uint8"]), whole, constant(np.array(ZERO, np.uint8)))
         (scaled,) = add("Mul", *add("Cast", sums, to=TYPES["float32"]), scale)
         return add("Mul", scaled, constant(columns))[0]
 
