@@ -1,6 +1,5 @@
 """Span gold against a reference that counts characters in sets, and laws of all metrics."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -369,25 +368,6 @@ def test_an_invalid_group_is_refused(alternatives: tuple[Span, ...]) -> None:
 def test_rankings_and_gold_must_be_of_the_same_questions() -> None:
     with pytest.raises(ValueError, match="2 rankings for 1 questions"):
         judge(rankings_of([[], []]), gold_table(HUNDRED, [Example(Query("q", "?"))]))
-
-
-@pytest.mark.bench
-def test_judging_takes_milliseconds() -> None:
-    random = np.random.default_rng(0)
-    corpus = Corpus.of([Document("d", text(207_000))], [Span("d", s, min(s + 400, 207_000)) for s in range(0, 207_000, 300)])
-    starts = random.integers(0, 206_000, (276, 2))
-    examples = [
-        Example(Query(f"q{number}", "?"), tuple(Evidence((Span("d", start, start + 150),)) for start in row))
-        for number, row in enumerate(starts.tolist())
-    ]
-    rankings = Rankings.top(random.random((276, len(corpus))), 100)
-    gold = gold_table(corpus, examples)
-    seconds = []
-    for _ in range(30):
-        began = time.process_time()
-        judge(rankings, gold)
-        seconds.append(time.process_time() - began)
-    assert min(seconds) < 0.010
 
 
 def test_a_quote_in_pieces_counts_as_one_span_and_a_lost_one_is_never_found() -> None:

@@ -1,9 +1,7 @@
 """Hits with their neighbours."""
 
-import time
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,14 +138,3 @@ def test_whole_batches_follow_the_rule(data: st.DataObject, before: int, after: 
     placed = [list(selected.placed(number).items()) for number in range(len(rows))]
     assert placed == [list(by_hand(row, corpus, before, after).items()) for row in rows]
     assert selected.positions.shape[1] == max(len(selected.row(number)) for number in range(len(rows)))
-
-
-@pytest.mark.bench
-def test_a_batch_is_fast() -> None:
-    corpus = corpus_of(*[(f"{letter}{heading}", 30) for letter in "abcdefghij" for heading in "ABCDEFGHIJ"])
-    rng = np.random.default_rng(7)
-    places = np.array([rng.choice(len(corpus), 100, replace=False) for _ in range(276)])
-    rankings = Rankings.ordered(places, rng.random(places.shape), 100)
-    begun = time.perf_counter()
-    NeighboursSelector().select(rankings, corpus)
-    assert time.perf_counter() - begun < 1

@@ -1,7 +1,6 @@
 """Paired differences against scipy and statsmodels, closed forms, and the claimed error rates."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -347,15 +346,6 @@ def test_corrected_intervals_hold_all_together() -> None:
         missed = (result.corrected_low > truly) | (result.corrected_high < truly)
         rates += missed[0], missed[1:].any()
     assert rates.max() / 100 <= at_most(0.05, 100)
-
-
-@pytest.mark.bench
-def test_a_family_of_three_hundred_takes_less_than_a_second() -> None:
-    differences, cluster = clustered(np.random.default_rng(15), np.full(120, 4), 299)
-    family(differences, cluster)
-    start = time.process_time()
-    family(differences, cluster)
-    assert time.process_time() - start < 1
 
 
 def test_intervals_end_where_differences_do() -> None:

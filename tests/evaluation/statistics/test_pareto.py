@@ -1,7 +1,6 @@
 """Dominance by significant differences."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -128,15 +127,3 @@ def test_trials_that_are_not_slower() -> None:
     assert not_slower([slow, same, fast], 2) == [1, 2]
     assert not_slower([fast[:1], slow[:1]], 0) == [0, 1]
     assert not_slower([fast], 0) == [0]
-
-
-@pytest.mark.bench
-def test_three_hundred_trials_take_less_than_two_seconds() -> None:
-    random = np.random.default_rng(0)
-    field = [
-        Candidate(str(row), EASY[:, None].repeat(7, 1).ravel()[:500] + random.normal(0, 0.1, 500), seconds, 1.0, 0.0, row % 3)
-        for row, seconds in enumerate(random.lognormal(size=(300, 16)))
-    ]
-    began = time.process_time()
-    assert front(field, np.arange(500))
-    assert time.process_time() - began < 2

@@ -200,7 +200,7 @@ def test_the_small_set_is_distinguished(shipped: Any, small_set: Path) -> None:
 def test_texts_of_sets_that_the_weights_have_not_seen_are_distinguished(
     shipped: Any, monkeypatch: pytest.MonkeyPatch, name: str, above: float, reached: float
 ) -> None:
-    """A part of them, without a model, for the sake of time; `make bench` measures all."""
+    """A part of them, without a model, for the sake of time; `python -m bench judging.judge` measures all."""
     monkeypatch.setenv("RAG_DATA", str(DATA))
     found = labelled(name)
     short = sorted(range(len(found.cases)), key=lambda row: sum(map(len, found.cases[row].contexts)))[:PART]
