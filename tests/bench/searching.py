@@ -12,8 +12,8 @@ from rag.core.types import Query
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.search import steps
 
-EMBEDDERS = ("hashing", "static", "minilm_windows", "minilm_int8")
-TEXTS, SIZE, QUESTIONS, WARM = 300, 800, 150, 10
+EMBEDDERS = ("hashing", "static", "minilm_int8")
+TEXTS, SIZE, QUESTIONS, WARM = 150, 800, 100, 10
 BM25, BOTH = ("index=[bm25s]", "fusion=single"), ("index=[bm25s,dense]", "fusion=rrf")
 SEARCHES: dict[str, tuple[tuple[str, ...], str]] = {
     "bm25s": (BM25, ""),

@@ -104,7 +104,7 @@ def many(name: str, k1: int, k: int) -> str:
 
 
 def overheads(folder: Path) -> Rows:
-    """Plans, sweeps and reports of many trials over 1,000 questions, and the contest of trials that all differ."""
+    """Plans, sweeps and reports of many trials over 1,000 questions, and the tied set of trials that all differ."""
     write_thousand(folder / "set")
     few, more = (untracked(many(f"x{k1}", k1, 2)) for k1 in (2, 12))
     beside = [each.cpu - each.content["cpu_seconds"] for each in (few, more)]
@@ -119,7 +119,7 @@ def overheads(folder: Path) -> Rows:
     note = f"{size:.0f} MB of files, {drawn.told}"
     yield Row("rag report of the 500 trials", drawn.cpu, "CPU s", "the sweep again", again.cpu, note)
     random, taken = np.random.default_rng(0), []
-    for trials in (500, 1000):
+    for trials in (300, 600):
         values = random.random((1_000, 1)) + random.normal(0, 0.03, trials) + random.normal(0, 0.15, (1_000, trials))
         taken.append(cpu_seconds(partial(plausible, values, np.arange(1_000) // 5)))
-    yield Row("tied set of 1,000 trials that all differ", taken[1], "CPU s", "500 trials", taken[0], "quadratic would be 4")
+    yield Row("tied set of 600 trials that all differ", taken[1], "CPU s", "300 trials", taken[0], "quadratic would be 4")
