@@ -133,7 +133,6 @@ def golden_of(*overrides: str) -> Golden:
     return golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
 
 
-def chosen(role: str, name: str, *overrides: str) -> Any:
+def chosen(role: str, name: str) -> Any:
     """A shipped choice, built from its configuration as a pipeline builds it."""
-    composed = config_of([f"{role}={name}", *overrides])[role]
-    return Components().role(role, composed)
+    return Components().role(role, config_of([f"{role}={name}"])[role])

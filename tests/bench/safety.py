@@ -15,7 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bench.measuring import DATA, HANDBOOK, ROOT, Row, Rows, chosen, cpu_seconds, public
+from bench.measuring import DATA, HANDBOOK, ROOT, Row, Rows, cpu_seconds, public
+from support.choices import build
 from support.found_secrets import examples_by_rule, is_found, lookalikes
 from support.generated_secrets import planted_broken, planted_names, planted_shapes
 from support.service_secrets import planted_cut, planted_services
@@ -166,7 +167,7 @@ def clean_lines() -> dict[str, list[str]]:
 def personal(folder: Path) -> Rows:
     """Recall by type on presidio's generated sentences, beside presidio-analyzer; and the speed of both redactors."""
     file = public("presidio-generated-large") / "generated_large.json"
-    redactor = chosen("redactor", "secrets_and_personal")
+    redactor = build("redactor", "secrets_and_personal")
     spans, covered, right, found = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for row in json.loads(file.read_text("utf-8")):
         finds = redactor.find(row["full_text"])
