@@ -58,8 +58,7 @@ def files(choice: str) -> list[bytes]:
     if choice == "html":
         return [gzip.decompress(path.read_bytes()) for path in sorted(public("html-articles-181").glob("html/*.gz"))]
     if choice in ("pdfium", "liteparse", "pypdf"):
-        reports = sorted(public("financebench-dev").glob("pdfs/*.pdf"))[::24]
-        return [path.read_bytes() for path in [*sorted(public("icdar2013-eu").glob("*.pdf")), *reports]]
+        return [path.read_bytes() for path in sorted(public("icdar2013-eu").glob("*.pdf"))]
     text = PARAGRAPH.encode()
     return [
         {

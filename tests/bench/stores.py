@@ -15,7 +15,7 @@ from support.databases import postgres
 from rag.core.rankings import Rankings
 from rag.pipeline.search import steps
 
-WINDOW, STEP, CHUNKS, QUESTIONS, DEPTH = 18, 9, 20_000, 100, 10
+WINDOW, STEP, CHUNKS, QUESTIONS, DEPTH = 18, 9, 10_000, 100, 10
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "faiss_flat": ("faiss_flat", {}),
     "faiss_hnsw": ("faiss_hnsw", {}),
@@ -56,7 +56,7 @@ def asked(index: Any, vectors: NDArray[np.float32], questions: NDArray[np.float3
 
 
 def vector_stores(folder: Path) -> Rows:
-    """20,000 vectors of `embedder=static`; wall clocks, because servers are other processes."""
+    """10,000 vectors of `embedder=static`; wall clocks, because servers are other processes."""
     import os
 
     embedder = chosen("embedder", "static")
