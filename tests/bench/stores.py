@@ -1,6 +1,7 @@
 """Vector stores over windows of real text: what approximate search loses, and single questions beside FAISS in this process."""
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,7 +58,6 @@ def asked(index: Any, vectors: NDArray[np.float32], questions: NDArray[np.float3
 
 def vector_stores(folder: Path) -> Rows:
     """10,000 vectors of `embedder=static`; wall clocks, because servers are other processes."""
-    import os
 
     embedder = chosen("embedder", "static")
     texts, questions = texts_and_questions()
