@@ -58,7 +58,6 @@ def asked(index: Any, vectors: NDArray[np.float32], questions: NDArray[np.float3
 
 def vector_stores(folder: Path) -> Rows:
     """10,000 vectors of `embedder=static`; wall clocks, because servers are other processes."""
-
     embedder = chosen("embedder", "static")
     texts, questions = texts_and_questions()
     vectors, vectors_asked = steps.embed_documents(embedder, texts), steps.embed_queries(embedder, questions)
