@@ -67,10 +67,10 @@ test: install ## Check the code, run all tests
 tests test-fast: export OMP_NUM_THREADS := 1
 tests test-fast: export PYTHONDONTWRITEBYTECODE :=
 tests: install
-	$(BIN)/pytest -n 2 --dist loadfile -rs -m "not bench and not llm"
+	$(BIN)/pytest -n 2 --dist loadfile -rs -m "not llm"
 
 test-fast: check ## Check the code, run the tests without browsers, databases, servers, kills and whole experiments
-	$(BIN)/pytest -n 2 --dist loadfile -rs -m "not bench and not llm and not system"
+	$(BIN)/pytest -n 2 --dist loadfile -rs -m "not llm and not system"
 
 test-llm: install ## Tests with a real model behind OPENAI_BASE_URL, of 1.5 billion weights or more
 	$(BIN)/pytest -m llm -s -p no:cacheprovider tests/llm
@@ -81,8 +81,8 @@ check: install ## Lint, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: install ## Measure: quality against references, reuse, speed
-	$(BIN)/pytest -m bench -s -p no:cacheprovider tests
+bench: install ## Measure speed; the table goes to reports/bench.md
+	PYTHONPATH=tests $(BIN)/python -m bench speed
 
 docs: install ## Build the documentation as a site in site/
 	$(BIN)/python docs/generate.py

@@ -29,11 +29,6 @@ class Altered:
     form: str
     article: str
 
-    def to_json(self) -> dict[str, Any]:
-        """A line for `rag judge calibrate task=correctness`."""
-        own = {"text": self.text, "contexts": [self.reference], "question": self.question, "supported": self.right}
-        return {**own, "cluster": self.article, "kind": self.form}
-
 
 def altered_answers(path: Path, half: int, seed: int = 0) -> Iterator[Altered]:
     """Right and altered answers of every second article by title, `half` 0 or 1: rules were chosen on half 0."""
@@ -83,10 +78,3 @@ def _changed(text: str, known: str, pools: Mapping[re.Pattern[str], list[str]], 
 
 def _is_year(value: str) -> bool:
     return bool(re.fullmatch(r"1\d{3}|20\d\d", value))
-
-
-if __name__ == "__main__":
-    import sys
-
-    for each in altered_answers(Path(sys.argv[1]), int(sys.argv[2])):
-        sys.stdout.write(json.dumps(each.to_json(), ensure_ascii=False) + "\n")

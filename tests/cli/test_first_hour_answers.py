@@ -1,4 +1,4 @@
-"""Answers of the default pipeline to typical first questions. tests/bench asks the whole handbook."""
+"""Answers of the default pipeline to typical first questions."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Random and hostile requests: no failure of the server, and responses as described. tests/bench has a longer run."""
+"""Random and hostile requests: no failure of the server, and responses as described."""
 
 from pathlib import Path
 

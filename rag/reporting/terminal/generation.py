@@ -11,7 +11,7 @@ from rag.reporting.terminal.output import escape, next_commands, out, print_line
 EXAMPLES = 2
 """Questions of each kind that are shown."""
 PEOPLE = ".67 in SQuAD 2.0 (sentence), .64 in mtRAG (passage)"
-"""Word overlap of people's questions with their evidence, measured by tests/bench."""
+"""Word overlap of people's questions with their evidence."""
 
 
 def generated(made: Generated, report: Mapping[str, Any], overrides: Sequence[str]) -> None:

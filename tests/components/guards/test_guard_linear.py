@@ -1,7 +1,6 @@
 """No text makes a guard do more than its share: four times the text takes four times the steps, whatever it is made of.
 
-Steps of Python are counted, which no other work on the machine changes. What one step takes is RE2's promise, and measured by
-`make bench`.
+Steps of Python are counted, which no other work on the machine changes. What one step takes is RE2's promise.
 """
 
 import sys

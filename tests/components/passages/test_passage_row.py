@@ -2,12 +2,16 @@
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growing_texts import calls, growth
 
 from rag.components.passages.row import RowText
 from rag.components.passages.titled import TitledText
 from rag.core.corpus import Corpus
+from rag.core.text.footnotes import definitions
+from rag.core.text.layout import parts
 from rag.core.text.tables import tables
 from rag.core.types import Document, Span
 
@@ -87,3 +91,27 @@ def test_what_is_read_of_a_wide_header_is_bounded() -> None:
     corpus = Corpus.of([Document("d", wide)], [Span("d", at, at + 10) for at in range(0, len(wide) - 10, 10)])
     for writer in (RowText(), TitledText()):
         assert max(map(len, writer.texts(corpus))) < 3000
+
+
+def written(text: str) -> None:
+    """Write the passages of a text that has a table at its begin, in chunks of 200 characters."""
+    for cached in (parts, tables, definitions):
+        cached.cache_clear()
+    document = Document("d", "# T\n\nTable 1. Rows.\n\n| a | b |\n|--|--|\n" + text)
+    corpus = Corpus.of([document], [Span("d", at, min(at + 200, len(text))) for at in range(0, len(text), 200)])
+    for writer in (TitledText(), RowText()):
+        writer.texts(corpus)
+
+
+STRUCTURED = (
+    "| a | b |\n|--|--|\n| 1 | 2 |\n\nTable 1. T\n\n",
+    "| 1 | 2 |\n",
+    "|1|\n||||\n",
+    "a [^1] b\n\n[^1]: c\n\n",
+    "# A ",
+)
+
+
+@pytest.mark.parametrize("piece", STRUCTURED)
+def test_four_times_the_text_takes_four_times_the_calls(piece: str) -> None:
+    assert growth(written, piece, 16_000, calls) < 4.5

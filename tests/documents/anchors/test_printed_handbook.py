@@ -57,7 +57,6 @@ def test_formats_without_pages(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("layout", ["pocket", "footnotes"])
 def test_quotes_and_pages_survive_a_parser_and_the_noise_filter(tmp_path: Path, layout: str) -> None:
-    """Half of the bench: all parsers, layouts and documents are in tests/bench/test_bench_printed.py."""
     printed = print_handbook(tmp_path, layout, SOME)
     parts = (NoRedactor(), FirstMatchRules("All files.", []), StandardNoiseFilter())
     loader = FolderLoader(str(tmp_path / "documents"), {"pdf": PdfiumParser(most_pages=50)}, *parts, workers=1)

@@ -1,7 +1,6 @@
 """Hostile and damaged files: each is lost alone, with one line; nothing is run, fetched or written."""
 
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -103,7 +102,6 @@ def check_hostile(files: Iterable[FileRead]) -> None:
             assert isinstance(file.content, Unreadable), (file.name, file.parser)
         if isinstance(file.content, Parsed):
             assert "root:" not in file.content.text  # of /etc/passwd
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10 <= 512 or "bench" not in sys.argv
 
 
 def test_hostile_files_are_lost_alone_with_one_line(tmp_path: Path, url: str) -> None:
@@ -114,21 +112,6 @@ def test_hostile_files_are_lost_alone_with_one_line(tmp_path: Path, url: str) ->
 def test_damaged_files_are_read_or_refused(tmp_path: Path, url: str) -> None:
     assert url
     assert len(list(read(tmp_path, mutated(100), Limits(seconds=5)))) >= 100
-
-
-@pytest.mark.bench
-def test_all_hostile_files_within_20_seconds_and_512_megabytes(tmp_path: Path, url: str) -> None:
-    check_hostile(read(tmp_path, hostile(url), Limits()))
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10 <= 512
-
-
-@pytest.mark.bench
-def test_two_thousand_damaged_files_within_20_seconds_and_512_megabytes(tmp_path: Path, url: str) -> None:
-    assert url
-    files = list(read(tmp_path, mutated(2000), Limits()))
-    assert len(files) >= 2000
-    assert not [file.name for file in files if getattr(file.content, "reason", "") in ("crashed its parser", "over a limit")]
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10 <= 512
 
 
 def test_what_is_no_plain_file_is_named_and_the_others_are_read(tmp_path: Path) -> None:

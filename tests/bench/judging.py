@@ -1,0 +1,88 @@
+"""The judge without a key against people and against texts with one thing changed.
+
+No weight was fitted on what is shown: each set of people has the weights that the others give, and the rules of near copies
+were chosen on the handbook alone. Those of correctness were read against halueval and the first half of SQuAD.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from bench.altered_answers import altered_answers
+from bench.measuring import HANDBOOK, Row, Rows, chosen, public
+from bench.near_copies import KINDS, near_copies
+
+from rag.core.assessments import Case
+from rag.evaluation.statistics.prediction_powered import powered_mean
+from rag.execution.judges.calibration import Card, calibrate
+from rag.execution.judges.human_labels import CORRECTNESS, Labelled, labelled
+
+DRAWS, LABELS, TEXTS = 1000, 100, 400
+
+
+def carded(what: str, data: Labelled) -> tuple[Row, Card]:
+    """The area under the curve of the judge, with weights that did not see these labels, beside the overlap of words."""
+    card = calibrate(chosen("judge", "local"), data)
+    own, over, kappa = card.auc, card.over_overlap, card.kappa.value
+    note = f"[{own.low:.3f}, {own.high:.3f}], over it {over.value:+.3f} [{over.low:.3f}, {over.high:.3f}], kappa {kappa:.3f}"
+    return Row(f"{what}, {card.texts} texts", own.value, "AUC", "overlap of words", card.overlap_auc.value, note), card
+
+
+def judge(folder: Path) -> Rows:
+    """Supported or not; and how often means with some labels carry the judge's error."""
+    public("mtrag-faithfulness-dev")
+    for name in ("mtrag", "wice", "scifact"):
+        row, card = carded(f"faithfulness, judge=local on {name}", labelled(name))
+        yield row
+        held, alone = covered(card)
+        yield Row(f"{name}: draws of {LABELS} labels that cover people's mean", held, f"of {DRAWS}", "the judge alone", alone)
+
+
+def covered(card: Card) -> tuple[float, float]:
+    """How often the interval of a mean with labels, and that of the judge alone, holds people's mean."""
+    said, people, _ = (np.array(part, np.float64) for part in zip(*card.pairs, strict=True))
+    random, truth, held = np.random.default_rng(17), people.mean(), np.zeros(2)
+    for _ in range(DRAWS):
+        labels, texts = random.integers(len(said), size=LABELS), random.integers(len(said), size=TEXTS)
+        found = powered_mean(said[texts], said[labels], people[labels])
+        reach = 1.96 * said[texts].std() / TEXTS**0.5
+        held += [found.low <= truth <= found.high, abs(said[texts].mean() - truth) <= reach]
+    return float(held[0] / DRAWS), float(held[1] / DRAWS)
+
+
+def near_copied(folder: Path) -> Rows:
+    """Near copies of sentences: shorter ones are supported, those with another word, name or number are not."""
+    articles = json.loads((public("html-articles-181") / "ground-truth.json").read_text("utf-8"))
+    sets = {
+        "handbook": [path.read_text("utf-8") for path in sorted((HANDBOOK / "documents").rglob("*.md"))],
+        "news": [articles[name]["articleBody"][:3000] for name in sorted(articles)[::3]],
+    }
+    for name, documents in sets.items():
+        copies = near_copies(documents, seed=17, per=4)
+        supports = np.array([verdict.support for verdict in chosen("judge", "local").judge([copy.case for copy in copies])])
+        right = np.array([copy.supported for copy in copies]) & (supports < 1)  # word for word no model decides
+        changed = np.array([copy.kind in KINDS for copy in copies])
+        said = supports >= 0.5
+        unit = f"called supported of {changed.sum()}"
+        yield Row(f"near copies of {name}, one thing changed", said[changed].mean(), unit, "supported ones", said[right].mean())
+
+
+def labelled_sets() -> Iterator[tuple[str, Labelled]]:
+    """Right and made-up answers; and of the half of SQuAD on which nothing was chosen, with a number or name altered."""
+    for name in ("halueval", "halueval-multi", "mtrag"):
+        yield name, labelled(name, CORRECTNESS)
+    rows = list(altered_answers(public("squad2-a") / "squad2.json", 1))
+    for form in ("short", "sentence"):
+        own = [row for row in rows if row.form == form]
+        cases = tuple(Case(row.text, (row.reference,), row.question) for row in own)
+        yield (
+            f"SQuAD, altered, {form}",
+            Labelled("squad", "", cases, tuple(r.right for r in own), tuple(r.article for r in own), task=CORRECTNESS),
+        )
+
+
+def correctness(folder: Path) -> Rows:
+    """Correctness with judge=local against labels."""
+    public("halueval-qa-500")
+    yield from (carded(f"correctness, {name}", data)[0] for name, data in labelled_sets())
