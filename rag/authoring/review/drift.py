@@ -24,7 +24,7 @@ from rag.evaluation.data.golden import documents_of
 
 State = Literal["there", "moved", "reworded", "changed", "gone"]
 ALIKE = 0.6
-"""Least similarity of a quote and its new words in the same document, chosen on edits of two sets (`sets.drift` of tests/bench)."""
+"""Least similarity of a quote and its new words in one document, chosen on edits of two sets (`sets.drift` of tests/bench)."""
 SURE = 0.85
 """The same for another document, and where two facts or more are missing: such sentences are often about another matter."""
 TRIES = 3

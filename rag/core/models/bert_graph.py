@@ -66,16 +66,13 @@ class _Bert:
         places = self.graph.constant(self.weights[f"{words}position_embeddings.weight"])
         (where,) = add("Slice", places, self.graph.integers(0), size, self.graph.integers(0))
         (named,) = add("Add", known, where)
-        (rows,) = add("Add", named, kinds)
-        return self._normal(rows, f"{words}LayerNorm")
+        return self._normal_sum(named, kinds, f"{words}LayerNorm")
 
     def _layer(self, rows: str, layer: str) -> str:
         attended = self._product(self._attention(rows, f"{layer}attention.self."), [f"{layer}attention.output.dense"])
-        rows = self._normal(*self.graph.add("Add", attended, rows), f"{layer}attention.output.LayerNorm")
+        rows = self._normal_sum(attended, rows, f"{layer}attention.output.LayerNorm")
         (wide,) = self.graph.add("Gelu", self._product(rows, [f"{layer}intermediate.dense"]))
-        return self._normal(
-            *self.graph.add("Add", self._product(wide, [f"{layer}output.dense"]), rows), f"{layer}output.LayerNorm"
-        )
+        return self._normal_sum(self._product(wide, [f"{layer}output.dense"]), rows, f"{layer}output.LayerNorm")
 
     def _attention(self, rows: str, layer: str) -> str:
         """Each token's mean of the values of the tokens of its text, weighted by attention."""
@@ -117,6 +114,7 @@ class _Bert:
         (scaled,) = add("Mul", *add("Cast", sums, to=TYPES["float32"]), scale)
         return add("Mul", scaled, constant(columns))[0]
 
-    def _normal(self, rows: str, layer: str) -> str:
+    def _normal_sum(self, one: str, other: str, layer: str) -> str:
+        (rows,) = self.graph.add("Add", one, other)
         scale, bias = (self.graph.constant(self.weights[f"{layer}.{name}"]) for name in ("weight", "bias"))
         return self.graph.add("LayerNormalization", rows, scale, bias, axis=-1, epsilon=float(self.shape.epsilon))[0]
