@@ -16,6 +16,7 @@ from hydra.errors import HydraException
 
 from rag.config.catalog import LISTS, NONE, PRESET, choice, choices, plugins, search_folders
 from rag.config.composer import Composer, Config, composing
+from rag.config.interpolation import check_text
 from rag.config.limits import check_axis, check_length, check_references
 from rag.config.resolver import Resolver, no_data
 from rag.config.stand_ins import STAND_INS, stand_ins
@@ -111,6 +112,8 @@ def check_override(override: Override) -> None:
         raise ConfigError(
             line or key, "names several values", f"a list is {key}=[a,b]; to try each: an axis, or rag study run -m"
         )
+    if isinstance(value, str):
+        check_text(key, value)
     if override.is_delete() or not is_group(key):
         return
     for name in value if isinstance(value, list) and key in LISTS else [value]:
