@@ -2,46 +2,38 @@
 
 Khattab & Zaharia 2020, "ColBERT". The token vectors are those of an ordinary sentence model, which was not trained for
 this; the mean over the query's tokens instead of ColBERT's sum keeps scores of short and long questions on one scale.
+All token vectors are rounded to int8, whether a passage was encoded before any question or is encoded now.
 """
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.core.checks import check_number
+from rag.core.encoded_passages import KnownTokens, TokenEncoder, TokenVectors
 from rag.core.errors import ConfigError
+from rag.core.numbers import mean
 from rag.core.roles import Windowed
-
-
-class TokenEncoder(Protocol):
-    """An embedder with a vector per token."""
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""
-        ...
-
-    def fingerprint(self) -> str:
-        """The name or hash of the model."""
-        ...
+from rag.core.types import Arrays
 
 
 @dataclass(frozen=True)
 class MaxSimReranker:
     """Mean over the tokens of the query of the greatest cosine with a token of the passage: a number in [-1, 1].
 
-    A query or a passage without tokens scores 0. The token vectors of passages stay in memory up to `cache_mb` megabytes,
-    the most recently used; all rerankers of a process with the same model and limit share them.
+    A query or a passage without tokens scores 0. The token vectors of other passages than `knowing` gave stay in memory up to
+    `cache_mb` megabytes, the most recently used; all rerankers of a process with the same model and limit share them.
     """
 
     encoder: TokenEncoder
     cache_mb: int = 256
     pairwise: ClassVar[bool] = True
+    compares: ClassVar[tuple[str, str]] = ("tokens", "encoder")
     runtime: ClassVar[tuple[str, ...]] = ("cache_mb",)
 
     def __post_init__(self) -> None:
@@ -75,53 +67,65 @@ class MaxSimReranker:
         cache = _matrices(self.fingerprint(), self.cache_mb)
         return [self._scores(query, texts, cache) for query, texts in zip(queries, passages, strict=True)]
 
+    def knowing(self, texts: Sequence[str], arrays: Arrays) -> "MaxSimReranker":
+        """The same reranker with the token vectors of these passages; DataError for arrays that are not theirs."""
+        return replace(self, encoder=KnownTokens(self.encoder, texts, arrays))
+
     def _scores(self, query: str, texts: Sequence[str], cache: "Matrices") -> list[float]:
         if not texts:
             return []
         (tokens,) = self.encoder.embed_tokens([query])
-        return [late_interaction(tokens, self._passage(text, cache)) for text in texts]
+        return late_interaction(TokenVectors.of(tokens), [self._passage(text, cache) for text in texts])
 
-    def _passage(self, text: str, cache: "Matrices") -> NDArray[np.float32]:
-        matrix = cache.get(text)
-        if matrix is None:
-            (matrix,) = self.encoder.embed_tokens([text])
-            cache.put(text, matrix)
-        return matrix
+    def _passage(self, text: str, cache: "Matrices") -> TokenVectors:
+        vectors = self.encoder.known(text) if isinstance(self.encoder, KnownTokens) else None
+        if vectors is None and (vectors := cache.get(text)) is None:
+            vectors = TokenVectors.of(self.encoder.embed_tokens([text])[0])
+            cache.put(text, vectors)
+        return vectors
 
 
-def late_interaction(query: NDArray[np.float32], passage: NDArray[np.float32]) -> float:
-    """Mean over query rows of the greatest inner product with a passage row; 0 if either has no row."""
-    if not len(query) or not len(passage):
-        return 0.0
-    return float((query @ passage.T).max(axis=1).mean(dtype=np.float64))
+def late_interaction(query: TokenVectors, passages: Sequence[TokenVectors]) -> list[float]:
+    """For each passage the mean over query rows of the greatest inner product with a row of it; 0 if either has no row."""
+    found, scores = [number for number, passage in enumerate(passages) if len(passage.rows)], [0.0] * len(passages)
+    if not found or not len(query.rows):
+        return scores
+    rows = np.concatenate([passages[number].rows for number in found]).astype(np.float32)
+    products = rows @ query.rows.astype(np.float32).T
+    products *= np.concatenate([passages[number].scales for number in found])[:, None]
+    starts = np.cumsum([0, *(len(passages[number].rows) for number in found[:-1])])
+    best = np.maximum.reduceat(products, starts) * query.scales
+    for number, row in zip(found, best.tolist(), strict=True):
+        scores[number] = mean(row)
+    return scores
 
 
 class Matrices:
-    """Arrays by text; above `limit` bytes the least recently used are dropped."""
+    """Token vectors by text; above `limit` bytes the least recently used are dropped."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.size = 0
-        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._kept: OrderedDict[str, TokenVectors] = OrderedDict()
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, text: str) -> NDArray[np.float32] | None:
-        """The array of a text, None if it was dropped."""
+    def get(self, text: str) -> TokenVectors | None:
+        """The vectors of a text, None if they were dropped."""
         with self._lock:
             if text in self._kept:
                 self._kept.move_to_end(text)
             return self._kept.get(text)
 
-    def put(self, text: str, matrix: NDArray[np.float32]) -> None:
-        """Keep an array, unless it alone exceeds the limit."""
+    def put(self, text: str, vectors: TokenVectors) -> None:
+        """Keep the vectors of a text, unless they alone exceed the limit."""
         with self._lock:
-            if text in self._kept or matrix.nbytes > self.limit:
+            if text in self._kept or vectors.nbytes > self.limit:
                 return
-            self._kept[text] = matrix
-            self.size += matrix.nbytes
+            self._kept[text] = vectors
+            self.size += vectors.nbytes
             while self.size > self.limit:
                 self.size -= self._kept.popitem(last=False)[1].nbytes
 

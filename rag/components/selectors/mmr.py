@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from rag.core.checks import check_number, check_whole
 from rag.core.corpus import Corpus
 from rag.core.diversity import picked_at
+from rag.core.encoded_passages import KnownVectors
 from rag.core.errors import ConfigError
 from rag.core.memo import Recent
 from rag.core.numbers import unit_rows
 from rag.core.rankings import Rankings
 from rag.core.roles import Embedder, fingerprint
+from rag.core.types import Arrays
 
 
 class MmrSelector:
@@ -29,6 +31,7 @@ class MmrSelector:
 
     reorders: ClassVar[bool] = True
     """It gives hits new scores and a new order, and drops none."""
+    compares: ClassVar[tuple[str, str]] = ("vectors", "embedder")
 
     def __init__(self, embedder: Embedder, relevance_weight: float = 0.7, depth: int = 20) -> None:
         check_number("selector.mmr.relevance_weight", relevance_weight, 0, 1)
@@ -39,6 +42,10 @@ class MmrSelector:
     def fingerprint(self) -> str:
         """The fingerprint of the embedder."""
         return fingerprint(self.embedder)
+
+    def knowing(self, texts: Sequence[str], arrays: Arrays) -> "MmrSelector":
+        """The same selector with the vectors of these passages."""
+        return MmrSelector(KnownVectors.of(self.embedder, texts, arrays), self.relevance_weight, self.depth)
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
         """The same hits in a new order; ConfigError for rankings that a selector widened."""

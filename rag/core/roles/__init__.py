@@ -42,6 +42,7 @@ from rag.core.roles.retrieving import (
     Analyser,
     ChecksIndexes,
     Chunker,
+    Comparing,
     Embedder,
     Fingerprinted,
     Fusion,

@@ -1,7 +1,7 @@
 """The Protocols of retrieval: from documents to a ranking of chunks."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
@@ -217,6 +217,21 @@ class Reranker(Protocol):
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
         """A new score for every passage of every query, higher is better; `scores` are the present ones."""
+        ...
+
+
+@runtime_checkable
+class Comparing(Protocol):
+    """A Reranker or a Selector that compares encoded passages, which a trial encodes once for all questions.
+
+    `compares` says as what and by which of its parameters: ("tokens", name of the parameter) for token vectors, rounded to int8
+    (`rag.core.encoded_passages`), ("vectors", name) for the unit vectors of an index, if that has the same embedder.
+    """
+
+    compares: ClassVar[tuple[str, str]]
+
+    def knowing(self, texts: Sequence[str], arrays: Arrays) -> Any:
+        """The same component, which knows these passages and encodes others itself; DataError for arrays that are not theirs."""
         ...
 
 

@@ -10,7 +10,7 @@ from rag.core.corpus import Corpus
 from rag.core.errors import DataError
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
-from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing
+from rag.core.roles import Comparing, Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing
 from rag.core.types import Document
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
@@ -68,6 +68,27 @@ class TrialParts:
         """Whether a selector reads the question."""
         return any(isinstance(part, QuestionSelector) for part in self._group("selector").values())
 
+    def compared(self, *roles: str) -> dict[str, tuple[str, Mapping[str, Any]]]:
+        """What comparing components of roles compare, by name, and the node that encodes it.
+
+        Unit vectors are left out where no index has vectors of the same embedder.
+        """
+        named = {role: self._group(role) if role == "selector" else {role: self.role(role)} for role in roles}
+        found = {}
+        for role, parts in named.items():
+            for name, part in parts.items():
+                if isinstance(part, Comparing):
+                    what, parameter = part.compares
+                    node = (self.config[role][name] if role == "selector" else self.config[role])[parameter]
+                    if what == "tokens" or self._embeds_with(node):
+                        found[name] = what, node
+        return found
+
+    def _embeds_with(self, node: Mapping[str, Any]) -> bool:
+        """Whether an index has vectors of the embedder of a node."""
+        same = self.components.identity(node, "embedder") == self.components.identity(self.config["embedder"], "embedder")
+        return same and any(index.uses_vectors for index in self.indexes.values())
+
     @cached_property
     def layers(self) -> dict[str, dict[str, Any]]:
         """The nodes of checks and guards by what they do: `screens`, `framings`, `inspections`; one may do several."""
@@ -115,6 +136,17 @@ class TrialParts:
     def values(self) -> dict[str, Any]:
         """The values of the wiring that `open_pipeline` reads."""
         return self.reading_values | {name: self.config[name] for name in ("depth", "rerank_depth")}
+
+
+def encoded(name: str) -> str:
+    """The name among entries of the passages that a reranker or a selector compares; no index has such a name."""
+    return f"passages of {name}"
+
+
+def knowing(name: str, part: Any, corpus: Corpus, entries: Mapping[str, Entry]) -> Any:
+    """A component that knows its encoded passages, where they are among some entries: then it compares them."""
+    entry = entries.get(encoded(name))
+    return part.knowing(corpus.index_texts, entry.arrays) if entry else part
 
 
 class Unkeyed:
@@ -177,17 +209,21 @@ def open_pipeline(
 ) -> Pipeline:
     """Build a pipeline of nodes around stored indexes; DataError for an index of another corpus.
 
-    A stage has nodes and values for its own work alone; what it lacks is `Unkeyed`.
+    A stage has nodes and values for its own work alone; what it lacks is `Unkeyed`. `indexes` may also hold `encoded` passages.
     """
     built = {name: components.build(node, f"index.{name}") for name, node in nodes.get("indexes", {}).items()}
     searchers: Any = {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()}
+    parts = {FIELDS.get(name, name): _part(name, nodes, components) for name in (*SINGLE, "selectors", "inspections")}
+    parts["reranker"] = knowing("reranker", parts["reranker"], corpus, indexes)
+    if "selectors" in nodes:
+        parts["selectors"] = {name: knowing(name, part, corpus, indexes) for name, part in parts["selectors"].items()}
     pipeline = Pipeline(
         corpus=corpus,
         searchers=searchers if "indexes" in nodes else _part("indexes", nodes, components),
         uses_vectors={name: index.uses_vectors for name, index in built.items()},
         reading=reading_of(nodes, values, corpus.documents, components),
         database=RecordDatabase(records),
-        **{FIELDS.get(name, name): _part(name, nodes, components) for name in (*SINGLE, "selectors", "inspections")},
+        **parts,
         **{name: values.get(name, Unkeyed(name)) for name in ("depth", "rerank_depth")},
     )
     return limited(pipeline, values.get("lock", ()), values.get("exclude", ()))

@@ -50,6 +50,11 @@ def run_embed(job: Job) -> Entry:
     return Entry({"vectors": steps.embed_documents(embedder, texts)}, {"unread": unread_text.unread(embedder, texts)})
 
 
+def run_embed_tokens(job: Job) -> Entry:
+    """Chunks → the vectors of their tokens, which rerankers compare."""
+    return Entry(steps.embed_tokens(job.build("encoder"), job.corpus.index_texts))
+
+
 def run_rewrite(job: Job) -> Entry:
     """Questions with their earlier turns → search texts."""
     return Entry(meta={"sought": json_values(steps.rewrite(job.build("queries"), job.queries))})

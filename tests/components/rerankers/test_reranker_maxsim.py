@@ -1,13 +1,18 @@
 """Late interaction on token vectors made by hand."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from unittest.mock import MagicMock, call
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from rag.components.rerankers.maxsim import Matrices, MaxSimReranker, late_interaction
+from rag.core.encoded_passages import TokenVectors, joined
+from rag.core.errors import DataError
+from rag.core.numbers import unit_rows
 
 AXES: dict[str, tuple[float, float]] = {"right": (1, 0), "up": (0, 1), "left": (-1, 0), "between": (0.6, 0.8)}
 
@@ -35,13 +40,14 @@ def compass(request: pytest.FixtureRequest) -> Compass:
 def test_mean_of_the_best_cosines_by_hand(compass: Compass) -> None:
     passages = ["right", "up right", "between", "left", "between left", ""]
     (found,) = MaxSimReranker(compass).score(["right up"], [passages], [[0.0] * 6])
-    assert found == pytest.approx([(1 + 0) / 2, 1, (0.6 + 0.8) / 2, (-1 + 0) / 2, (0.6 + 0.8) / 2, 0])
+    between = (95 + 127) / 2 / math.hypot(95, 127)  # 0.6 is 95.25 steps of 0.8 / 127
+    assert found == pytest.approx([(1 + 0) / 2, 1, between, (-1 + 0) / 2, between, 0])
 
 
 def test_without_tokens_every_score_is_zero(compass: Compass) -> None:
     assert MaxSimReranker(compass).score([""], [["right", ""]], [[0.0, 0.0]]) == [[0.0, 0.0]]
-    none, some = np.zeros((0, 2), np.float32), np.ones((1, 2), np.float32)
-    assert late_interaction(none, some) == late_interaction(some, none) == 0.0
+    none, some = TokenVectors.of(np.zeros((0, 2), np.float32)), TokenVectors.of(np.ones((1, 2), np.float32))
+    assert late_interaction(none, [some]) == late_interaction(some, [none]) == [0.0]
 
 
 def test_word_order_and_length_of_the_query_do_not_matter(compass: Compass) -> None:
@@ -61,18 +67,57 @@ def test_without_memory_every_passage_is_encoded(compass: Compass) -> None:
     assert compass.asked.count("left") == 2
 
 
+def test_stored_vectors_give_the_scores_of_encoding(compass: Compass) -> None:
+    drawn = np.random.default_rng(0).normal(size=(9, 40, 384)).astype(np.float32)
+    vectors = [unit_rows(matrix[: 5 * number]) for number, matrix in enumerate(drawn)]
+    texts, encoder = [f"passage {number}" for number in range(9)], MagicMock(spec=("embed_tokens", "fingerprint"))
+    encoder.embed_tokens.side_effect = lambda asked: [vectors[texts.index(text)] for text in asked]
+    encoder.fingerprint.return_value = "drawn"
+    reranker = MaxSimReranker(encoder, cache_mb=0)
+    (encoded,) = reranker.score([texts[3]], [texts], [[0.0] * 9])
+    encoder.reset_mock()
+    knowing = reranker.knowing(texts[:8], joined([TokenVectors.of(matrix) for matrix in vectors[:8]]))
+    assert knowing.score([texts[3]], [[*texts[4:], *texts[:4]]], [[0.0] * 9]) == [[*encoded[4:], *encoded[:4]]]
+    assert encoder.embed_tokens.mock_calls == [call([texts[3]]), call([texts[8]])]
+    exact = [(vectors[3] @ matrix.T).max(axis=1).mean() if len(matrix) else 0.0 for matrix in vectors]
+    assert np.abs(np.array(exact) - encoded).max() < 0.002
+    assert encoded[3] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "what"),
+    [
+        ("rows", lambda rows: rows.astype(np.int16), "no arrays for 2 passages"),
+        ("rows", lambda rows: rows[:-1], "do not end where"),
+        ("scales", lambda scales: scales[:, None], "no arrays for 2 passages"),
+        ("scales", lambda scales: scales * np.float32("inf"), "no vector of length 1"),
+        ("scales", lambda scales: scales * np.float32(1.1), "no vector of length 1"),
+        ("ends", lambda ends: ends[::-1], "do not end where"),
+        ("ends", lambda ends: ends[1:], "no arrays for 2 passages"),
+        ("ends", lambda ends: ends - 10, "do not end where"),
+    ],
+)
+def test_arrays_that_are_no_token_vectors_are_refused(
+    compass: Compass, name: str, change: Callable[[NDArray[np.float32]], NDArray[np.float32]], what: str
+) -> None:
+    texts = ["right", "up right"]
+    arrays = joined([TokenVectors.of(matrix) for matrix in compass.embed_tokens(texts)])
+    with pytest.raises(DataError, match=what):
+        MaxSimReranker(compass).knowing(texts, {**arrays, name: change(arrays[name])})
+
+
 def test_the_least_recently_used_goes_first() -> None:
     kept = Matrices(limit=3 * 8)
-    one = np.ones((1, 2), np.float32)
+    one, two, four = (TokenVectors.of(np.ones((rows, 4), np.float32)) for rows in (1, 2, 4))
     for text in ("a", "b", "c"):
         kept.put(text, one)
     assert kept.get("a") is one
     kept.put("d", one)
     assert [text for text in "abcd" if kept.get(text) is not None] == ["a", "c", "d"]
     assert (kept.size, len(kept)) == (24, 3)
-    kept.put("e", np.ones((2, 2), np.float32))
+    kept.put("e", two)
     assert (kept.size, len(kept)) == (24, 2)
-    kept.put("too big", np.ones((4, 2), np.float32))
+    kept.put("too big", four)
     kept.put("e", one)
     assert kept.get("too big") is None
     assert (kept.size, len(kept)) == (24, 2)
