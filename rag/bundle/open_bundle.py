@@ -149,7 +149,8 @@ def _passages(contents: Contents, parts: TrialParts, indexes: Mapping[str, Entry
     if odd := [name for name in listed if name not in tokens]:
         raise refused(f"{where}: {odd[0]}", "holds passages that nothing in the config compares")
     found = {encoded(tokens[file]): Entry(arrays_of(files.pop(file), f"{where}: {file}")) for file in listed}
-    vectors = [indexes[name] for name, index in parts.indexes.items() if index.uses_vectors and "vectors" in indexes[name].arrays]
+    dense = (indexes[name] for name, index in parts.indexes.items() if index.uses_vectors)
+    vectors = [entry for entry in dense if "vectors" in entry.arrays]
     return found | {encoded(name): vectors[0] for name, (what, _) in compared.items() if what == "vectors" and vectors}
 
 

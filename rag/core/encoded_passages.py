@@ -1,7 +1,7 @@
 """Passages that were encoded before any question: by their text, for rerankers and selectors that compare them.
 
-Token vectors are rounded to whole numbers, with a scale for each: a quarter of the memory. Sums of products of such numbers are
-whole and below 2**24 for vectors of length 1, so float32 holds them exactly, in any order: scores are the same on every machine.
+Token vectors are rounded to whole numbers, with a scale for each: a quarter of the memory. Their inner products are sums of whole
+numbers, below 2**24 with up to 1,040 dimensions: float32 holds these exactly in any order, so scores have the same bits everywhere.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -75,7 +75,8 @@ class MaxSimReranker:
         if not texts:
             return []
         (tokens,) = self.encoder.embed_tokens([query])
-        return late_interaction(TokenVectors.of(tokens), [self._passage(text, cache) for text in texts])
+        question = TokenVectors.of(tokens)
+        return [late_interaction(question, self._passage(text, cache)) for text in texts]
 
     def _passage(self, text: str, cache: "Matrices") -> TokenVectors:
         vectors = self.encoder.known(text) if isinstance(self.encoder, KnownTokens) else None
@@ -85,19 +86,13 @@ class MaxSimReranker:
         return vectors
 
 
-def late_interaction(query: TokenVectors, passages: Sequence[TokenVectors]) -> list[float]:
-    """For each passage the mean over query rows of the greatest inner product with a row of it; 0 if either has no row."""
-    found, scores = [number for number, passage in enumerate(passages) if len(passage.rows)], [0.0] * len(passages)
-    if not found or not len(query.rows):
-        return scores
-    rows = np.concatenate([passages[number].rows for number in found]).astype(np.float32)
-    products = rows @ query.rows.astype(np.float32).T
-    products *= np.concatenate([passages[number].scales for number in found])[:, None]
-    starts = np.cumsum([0, *(len(passages[number].rows) for number in found[:-1])])
-    best = np.maximum.reduceat(products, starts) * query.scales
-    for number, row in zip(found, best.tolist(), strict=True):
-        scores[number] = mean(row)
-    return scores
+def late_interaction(query: TokenVectors, passage: TokenVectors) -> float:
+    """Mean over query rows of the greatest inner product with a passage row; 0 if either has no row."""
+    if not len(query.rows) or not len(passage.rows):
+        return 0.0
+    products = passage.rows.astype(np.float32) @ query.rows.astype(np.float32).T
+    best = (products * passage.scales[:, None]).max(axis=0) * query.scales
+    return mean(best.tolist())
 
 
 class Matrices:

@@ -231,7 +231,7 @@ class Comparing(Protocol):
     compares: ClassVar[tuple[str, str]]
 
     def knowing(self, texts: Sequence[str], arrays: Arrays) -> Any:
-        """The same component, which knows these passages and encodes others itself; DataError for arrays that are not theirs."""
+        """The same component, which knows these passages and encodes others itself; DataError for other arrays."""
         ...
 
 

@@ -47,7 +47,7 @@ def test_mean_of_the_best_cosines_by_hand(compass: Compass) -> None:
 def test_without_tokens_every_score_is_zero(compass: Compass) -> None:
     assert MaxSimReranker(compass).score([""], [["right", ""]], [[0.0, 0.0]]) == [[0.0, 0.0]]
     none, some = TokenVectors.of(np.zeros((0, 2), np.float32)), TokenVectors.of(np.ones((1, 2), np.float32))
-    assert late_interaction(none, [some]) == late_interaction(some, [none]) == [0.0]
+    assert late_interaction(none, some) == late_interaction(some, none) == 0.0
 
 
 def test_word_order_and_length_of_the_query_do_not_matter(compass: Compass) -> None:
