@@ -19,7 +19,7 @@ from rag.bundle.strict_parse import json_of, lines_of
 from rag.bundle.trust import check_config, check_roles
 from rag.bundle.weights import check_fingerprints, check_weights, with_folders
 from rag.config.build import Components
-from rag.config.compose import plugins
+from rag.config.catalog import plugins
 from rag.config.stand_ins import STAND_INS
 from rag.core.corpus import Corpus
 from rag.core.errors import MissingExtraError, UserError
