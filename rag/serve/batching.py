@@ -1,7 +1,6 @@
 """Searches in batches: questions that wait at the same time are searched for together, in one or two threads."""
 
 import asyncio
-import os
 import sys
 import threading
 import time
