@@ -5,18 +5,16 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from rag.authoring.review.drafts import Opinion
 from rag.core.redaction import redacted_json, without_secrets
 from rag.core.types import Turn
 from rag.serve.conversations import stored_turns
 from rag.serve.database import Database, MissingError
 from rag.serve.sql_tables import ANSWERS, FEEDBACK, SESSIONS
-
-if TYPE_CHECKING:  # a server that reviews nothing needs none
-    from rag.authoring.review.drafts import Opinion
 
 ANSWER = re.compile(r"ans_[0-9a-f]{24}")
 
@@ -64,10 +62,8 @@ class Opinions:
             rated |= {"history": history, "told": row.told, "at": self._now()}
             connection.execute(sa.insert(FEEDBACK), rated)
 
-    def candidates(self) -> "list[Opinion]":
+    def candidates(self) -> list[Opinion]:
         """All ratings that have not been reviewed, of every owner, oldest first."""
-        from rag.authoring.review.drafts import Opinion
-
         oldest = sa.select(FEEDBACK).order_by(FEEDBACK.c.at, FEEDBACK.c.answer)
         with self.database.reading() as connection:
             rows = connection.execute(oldest).all()

@@ -32,7 +32,7 @@ from rag.bundle.source_trial import measured
 from rag.bundle.trust import ROOMS
 from rag.components.rerankers.maxsim import MaxSimReranker
 from rag.config import catalog
-from rag.core.encoded_passages import KnownTokens
+from rag.core.encoded_passages import KnownPassages
 from rag.core.errors import DataError, ServiceError
 from rag.core.records.queries import RecordQuery, Routed
 from rag.core.types import Message, Query, Recalled, Sought, Turn
@@ -151,11 +151,11 @@ def test_every_pipeline_answers_as_it_was_measured(there: Path, tmp_path: Path, 
 def test_the_tokens_of_passages_are_not_encoded_again(there: Path, tmp_path: Path) -> None:
     pipeline = bundle_of(there, "token vectors", tmp_path / "b").pipeline
     assert isinstance(pipeline.reranker, MaxSimReranker)
-    assert isinstance(encoder := pipeline.reranker.encoder, KnownTokens)
-    assert all(encoder.known(text) is not None for text in pipeline.corpus.index_texts)
+    assert isinstance(encoder := pipeline.reranker.encoder, KnownPassages)
+    assert {*encoder.known} == {*pipeline.corpus.index_texts}
     tokens = "passages/reranker.safetensors"
     for change, what in (
-        (tensors(tokens, ends=lambda known: known[1:]), "no arrays for"),
+        (tensors(tokens, ends=lambda known: known[1:]), "not those of"),
         (written(tokens, b"1234"), "not a valid safetensors"),
         (written("passages/mmr.safetensors", b"1234"), "nothing in the config compares"),
     ):

@@ -5,28 +5,39 @@ this; the mean over the query's tokens instead of ColBERT's sum keeps scores of 
 All token vectors are rounded to int8, whether a passage was encoded before any question or is encoded now.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag.core.checks import check_number
-from rag.core.encoded_passages import KnownTokens, TokenEncoder, TokenVectors
+from rag.core.encoded_passages import TokenRows, rounded
 from rag.core.errors import ConfigError
+from rag.core.memo import Recent
 from rag.core.numbers import mean
 from rag.core.roles import Windowed
-from rag.core.types import Arrays
+
+
+class TokenEncoder(Protocol):
+    """An embedder with a vector per token."""
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""
+        ...
+
+    def fingerprint(self) -> str:
+        """The name or hash of the model."""
+        ...
 
 
 @dataclass(frozen=True)
 class MaxSimReranker:
     """Mean over the tokens of the query of the greatest cosine with a token of the passage: a number in [-1, 1].
 
-    A query or a passage without tokens scores 0. The token vectors of other passages than `knowing` gave stay in memory up to
+    A query or a passage without tokens scores 0. Token vectors of passages that were not encoded before stay in memory up to
     `cache_mb` megabytes, the most recently used; all rerankers of a process with the same model and limit share them.
     """
 
@@ -64,67 +75,37 @@ class MaxSimReranker:
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
         """A score per pair that depends only on the two texts."""
-        cache = _matrices(self.fingerprint(), self.cache_mb)
+        cache = _cache(self.fingerprint(), self.cache_mb)
         return [self._scores(query, texts, cache) for query, texts in zip(queries, passages, strict=True)]
 
-    def knowing(self, texts: Sequence[str], arrays: Arrays) -> "MaxSimReranker":
-        """The same reranker with the token vectors of these passages; DataError for arrays that are not theirs."""
-        return replace(self, encoder=KnownTokens(self.encoder, texts, arrays))
-
-    def _scores(self, query: str, texts: Sequence[str], cache: "Matrices") -> list[float]:
+    def _scores(self, query: str, texts: Sequence[str], cache: Recent[TokenRows]) -> list[float]:
         if not texts:
             return []
-        (tokens,) = self.encoder.embed_tokens([query])
-        question = TokenVectors.of(tokens)
-        return [late_interaction(question, self._passage(text, cache)) for text in texts]
+        (tokens,) = self._encoded([query])
+        known = getattr(self.encoder, "known", {})
+        new = [text for text in texts if text not in known]
+        made = dict(zip(new, cache(new, self._encoded), strict=True))
+        return [late_interaction(tokens, made[text] if text in made else known[text]) for text in texts]
 
-    def _passage(self, text: str, cache: "Matrices") -> TokenVectors:
-        vectors = self.encoder.known(text) if isinstance(self.encoder, KnownTokens) else None
-        if vectors is None and (vectors := cache.get(text)) is None:
-            vectors = TokenVectors.of(self.encoder.embed_tokens([text])[0])
-            cache.put(text, vectors)
-        return vectors
+    def _encoded(self, texts: Sequence[str]) -> list[TokenRows]:
+        return [rounded(vectors) for vectors in self.encoder.embed_tokens(texts)]
 
 
-def late_interaction(query: TokenVectors, passage: TokenVectors) -> float:
-    """Mean over query rows of the greatest inner product with a passage row; 0 if either has no row."""
-    if not len(query.rows) or not len(passage.rows):
+def late_interaction(query: TokenRows, passage: TokenRows) -> float:
+    """Mean over query rows of the greatest cosine with a passage row; 0 if either has no row."""
+    if not len(query) or not len(passage):
         return 0.0
-    products = passage.rows.astype(np.float32) @ query.rows.astype(np.float32).T
-    best = (products * passage.scales[:, None]).max(axis=0) * query.scales
-    return mean(best.tolist())
+    asked, read = query.astype(np.float32), passage.astype(np.float32)
+    cosines = (read @ asked.T) / _lengths(read)[:, None]
+    return mean((cosines.max(axis=0) / _lengths(asked)).tolist())
 
 
-class Matrices:
-    """Token vectors by text; above `limit` bytes the least recently used are dropped."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.size = 0
-        self._kept: OrderedDict[str, TokenVectors] = OrderedDict()
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def get(self, text: str) -> TokenVectors | None:
-        """The vectors of a text, None if they were dropped."""
-        with self._lock:
-            if text in self._kept:
-                self._kept.move_to_end(text)
-            return self._kept.get(text)
-
-    def put(self, text: str, vectors: TokenVectors) -> None:
-        """Keep the vectors of a text, unless they alone exceed the limit."""
-        with self._lock:
-            if text in self._kept or vectors.nbytes > self.limit:
-                return
-            self._kept[text] = vectors
-            self.size += vectors.nbytes
-            while self.size > self.limit:
-                self.size -= self._kept.popitem(last=False)[1].nbytes
+def _lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The lengths of rows of whole numbers; 1 for a row of zeros."""
+    lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", rows, rows)).clip(1)
+    return lengths
 
 
 @lru_cache(maxsize=2)
-def _matrices(fingerprint: str, megabytes: int) -> Matrices:
-    return Matrices(megabytes * 2**20)
+def _cache(fingerprint: str, megabytes: int) -> Recent[TokenRows]:
+    return Recent(megabytes * 2**20, lambda rows: rows.nbytes)

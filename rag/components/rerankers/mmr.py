@@ -4,15 +4,13 @@ Carbonell & Goldstein 1998, "The Use of MMR, Diversity-Based Reranking for Reord
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rag.core.checks import check_number
 from rag.core.diversity import picked_at
-from rag.core.encoded_passages import KnownVectors
 from rag.core.numbers import unit_rows
 from rag.core.roles import Embedder, fingerprint
-from rag.core.types import Arrays
 
 
 @dataclass(frozen=True)
@@ -34,10 +32,6 @@ class MmrReranker:
     def fingerprint(self) -> str:
         """The fingerprint of the embedder."""
         return fingerprint(self.embedder)
-
-    def knowing(self, texts: Sequence[str], arrays: Arrays) -> "MmrReranker":
-        """The same reranker with the vectors of these passages."""
-        return replace(self, embedder=KnownVectors.of(self.embedder, texts, arrays))
 
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]

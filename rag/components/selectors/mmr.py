@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 from rag.core.checks import check_number, check_whole
 from rag.core.corpus import Corpus
 from rag.core.diversity import picked_at
-from rag.core.encoded_passages import KnownVectors
 from rag.core.errors import ConfigError
 from rag.core.memo import Recent
 from rag.core.numbers import unit_rows
 from rag.core.rankings import Rankings
 from rag.core.roles import Embedder, fingerprint
-from rag.core.types import Arrays
 
 
 class MmrSelector:
@@ -42,10 +40,6 @@ class MmrSelector:
     def fingerprint(self) -> str:
         """The fingerprint of the embedder."""
         return fingerprint(self.embedder)
-
-    def knowing(self, texts: Sequence[str], arrays: Arrays) -> "MmrSelector":
-        """The same selector with the vectors of these passages."""
-        return MmrSelector(KnownVectors.of(self.embedder, texts, arrays), self.relevance_weight, self.depth)
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
         """The same hits in a new order; ConfigError for rankings that a selector widened."""

@@ -1,7 +1,7 @@
 """The Protocols of retrieval: from documents to a ranking of chunks."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
@@ -222,17 +222,13 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Comparing(Protocol):
-    """A Reranker or a Selector that compares encoded passages, which a trial encodes once for all questions.
+    """A Reranker or a Selector that compares passages which a trial encodes once for all questions.
 
-    `compares` says as what and by which of its parameters: ("tokens", name of the parameter) for token vectors, rounded to int8
-    (`rag.core.encoded_passages`), ("vectors", name) for the unit vectors of an index, if that has the same embedder.
+    `compares` says as what, and by which of its parameters: ("tokens", name) for token vectors in int8, ("vectors", name) for
+    unit vectors, if an index has those of the same embedder. That embedder then knows them (`rag.core.encoded_passages`).
     """
 
     compares: ClassVar[tuple[str, str]]
-
-    def knowing(self, texts: Sequence[str], arrays: Arrays) -> Any:
-        """The same component, which knows these passages and encodes others itself; DataError for other arrays."""
-        ...
 
 
 @runtime_checkable

@@ -1,12 +1,14 @@
 """The components of a config, and a pipeline of them around indexes that were built before."""
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 from rag.config.build import TARGET, Components
 from rag.core.corpus import Corpus
+from rag.core.encoded_passages import KnownPassages, passages_of
 from rag.core.errors import DataError
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
@@ -69,19 +71,14 @@ class TrialParts:
         return any(isinstance(part, QuestionSelector) for part in self._group("selector").values())
 
     def compared(self, *roles: str) -> dict[str, tuple[str, Mapping[str, Any]]]:
-        """What comparing components of roles compare, by name, and the node that encodes it.
-
-        Unit vectors are left out where no index has vectors of the same embedder.
-        """
-        named = {role: self._group(role) if role == "selector" else {role: self.role(role)} for role in roles}
+        """What comparing components of roles compare, by name, and the node that encodes it; vectors only if an index has them."""
         found = {}
-        for role, parts in named.items():
-            for name, part in parts.items():
+        for role in roles:
+            nodes = self.config[role] if role == "selector" else {role: self.config[role]}
+            for name, part in (self._group(role) if role == "selector" else {role: self.role(role)}).items():
                 if isinstance(part, Comparing):
-                    what, parameter = part.compares
-                    node = (self.config[role][name] if role == "selector" else self.config[role])[parameter]
-                    if what == "tokens" or self._embeds_with(node):
-                        found[name] = what, node
+                    what, node = part.compares[0], nodes[name][part.compares[1]]
+                    found |= {name: (what, node)} if what == "tokens" or self._embeds_with(node) else {}
         return found
 
     def _embeds_with(self, node: Mapping[str, Any]) -> bool:
@@ -146,7 +143,12 @@ def encoded(name: str) -> str:
 def knowing(name: str, part: Any, corpus: Corpus, entries: Mapping[str, Entry]) -> Any:
     """A component that knows its encoded passages, where they are among some entries: then it compares them."""
     entry = entries.get(encoded(name))
-    return part.knowing(corpus.index_texts, entry.arrays) if entry else part
+    if entry is None:
+        return part
+    known, parameter = copy(part), part.compares[1]
+    encoder = KnownPassages(getattr(part, parameter), passages_of(corpus.index_texts, entry.arrays))
+    object.__setattr__(known, parameter, encoder)  # components may be frozen, and this one is a copy
+    return known
 
 
 class Unkeyed:

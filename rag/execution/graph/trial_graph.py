@@ -69,7 +69,7 @@ class TrialGraph:
             corpus = ranking = self._contexts_of_control()
         else:
             corpus, indexes = self.corpus()
-            passages = self.passages(corpus)
+            passages = encode(self.graph, parts, self.golden, corpus)
             ranking = SearchGraph(self.graph, parts, self.golden, questions, corpus, self._read_records(), indexes).add()
         if control == "shuffled_contexts":
             ranking = self.graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: self.golden.golden_digest})
@@ -90,10 +90,6 @@ class TrialGraph:
             corpus = self.graph.add("passage", {"passage": self.config["passage"]}, {}, {"corpus": corpus})
         return corpus, {name: self._index(name, corpus) for name in self.config["index"]}
 
-    def passages(self, corpus: str) -> dict[str, str]:
-        """Add the stages that encode passages for rerankers and selectors; their keys by the names of entries."""
-        return encode(self.graph, self.parts, self.golden, corpus)
-
     def _questions(self) -> str:
         """The questions with the histories of the golden set or, in live conversations, with the pipeline's own answers.
 
@@ -109,7 +105,7 @@ class TrialGraph:
         corpus, indexes = self.corpus("none")
         inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **self.records(), **indexes}
         values = {**self.parts.values, "history": history}
-        return self.graph.add("converse", self.parts.nodes, values, inputs | self.passages(corpus))
+        return self.graph.add("converse", self.parts.nodes, values, inputs | encode(self.graph, self.parts, golden, corpus))
 
     def records(self) -> dict[str, str]:
         """Add the stages that make records; their key as an input, nothing without records."""

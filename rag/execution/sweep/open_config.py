@@ -24,6 +24,7 @@ from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.open_pipeline import SINGLE, TrialParts, open_pipeline
 from rag.execution.graph.plan import components_for
+from rag.execution.graph.search_graph import encode
 from rag.execution.graph.stage_graph import Graph
 from rag.execution.graph.stage_inputs import corpus_of, records_of
 from rag.execution.graph.trial_graph import TrialGraph
@@ -157,7 +158,8 @@ def materials(config: Mapping[str, Any]) -> Materials:
     check_together(graph.components, config)
     corpus, indexes = trial.corpus()
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
+    encoded = encode(graph, trial.parts, golden, corpus)
     opened, passages, found = (
-        {name: runner.obtain(key) for name, key in keys.items()} for keys in (indexes, trial.passages(corpus), trial.records())
+        {name: runner.obtain(key) for name, key in keys.items()} for keys in (indexes, encoded, trial.records())
     )
     return Materials(golden, corpus_of(runner.obtain(corpus), golden), opened, graph.components, records_of(found), passages)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
-from rag.core.encoded_passages import TokenEncoder, TokenVectors, joined
+from rag.core.encoded_passages import joined, rounded
 from rag.core.errors import ConfigError
 from rag.core.progress import blocks
 from rag.core.rankings import NOTHING, Rankings, merged, stacked
@@ -73,10 +73,10 @@ def embed_documents(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     return _normalised(embedder.embed_documents(texts), len(texts))
 
 
-def embed_tokens(encoder: TokenEncoder, texts: Sequence[str]) -> Arrays:
-    """The token vectors of passages, rounded (`rag.core.encoded_passages.joined`)."""
+def embed_tokens(encoder: Any, texts: Sequence[str]) -> Arrays:
+    """The token vectors of passages, in int8 (`rag.core.encoded_passages.joined`)."""
     parts = (encoder.embed_tokens(part) for part in blocks(texts, "token vectors", BLOCK))
-    return joined([TokenVectors.of(vectors) for part in parts for vectors in part])
+    return joined([rounded(vectors) for part in parts for vectors in part])
 
 
 def embed_queries(embedder: Embedder, texts: Sequence[str]) -> Vectors:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from rag.analysis.text_flags import Flagger
 from rag.core.text.tokens import count
 from rag.serve.database import MissingError
 from rag.serve.loaded_bundles import Model
@@ -16,9 +17,6 @@ from rag.serve.request_handler import handler_of
 from rag.serve.request_models import ClosedBody
 from rag.serve.response_models import Documents, DocumentText, ListedDocument
 from rag.serve.responses import json_bytes, json_response
-
-if TYPE_CHECKING:
-    from rag.analysis.text_flags import Flagger
 
 PIECE = 65_536
 """Characters of a text that are written as JSON at once, in about two milliseconds."""
@@ -84,7 +82,7 @@ def _whole(model: Model, row: int) -> Iterator[bytes]:
     yield from (b',"text":', *_string(document.text), b"}")
 
 
-def _chunks(places: Iterable[tuple[int, int, str]], flagger: "Flagger") -> Iterator[Mapping[str, Any]]:
+def _chunks(places: Iterable[tuple[int, int, str]], flagger: Flagger) -> Iterator[Mapping[str, Any]]:
     for start, end, text in places:
         yield {"start": start, "end": end, "tokens": count(text), "flags": flagger.flags(text)}
 
