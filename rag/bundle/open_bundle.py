@@ -25,7 +25,6 @@ from rag.core.corpus import Corpus
 from rag.core.errors import MissingExtraError, UserError
 from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.execution.graph.open_pipeline import TrialParts, encoded, open_pipeline
-from rag.execution.graph.search_graph import COMPARING
 from rag.execution.store.entry_format import Entry
 from rag.pipeline.pipeline import Pipeline
 
@@ -143,15 +142,17 @@ def _tables(contents: Contents, config: Mapping[str, Any], where: str) -> tuple[
 
 def _passages(contents: Contents, parts: TrialParts, indexes: Mapping[str, Entry], where: str) -> dict[str, Entry]:
     """The encoded passages of a bundle; a component without them encodes passages itself."""
-    files, compared = contents.files, parts.compared(*COMPARING)
-    listed = sorted(name for name in files if name.startswith("passages/"))
-    tokens = {f"passages/{name}.safetensors": name for name, (what, _) in compared.items() if what == "tokens"}
-    if odd := [name for name in listed if name not in tokens]:
-        raise refused(f"{where}: {odd[0]}", "holds passages that nothing in the config compares")
-    found = {encoded(tokens[file]): Entry(arrays_of(files.pop(file), f"{where}: {file}")) for file in listed}
     dense = (indexes[name] for name, index in parts.indexes.items() if index.uses_vectors)
-    vectors = [entry for entry in dense if "vectors" in entry.arrays]
-    return found | {encoded(name): vectors[0] for name, (what, _) in compared.items() if what == "vectors" and vectors}
+    vectors, found = next((entry for entry in dense if "vectors" in entry.arrays), None), dict[str, Entry]()
+    for name, (what, _) in parts.compared().items():
+        if what == "vectors" and vectors:
+            found[encoded(name)] = vectors
+        elif what == "tokens" and (data := contents.files.pop(file := f"{encoded(name)}.safetensors", b"")):
+            found[encoded(name)] = Entry(arrays_of(data, f"{where}: {file}"))
+    for name in contents.files:
+        if name.startswith("passages/"):
+            raise refused(f"{where}: {name}", "holds passages that nothing in the config compares")
+    return found
 
 
 @contextmanager

@@ -27,8 +27,7 @@ from rag.config.stand_ins import STAND_INS
 from rag.config.validation import check_typed
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256
-from rag.execution.graph.open_pipeline import TrialParts, encoded
-from rag.execution.graph.search_graph import COMPARING
+from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.stage_inputs import entry_of_corpus
 from rag.execution.sweep.open_config import Materials, materials
 
@@ -140,9 +139,9 @@ def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_mode
         CHUNKS: array_bytes(entry_of_corpus(corpus).arrays),
     }
     files |= {f"indexes/{name}.safetensors": array_bytes(entry.arrays) for name, entry in indexes.items()}
-    for name, (what, _) in TrialParts(known, components).compared(*COMPARING).items():
-        if what == "tokens" and (entry := source.passages.get(encoded(name))):
-            files[f"passages/{name}.safetensors"] = array_bytes(entry.arrays)
+    files |= {
+        f"{name}.safetensors": array_bytes(each.arrays) for name, each in source.passages.items() if "rows" in each.arrays
+    }
     files |= {RECORDS: json_bytes(replace(records, tokens=0, cost=0.0).to_json())} if records.tables else {}
     for place, folder in found.folders.items():
         files |= {f"{place}/{name}": path for name, path in files_of(folder, place).items()}

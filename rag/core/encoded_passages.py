@@ -20,7 +20,8 @@ TokenRows = NDArray[np.int8]
 
 def rounded(vectors: NDArray[np.float32]) -> TokenRows:
     """Token vectors in whole numbers: the greatest of each row becomes 127 or -127."""
-    return np.rint(vectors * (127 / np.abs(vectors).max(axis=1, initial=1e-12)[:, None])).astype(np.int8)
+    rows: TokenRows = np.rint(vectors * (127 / np.abs(vectors).max(axis=1, initial=1e-12)[:, None])).astype(np.int8)
+    return rows
 
 
 def joined(parts: Sequence[TokenRows]) -> Arrays:

@@ -45,7 +45,7 @@ def once(kept: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
 
 class Recent(Generic[T]):
-    """The values of the texts that were used last, up to `most` of what `size` counts; computed in batches; safe for threads."""
+    """The values of the texts that were used last, up to `most` of what `size` counts, in batches; safe for threads."""
 
     def __init__(self, most: int = 4096, size: Callable[[T], int] = lambda value: 1) -> None:
         self.most, self.size, self._held = most, size, 0

@@ -10,11 +10,12 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import finalize
 
 from starlette.concurrency import run_in_threadpool
 
+from rag.analysis.text_flags import Flagger
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.replay import replay
 from rag.components.queries.none import AsTyped
@@ -26,9 +27,6 @@ from rag.pipeline.shapes.json_shapes import DocumentRecord
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
 from rag.serve.interactive import interactive
-
-if TYPE_CHECKING:  # a server that shows no corpus needs none
-    from rag.analysis.text_flags import Flagger
 
 LOG = logging.getLogger("rag.serve.loaded_bundles")
 DEFAULT = "default"
@@ -60,10 +58,8 @@ class Model:
         return [row for row, document in enumerate(pipeline.corpus.documents) if document.doc_id not in pipeline.excluded]
 
     @cached_property
-    def flaggers(self) -> "tuple[Flagger, Flagger]":
+    def flaggers(self) -> tuple[Flagger, Flagger]:
         """Flaggers of the documents and of the chunks, which read all texts when they are made."""
-        from rag.analysis.text_flags import Flagger
-
         pipeline = self.bundle.pipeline
         corpus, model = pipeline.corpus, pipeline.embedder if any(pipeline.uses_vectors.values()) else None
         chunks = Flagger.over(map(corpus.text, range(len(corpus))), model)

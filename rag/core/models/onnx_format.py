@@ -33,8 +33,7 @@ class Graph:
         name = f"constant{len(self.arrays)}"
         shape = b"".join(_number(1, size) for size in values.shape)
         head = shape + _number(2, TYPES[values.dtype.name]) + _text(8, name)
-        data = np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
-        self.arrays.append([head, _key(9, 2) + _varint(len(data)), data])
+        self.arrays.append([head, *_nested(9, [np.ascontiguousarray(values).reshape(-1).view(np.uint8).data])])
         return name
 
     def integers(self, *values: int) -> str:
@@ -80,7 +79,7 @@ def _nested(place: int, parts: Sequence[Part]) -> list[Part]:
 
 
 def _bytes(place: int, value: bytes) -> bytes:
-    return _key(place, 2) + _varint(len(value)) + value
+    return b"".join(_nested(place, [value]))
 
 
 def _number(place: int, value: int) -> bytes:

@@ -221,17 +221,6 @@ class Reranker(Protocol):
 
 
 @runtime_checkable
-class Comparing(Protocol):
-    """A Reranker or a Selector that compares passages which a trial encodes once for all questions.
-
-    `compares` says as what, and by which of its parameters: ("tokens", name) for token vectors in int8, ("vectors", name) for
-    unit vectors, if an index has those of the same embedder. That embedder then knows them (`rag.core.encoded_passages`).
-    """
-
-    compares: ClassVar[tuple[str, str]]
-
-
-@runtime_checkable
 class Selector(Protocol):
     """Drops hits, orders them, or adds chunks to them. A trial may have a list; each gets the rankings of the one before it.
 

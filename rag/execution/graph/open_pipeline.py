@@ -12,7 +12,7 @@ from rag.core.encoded_passages import KnownPassages, passages_of
 from rag.core.errors import DataError
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
-from rag.core.roles import Comparing, Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing
+from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing
 from rag.core.types import Document
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
@@ -71,20 +71,15 @@ class TrialParts:
         return any(isinstance(part, QuestionSelector) for part in self._group("selector").values())
 
     def compared(self, *roles: str) -> dict[str, tuple[str, Mapping[str, Any]]]:
-        """What comparing components of roles compare, by name, and the node that encodes it; vectors only if an index has them."""
-        found = {}
-        for role in roles:
+        """What comparing components compare, by name, and the node that encodes it; vectors only if an index has them."""
+        found = dict[str, tuple[str, Mapping[str, Any]]]()
+        for role in roles or ("reranker", "selector"):
             nodes = self.config[role] if role == "selector" else {role: self.config[role]}
             for name, part in (self._group(role) if role == "selector" else {role: self.role(role)}).items():
-                if isinstance(part, Comparing):
-                    what, node = part.compares[0], nodes[name][part.compares[1]]
-                    found |= {name: (what, node)} if what == "tokens" or self._embeds_with(node) else {}
-        return found
-
-    def _embeds_with(self, node: Mapping[str, Any]) -> bool:
-        """Whether an index has vectors of the embedder of a node."""
-        same = self.components.identity(node, "embedder") == self.components.identity(self.config["embedder"], "embedder")
-        return same and any(index.uses_vectors for index in self.indexes.values())
+                if what := getattr(part, "compares", None):
+                    found[name] = what[0], nodes[name][what[1]]
+        indexed = [self.config["embedder"] for index in self.indexes.values() if index.uses_vectors]
+        return {name: each for name, each in found.items() if each[0] == "tokens" or each[1] in indexed}
 
     @cached_property
     def layers(self) -> dict[str, dict[str, Any]]:
@@ -137,17 +132,18 @@ class TrialParts:
 
 def encoded(name: str) -> str:
     """The name among entries of the passages that a reranker or a selector compares; no index has such a name."""
-    return f"passages of {name}"
+    return f"passages/{name}"
 
 
 def knowing(name: str, part: Any, corpus: Corpus, entries: Mapping[str, Entry]) -> Any:
-    """A component that knows its encoded passages, where they are among some entries: then it compares them."""
-    entry = entries.get(encoded(name))
-    if entry is None:
+    """A component, or those of a kind by name, knowing its encoded passages where they are among some entries."""
+    if isinstance(part, dict):
+        return {each: knowing(each, one, corpus, entries) for each, one in part.items()}
+    if (entry := entries.get(encoded(name))) is None:
         return part
     known, parameter = copy(part), part.compares[1]
-    encoder = KnownPassages(getattr(part, parameter), passages_of(corpus.index_texts, entry.arrays))
-    object.__setattr__(known, parameter, encoder)  # components may be frozen, and this one is a copy
+    made = passages_of(corpus.index_texts, entry.arrays)
+    object.__setattr__(known, parameter, KnownPassages(getattr(part, parameter), made))  # a copy, although it may be frozen
     return known
 
 
@@ -215,17 +211,14 @@ def open_pipeline(
     """
     built = {name: components.build(node, f"index.{name}") for name, node in nodes.get("indexes", {}).items()}
     searchers: Any = {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()}
-    parts = {FIELDS.get(name, name): _part(name, nodes, components) for name in (*SINGLE, "selectors", "inspections")}
-    parts["reranker"] = knowing("reranker", parts["reranker"], corpus, indexes)
-    if "selectors" in nodes:
-        parts["selectors"] = {name: knowing(name, part, corpus, indexes) for name, part in parts["selectors"].items()}
+    parts = {name: _part(name, nodes, components) for name in (*SINGLE, "selectors", "inspections")}
     pipeline = Pipeline(
         corpus=corpus,
         searchers=searchers if "indexes" in nodes else _part("indexes", nodes, components),
         uses_vectors={name: index.uses_vectors for name, index in built.items()},
         reading=reading_of(nodes, values, corpus.documents, components),
         database=RecordDatabase(records),
-        **parts,
+        **{FIELDS.get(name, name): knowing(name, part, corpus, indexes) for name, part in parts.items()},
         **{name: values.get(name, Unkeyed(name)) for name in ("depth", "rerank_depth")},
     )
     return limited(pipeline, values.get("lock", ()), values.get("exclude", ()))

@@ -17,8 +17,6 @@ LINKS = ("route", "policy", "reuse", "shape", "condense")
 LOOKS = ("look", "policy", "reuse", "condense", "audit")
 """Stages with the rankings and the looks of questions; the last of them is the ranking of a trial with links."""
 
-COMPARING = ("reranker", "selector")
-"""Roles that may compare encoded passages."""
 MOST_ENCODED = 8_000_000
 """Characters of the largest corpus whose tokens are encoded for all questions: about 800 MB. Results are the same without."""
 
@@ -28,13 +26,11 @@ Read = tuple[dict[str, Any], dict[str, Any]]
 
 def encode(graph: Graph, parts: TrialParts, golden: Golden, corpus: str, *roles: str) -> dict[str, str]:
     """Add the stages that encode the passages which components of roles compare; their keys as inputs."""
-    found = {}
-    for name, (what, node) in parts.compared(*(roles or COMPARING)).items():
-        if what == "vectors":
-            found[encoded(name)] = graph.add("embed", {"embedder": node}, {}, {"corpus": corpus})
-        elif golden.characters <= MOST_ENCODED:
-            found[encoded(name)] = graph.add("embed tokens", {"encoder": node}, {}, {"corpus": corpus})
-    return found
+    stages = {"vectors": "embed"} | ({"tokens": "embed tokens"} if golden.characters <= MOST_ENCODED else {})
+    found = {name: (stages[what], node) for name, (what, node) in parts.compared(*roles).items() if what in stages}
+    return {
+        encoded(name): graph.add(stage, {"embedder": node}, {}, {"corpus": corpus}) for name, (stage, node) in found.items()
+    }
 
 
 @dataclass

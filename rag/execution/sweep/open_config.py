@@ -137,8 +137,8 @@ def open_config(config: Mapping[str, Any], stored: bool = False) -> Pipeline:
     inputs = materials(config)
     components = inputs.components if stored or Terms.of(config).replay == "only" else inputs.components.without_inner
     parts = TrialParts(config, inputs.components)
-    entries = {**inputs.indexes, **inputs.passages}
-    return open_pipeline(parts.nodes, parts.values, inputs.corpus, entries, components, inputs.records)
+    made = {**inputs.indexes, **inputs.passages}
+    return open_pipeline(parts.nodes, parts.values, inputs.corpus, made, components, inputs.records)
 
 
 def materials(config: Mapping[str, Any]) -> Materials:
@@ -158,8 +158,6 @@ def materials(config: Mapping[str, Any]) -> Materials:
     check_together(graph.components, config)
     corpus, indexes = trial.corpus()
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
-    encoded = encode(graph, trial.parts, golden, corpus)
-    opened, passages, found = (
-        {name: runner.obtain(key) for name, key in keys.items()} for keys in (indexes, encoded, trial.records())
-    )
+    stages = indexes, encode(graph, trial.parts, golden, corpus), trial.records()
+    opened, passages, found = ({name: runner.obtain(key) for name, key in keys.items()} for keys in stages)
     return Materials(golden, corpus_of(runner.obtain(corpus), golden), opened, graph.components, records_of(found), passages)

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from rag.core.assessments import Spent
 from rag.core.corpus import Corpus
-from rag.core.encoded_passages import joined, rounded
 from rag.core.errors import ConfigError
-from rag.core.progress import blocks
 from rag.core.rankings import NOTHING, Rankings, merged, stacked
 from rag.core.roles import (
     Chunker,
@@ -29,13 +27,10 @@ from rag.core.roles import (
     Selector,
     changes_nothing,
 )
-from rag.core.types import Allowed, Arrays, Document, Query, Sought, Span, Vectors
+from rag.core.types import Allowed, Document, Query, Sought, Span, Vectors
 
 SUBQUERY_K = 60
 """The constant of reciprocal rank fusion (Cormack et al. 2009) between the texts that one question is searched for by."""
-
-BLOCK = 64
-"""Passages whose token vectors are in memory before they are rounded."""
 
 LATER = 3
 """Hits of the first search of a question for one of a later search."""
@@ -71,12 +66,6 @@ def passages(writer: PassageText, corpus: Corpus) -> tuple[Corpus, list[str], Sp
 def embed_documents(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Unit vectors of passages."""
     return _normalised(embedder.embed_documents(texts), len(texts))
-
-
-def embed_tokens(encoder: Any, texts: Sequence[str]) -> Arrays:
-    """The token vectors of passages, in int8 (`rag.core.encoded_passages.joined`)."""
-    parts = (encoder.embed_tokens(part) for part in blocks(texts, "token vectors", BLOCK))
-    return joined([rounded(vectors) for part in parts for vectors in part])
 
 
 def embed_queries(embedder: Embedder, texts: Sequence[str]) -> Vectors:
