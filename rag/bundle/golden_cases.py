@@ -3,14 +3,13 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from rag.bundle.errors import misfit, refused
 from rag.bundle.layout import GOLDEN
 from rag.bundle.open_bundle import Bundle
-from rag.bundle.source_trial import Measured
 from rag.bundle.strict_parse import json_bytes, lines_of
 from rag.config.build import TARGET
 from rag.config.identity import digest
@@ -21,6 +20,9 @@ from rag.execution.graph.stage_inputs import lived_of, rankings_of
 from rag.execution.store.serialisation import answer_parts, looks_of, sought_of
 from rag.pipeline.prompt.context_packing import hits, passages
 from rag.pipeline.prompt.prompt_assembly import Prepared
+
+if TYPE_CHECKING:  # opening a bundle needs no sweeps
+    from rag.bundle.source_trial import Measured
 
 MOST = 1000
 """Most golden questions of a bundle: a server asks all of them when it starts."""
@@ -78,7 +80,7 @@ def cases_of(bundle: Bundle) -> list[Case]:
         raise misfit(where, error) from error
 
 
-def measured_cases(source: Measured, most: int) -> list[Case]:
+def measured_cases(source: "Measured", most: int) -> list[Case]:
     """Up to `most` questions of a trial, spread evenly over its golden set, with results read from its stored stages."""
     examples, config = source.golden.examples, source.config
     if not (count := min(most, len(examples))):
@@ -98,25 +100,25 @@ def measured_cases(source: Measured, most: int) -> list[Case]:
     return list(_with_answers(source, rows, cases)) if source.trial.ends.generate else cases
 
 
-def _queries(source: Measured) -> list[Query]:
+def _queries(source: "Measured") -> list[Query]:
     queries = [example.query for example in source.golden.examples]
     conversed = source.before("converse")
     return lived_of(source.entry(conversed.key), queries) if conversed else queries
 
 
-def _searches(source: Measured) -> list[Sought] | None:
+def _searches(source: "Measured") -> list[Sought] | None:
     """What was searched for, if a model wrote it."""
     stage = source.before("rewrite")
     return sought_of(source.entry(stage.key).meta) if stage and asks(source.config["queries"]) else None
 
 
-def _looks(source: Measured) -> list[Look]:
+def _looks(source: "Measured") -> list[Look]:
     """The looks of all questions, if a model chose the routes; empty otherwise."""
     stage = source.before("route") if asks(source.config["route"]) else None
     return [look or Look() for look in looks_of(source.entry(stage.key).meta)] if stage else []
 
 
-def _with_answers(source: Measured, rows: Sequence[int], cases: Sequence[Case]) -> Iterator[Case]:
+def _with_answers(source: "Measured", rows: Sequence[int], cases: Sequence[Case]) -> Iterator[Case]:
     """The cases with their prompts and, unless a chat model wrote them, with their contexts and answers."""
     ends, corpus = source.trial.ends, source.corpus
     prepared = source.job(ends.generate).prepared() if ends.generate else []

@@ -33,7 +33,7 @@ KINDS: Mapping[str, int] = {
     r"golden\.jsonl": 64 * MIB,
     r"scores\.json": 256 * MIB,
     r"cards/[A-Za-z0-9_-]{1,128}\.json": 16 * MIB,
-    r"(?:chunks|indexes/[A-Za-z0-9_-]{1,64})\.safetensors": 4096 * MIB,
+    r"(?:chunks|(?:indexes|passages)/[A-Za-z0-9_-]{1,64})\.safetensors": 4096 * MIB,
     rf"models/{PART}(?:/{PART}){{0,5}}/{PART}\.(?:safetensors|json|txt|md)": 8191 * MIB,
 }
 """Pattern of a name → largest size of such a file, in bytes."""

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rag.bundle.archive import read_archive
+from rag.bundle.arrays import arrays_of
 from rag.bundle.consistency import corpus_of, documents_of, index_of
 from rag.bundle.errors import BundleError, refused
 from rag.bundle.files import Contents, read_folder
@@ -18,12 +19,12 @@ from rag.bundle.strict_parse import json_of, lines_of
 from rag.bundle.trust import check_config, check_roles
 from rag.bundle.weights import check_fingerprints, check_weights, with_folders
 from rag.config.build import Components
-from rag.config.compose import plugins
+from rag.config.catalog import plugins
 from rag.config.stand_ins import STAND_INS
 from rag.core.corpus import Corpus
 from rag.core.errors import MissingExtraError, UserError
 from rag.core.records.sets import NO_RECORDS, RecordSet
-from rag.execution.graph.open_pipeline import TrialParts, open_pipeline
+from rag.execution.graph.open_pipeline import TrialParts, encoded, open_pipeline
 from rag.execution.store.entry_format import Entry
 from rag.pipeline.pipeline import Pipeline
 
@@ -85,7 +86,8 @@ def open_bundle(
     records = _records(contents, corpus, where)
     with _refusing(where):
         parts = TrialParts(config, components)
-        pipeline = open_pipeline(parts.nodes, parts.values, corpus, indexes, components, records)
+        entries = indexes | _passages(contents, parts, indexes, where)
+        pipeline = open_pipeline(parts.nodes, parts.values, corpus, entries, components, records)
         check_weights(config, components, contents.manifest.models, where)
     return Bundle(path, contents.digest, contents.manifest, config, pipeline, contents.files, contents.held)
 
@@ -136,6 +138,21 @@ def _tables(contents: Contents, config: Mapping[str, Any], where: str) -> tuple[
         what = "is the index of nothing in the config" if odd[0] in listed else "is missing"
         raise refused(f"{where}: {odd[0]}", what)
     return corpus, {names[file]: Entry(index_of(files.pop(file), len(corpus), f"{where}: {file}")) for file in sorted(names)}
+
+
+def _passages(contents: Contents, parts: TrialParts, indexes: Mapping[str, Entry], where: str) -> dict[str, Entry]:
+    """The encoded passages of a bundle; a component without them encodes passages itself."""
+    dense = (indexes[name] for name, index in parts.indexes.items() if index.uses_vectors)
+    vectors, found = next((entry for entry in dense if "vectors" in entry.arrays), None), dict[str, Entry]()
+    for name, (what, _) in parts.compared().items():
+        if what == "vectors" and vectors:
+            found[encoded(name)] = vectors
+        elif what == "tokens" and (data := contents.files.pop(file := f"{encoded(name)}.safetensors", b"")):
+            found[encoded(name)] = Entry(arrays_of(data, f"{where}: {file}"))
+    for name in contents.files:
+        if name.startswith("passages/"):
+            raise refused(f"{where}: {name}", "holds passages that nothing in the config compares")
+    return found
 
 
 @contextmanager

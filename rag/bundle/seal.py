@@ -139,6 +139,9 @@ def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_mode
         CHUNKS: array_bytes(entry_of_corpus(corpus).arrays),
     }
     files |= {f"indexes/{name}.safetensors": array_bytes(entry.arrays) for name, entry in indexes.items()}
+    files |= {
+        f"{name}.safetensors": array_bytes(each.arrays) for name, each in source.passages.items() if "rows" in each.arrays
+    }
     files |= {RECORDS: json_bytes(replace(records, tokens=0, cost=0.0).to_json())} if records.tables else {}
     for place, folder in found.folders.items():
         files |= {f"{place}/{name}": path for name, path in files_of(folder, place).items()}

@@ -62,6 +62,11 @@ class Measured:
         return {name: Entry(self.entry(key).arrays) for name, key in self.trial.ends.indexes.items()}
 
     @property
+    def passages(self) -> dict[str, Entry]:
+        """The encoded passages by the names of entries."""
+        return {name: self.entry(key) for name, key in self.trial.ends.passages.items()}
+
+    @property
     def records(self) -> RecordSet:
         """The records of its documents."""
         stage = self.before("roster") or self.before("enrich")

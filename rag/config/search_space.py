@@ -8,11 +8,8 @@ from typing import Any
 from rag.config.compose import HELPER, compose
 from rag.config.composer import composing
 from rag.config.resolver import Resolver
-from rag.config.stand_ins import STAND_INS, remark
+from rag.config.stand_ins import MARK, STAND_INS, remark
 from rag.core.errors import UserError
-
-MARK = " *"
-"""The end of the name of a trial in which something stands in for a part of its preset."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,9 @@ from rag.core.models.pinned import PinnedModel
 STAND_INS = "stand_ins"
 """The key of a preset with its stand-ins, and of a config with a sentence for each that is used."""
 
+MARK = " *"
+"""The end of the name of a trial in which something stands in for a part of its preset."""
+
 SENTENCE = re.compile(r"(?P<lack>.+): (?P<used>\S+=.+) stands? in")
 
 KINDS = ("key", "model", "package", "server")

@@ -45,10 +45,10 @@ def once(kept: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
 
 class Recent(Generic[T]):
-    """The values of the `most` texts that were used last, computed in batches; safe for threads."""
+    """The values of the texts that were used last, up to `most` of what `size` counts, in batches; safe for threads."""
 
-    def __init__(self, most: int = 4096) -> None:
-        self.most = most
+    def __init__(self, most: int = 4096, size: Callable[[T], int] = lambda value: 1) -> None:
+        self.most, self.size, self._held = most, size, 0
         self._values: OrderedDict[str, T] = OrderedDict()
         self._lock = Lock()
 
@@ -60,8 +60,9 @@ class Recent(Generic[T]):
         values |= dict(zip(new, compute(new) if new else (), strict=True))
         with self._lock:
             for text, value in values.items():
-                self._values[text] = value
+                self._held += 0 if text in self._values else self.size(value)
+                self._values.setdefault(text, value)
                 self._values.move_to_end(text)
-            while len(self._values) > self.most:
-                self._values.popitem(last=False)
+            while self._held > self.most:
+                self._held -= self.size(self._values.popitem(last=False)[1])
         return [values[text] for text in texts]

@@ -19,7 +19,7 @@ from rag.analysis.text_flags import Flagger
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.replay import replay
 from rag.components.queries.none import AsTyped
-from rag.config.search_space import MARK
+from rag.config.stand_ins import MARK
 from rag.core.errors import UserError, closest
 from rag.core.types import Query
 from rag.pipeline.shapes.document_records import by_document

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from support.command_line import Verb
-from support.forged_bundles import resealed
+from support.forged_bundles import forged, refusal, resealed, tensors, written
 from support.scripted_server import answer, say, serving
 from support.servers import key_of, running
 from support.small_set import write_golden
@@ -28,7 +28,9 @@ from rag.bundle.replay import replay
 from rag.bundle.seal import export
 from rag.bundle.source_trial import measured
 from rag.bundle.trust import ROOMS
+from rag.components.rerankers.maxsim import MaxSimReranker
 from rag.config import catalog
+from rag.core.encoded_passages import KnownPassages
 from rag.core.errors import DataError, ServiceError
 from rag.core.records.queries import RecordQuery, Routed
 from rag.core.types import Message, Query, Recalled, Sought, Turn
@@ -44,6 +46,7 @@ PIPELINES = {
     "index.bm25s.analyser=content_words",
     "windows": "selector=[window,score_floor] chunker=sentence context_tokens=40",
     "titles": "passage=titled reranker=mmr chunker=markdown guard=[datamark] prompt=cited",
+    "token vectors": "reranker=maxsim chunker=sentence",
     "rows": "passage=row selector=[editions,figures] chunker=table_rows",
     "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60 index.bm25s.analyser=closed_compounds "
     "lock=[*.md]",
@@ -63,7 +66,7 @@ PIPELINES = {
     "routed": "route=rules enrich=tables guard=[scan,output]",
 }
 ELSEWHERE = {
-    "embedder": {"minilm", "minilm_windows", "static", "sentence_transformer", "openai"},
+    "embedder": {"minilm", "minilm_int8", "minilm_windows", "static", "sentence_transformer", "openai"},
     "index": {"chroma", "pgvector"},
     "generator": {
         *("openai", "gemini", "google", "groq", "anthropic", "auto", "ollama", "llamacpp", "vllm", "closed_book", "gold"),
@@ -72,7 +75,7 @@ ELSEWHERE = {
     "passage": {"contextual"},
     "policy": {"gap_loop", "agent"},
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
-    "reranker": {"cross_encoder", "maxsim", "tei", "vllm", "jina", "cohere"},
+    "reranker": {"cross_encoder", "tei", "vllm", "jina", "cohere"},
     "route": {"model"},
     "shape": {"model"},
     "condense": {"model"},
@@ -139,6 +142,21 @@ def test_every_pipeline_answers_as_it_was_measured(there: Path, tmp_path: Path, 
     assert found.compared["passages"] == 8
     answers = 0 if name == "no generator" else 8
     assert (found.compared["prompt"], found.compared["contexts"], found.compared["answer"]) == (answers,) * 3
+
+
+def test_the_tokens_of_passages_are_not_encoded_again(there: Path, tmp_path: Path) -> None:
+    pipeline = bundle_of(there, "token vectors", tmp_path / "b").pipeline
+    assert isinstance(pipeline.reranker, MaxSimReranker)
+    assert isinstance(encoder := pipeline.reranker.encoder, KnownPassages)
+    assert {*encoder.known} == {*pipeline.corpus.index_texts}
+    tokens = "passages/reranker.safetensors"
+    for change, what in (
+        (tensors(tokens, ends=lambda known: known[1:]), "not those of"),
+        (written(tokens, b"1234"), "not a valid safetensors"),
+        (written("passages/mmr.safetensors", b"1234"), "nothing in the config compares"),
+    ):
+        shutil.rmtree(tmp_path / "c", ignore_errors=True)
+        assert what in str(refusal(forged(tmp_path / "b", tmp_path / "c", change)))
 
 
 def test_a_routed_question_is_answered_from_the_records_of_the_bundle(there: Path, tmp_path: Path) -> None:

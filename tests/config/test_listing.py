@@ -98,7 +98,7 @@ def test_a_choice_with_its_parameters(rag: Verb) -> None:
         "meaning": "saturation of repeated words: a small k1 saturates early",
     }
     runtime = {each["key"]: each for each in rag("list", "embedder=minilm", "--json").json["parameters"]}
-    assert runtime["embedder.runtime.threads"]["meaning"].startswith("torch threads")
+    assert runtime["embedder.runtime.threads"]["meaning"].startswith("texts read at once")
     output = rag("list", "chunker", "recursive").out
     assert re.search(r"chunker\.size +800 +characters per chunk, at most", output)
     assert output.startswith("chunker=recursive  the default\nSplits by a hierarchy of separators")

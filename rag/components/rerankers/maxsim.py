@@ -2,20 +2,22 @@
 
 Khattab & Zaharia 2020, "ColBERT". The token vectors are those of an ordinary sentence model, which was not trained for
 this; the mean over the query's tokens instead of ColBERT's sum keeps scores of short and long questions on one scale.
+All token vectors are rounded to int8, whether a passage was encoded before any question or is encoded now.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
 from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.checks import check_number
+from rag.core.encoded_passages import TokenRows, rounded
 from rag.core.errors import ConfigError
+from rag.core.memo import Recent
+from rag.core.numbers import mean
 from rag.core.roles import Windowed
 
 
@@ -35,13 +37,14 @@ class TokenEncoder(Protocol):
 class MaxSimReranker:
     """Mean over the tokens of the query of the greatest cosine with a token of the passage: a number in [-1, 1].
 
-    A query or a passage without tokens scores 0. The token vectors of passages stay in memory up to `cache_mb` megabytes,
-    the most recently used; all rerankers of a process with the same model and limit share them.
+    A query or a passage without tokens scores 0. Token vectors of passages that were not encoded before stay in memory up to
+    `cache_mb` megabytes, the most recently used; all rerankers of a process with the same model and limit share them.
     """
 
     encoder: TokenEncoder
     cache_mb: int = 256
     pairwise: ClassVar[bool] = True
+    compares: ClassVar[tuple[str, str]] = ("tokens", "encoder")
     runtime: ClassVar[tuple[str, ...]] = ("cache_mb",)
 
     def __post_init__(self) -> None:
@@ -72,60 +75,37 @@ class MaxSimReranker:
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
         """A score per pair that depends only on the two texts."""
-        cache = _matrices(self.fingerprint(), self.cache_mb)
+        cache = _cache(self.fingerprint(), self.cache_mb)
         return [self._scores(query, texts, cache) for query, texts in zip(queries, passages, strict=True)]
 
-    def _scores(self, query: str, texts: Sequence[str], cache: "Matrices") -> list[float]:
+    def _scores(self, query: str, texts: Sequence[str], cache: Recent[TokenRows]) -> list[float]:
         if not texts:
             return []
-        (tokens,) = self.encoder.embed_tokens([query])
-        return [late_interaction(tokens, self._passage(text, cache)) for text in texts]
+        (tokens,) = self._encoded([query])
+        known = getattr(self.encoder, "known", {})
+        new = [text for text in texts if text not in known]
+        made = dict(zip(new, cache(new, self._encoded), strict=True))
+        return [late_interaction(tokens, made[text] if text in made else known[text]) for text in texts]
 
-    def _passage(self, text: str, cache: "Matrices") -> NDArray[np.float32]:
-        matrix = cache.get(text)
-        if matrix is None:
-            (matrix,) = self.encoder.embed_tokens([text])
-            cache.put(text, matrix)
-        return matrix
+    def _encoded(self, texts: Sequence[str]) -> list[TokenRows]:
+        return [rounded(vectors) for vectors in self.encoder.embed_tokens(texts)]
 
 
-def late_interaction(query: NDArray[np.float32], passage: NDArray[np.float32]) -> float:
-    """Mean over query rows of the greatest inner product with a passage row; 0 if either has no row."""
+def late_interaction(query: TokenRows, passage: TokenRows) -> float:
+    """Mean over query rows of the greatest cosine with a passage row; 0 if either has no row."""
     if not len(query) or not len(passage):
         return 0.0
-    return float((query @ passage.T).max(axis=1).mean(dtype=np.float64))
+    asked, read = query.astype(np.float32), passage.astype(np.float32)
+    cosines = (read @ asked.T) / _lengths(read)[:, None]
+    return mean((cosines.max(axis=0) / _lengths(asked)).tolist())
 
 
-class Matrices:
-    """Arrays by text; above `limit` bytes the least recently used are dropped."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.size = 0
-        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def get(self, text: str) -> NDArray[np.float32] | None:
-        """The array of a text, None if it was dropped."""
-        with self._lock:
-            if text in self._kept:
-                self._kept.move_to_end(text)
-            return self._kept.get(text)
-
-    def put(self, text: str, matrix: NDArray[np.float32]) -> None:
-        """Keep an array, unless it alone exceeds the limit."""
-        with self._lock:
-            if text in self._kept or matrix.nbytes > self.limit:
-                return
-            self._kept[text] = matrix
-            self.size += matrix.nbytes
-            while self.size > self.limit:
-                self.size -= self._kept.popitem(last=False)[1].nbytes
+def _lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The lengths of rows of whole numbers; 1 for a row of zeros."""
+    lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", rows, rows)).clip(1)
+    return lengths
 
 
 @lru_cache(maxsize=2)
-def _matrices(fingerprint: str, megabytes: int) -> Matrices:
-    return Matrices(megabytes * 2**20)
+def _cache(fingerprint: str, megabytes: int) -> Recent[TokenRows]:
+    return Recent(megabytes * 2**20, lambda rows: rows.nbytes)

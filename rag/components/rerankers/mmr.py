@@ -24,6 +24,7 @@ class MmrReranker:
     embedder: Embedder
     relevance_weight: float = 0.7
     pairwise: ClassVar[bool] = False
+    compares: ClassVar[tuple[str, str]] = ("vectors", "embedder")
 
     def __post_init__(self) -> None:
         check_number("reranker.relevance_weight", self.relevance_weight, 0, 1)

@@ -29,6 +29,7 @@ class MmrSelector:
 
     reorders: ClassVar[bool] = True
     """It gives hits new scores and a new order, and drops none."""
+    compares: ClassVar[tuple[str, str]] = ("vectors", "embedder")
 
     def __init__(self, embedder: Embedder, relevance_weight: float = 0.7, depth: int = 20) -> None:
         check_number("selector.mmr.relevance_weight", relevance_weight, 0, 1)

@@ -63,7 +63,10 @@ def opened(model: bytes) -> Bert:
     options.enable_cpu_mem_arena = False
     options.log_severity_level = 3
     try:
-        return Bert(onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]))
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # each fault of the runtime has a class of its own, without a common base
         reason = f"ONNX Runtime {onnxruntime.__version__} cannot load the model: {str(error).strip().splitlines()[0]}"
         raise ConfigError("embedder", reason, "a processor with AVX, or embedder=hashing") from error
+    # The session would keep the bytes of the model, which it has read, for another provider: 86 MB.
+    session._model_bytes = None
+    return Bert(session)

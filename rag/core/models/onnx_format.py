@@ -18,6 +18,7 @@ FLOAT, INT, INTS = 1, 2, 7
 """Numbers of attribute types."""
 
 Attribute = int | float | Sequence[int]
+Part = bytes | memoryview
 
 
 @dataclass
@@ -25,13 +26,14 @@ class Graph:
     """A graph under construction: `add` returns the name of a node's output, `constant` that of an array."""
 
     nodes: list[bytes] = field(default_factory=list)
-    arrays: list[bytes] = field(default_factory=list)
+    arrays: list[list[Part]] = field(default_factory=list)
 
     def constant(self, values: NDArray[np.generic]) -> str:
         """Add an array of a type in `TYPES`."""
         name = f"constant{len(self.arrays)}"
         shape = b"".join(_number(1, size) for size in values.shape)
-        self.arrays.append(shape + _number(2, TYPES[values.dtype.name]) + _text(8, name) + _bytes(9, values.tobytes()))
+        head = shape + _number(2, TYPES[values.dtype.name]) + _text(8, name)
+        self.arrays.append([head, *_nested(9, [np.ascontiguousarray(values).reshape(-1).view(np.uint8).data])])
         return name
 
     def integers(self, *values: int) -> str:
@@ -47,10 +49,12 @@ class Graph:
 
     def model(self, inputs: Sequence[str], output: str, shape: Sequence[str], rank: int) -> bytes:
         """The model: int64 `inputs` of the symbolic `shape`, and one float output of `rank` dimensions."""
-        parts = [_bytes(1, node) for node in self.nodes] + [_text(2, "model")] + [_bytes(5, array) for array in self.arrays]
-        parts += [_bytes(11, _value(name, "int64", shape)) for name in inputs]
-        graph = b"".join(parts) + _bytes(12, _value(output, "float32", [f"size{place}" for place in range(rank)]))
-        return _number(1, IR_VERSION) + _bytes(7, graph) + _bytes(8, _text(1, "") + _number(2, OPSET))
+        graph: list[Part] = [*(_bytes(1, node) for node in self.nodes), _text(2, "model")]
+        graph += [part for array in self.arrays for part in _nested(5, array)]
+        graph += [_bytes(11, _value(name, "int64", shape)) for name in inputs]
+        graph.append(_bytes(12, _value(output, "float32", [f"size{place}" for place in range(rank)])))
+        # Joined once: the weights are copied once.
+        return b"".join([_number(1, IR_VERSION), *_nested(7, graph), _bytes(8, _text(1, "") + _number(2, OPSET))])
 
 
 def _attribute(name: str, value: Attribute) -> bytes:
@@ -70,8 +74,12 @@ def _text(place: int, value: str) -> bytes:
     return _bytes(place, value.encode())
 
 
+def _nested(place: int, parts: Sequence[Part]) -> list[Part]:
+    return [_key(place, 2) + _varint(sum(map(len, parts))), *parts]
+
+
 def _bytes(place: int, value: bytes) -> bytes:
-    return _key(place, 2) + _varint(len(value)) + value
+    return b"".join(_nested(place, [value]))
 
 
 def _number(place: int, value: int) -> bytes:

@@ -10,6 +10,9 @@ Class attributes that a component may set, False or empty by default:
 - `reads_gold = True`: a Generator that reads the reference answers.
 - `reads = ("passages", "records")`: what a Policy, a Shaper or a Condenser reads besides questions and chunks, of READABLE. Its
   result is stored, and used again until something that it reads changes; it gets nothing else. A class without it reads all.
+- `compares = ("tokens", "encoder")`: a Reranker or a Selector compares passages, as token vectors in int8 that the embedder in
+  its parameter `encoder` makes. A trial encodes them once for all questions, and that embedder then knows them by text
+  (`rag.core.encoded_passages`). "vectors" instead of "tokens": unit vectors, where an index has those of the same embedder.
 - `parallel = True`: an Embedder that several threads may call at once; a server then does.
 - `runtime = ("device", "batch_size")` names parameters of the constructor that change no result, such as devices, batch sizes,
   cache folders and time-outs. The `runtime` block of a config takes these and no others. No key and no bundle holds them.

@@ -1,12 +1,14 @@
 """The components of a config, and a pipeline of them around indexes that were built before."""
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 from rag.config.build import TARGET, Components
 from rag.core.corpus import Corpus
+from rag.core.encoded_passages import KnownPassages, passages_of
 from rag.core.errors import DataError
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
@@ -68,6 +70,17 @@ class TrialParts:
         """Whether a selector reads the question."""
         return any(isinstance(part, QuestionSelector) for part in self._group("selector").values())
 
+    def compared(self, *roles: str) -> dict[str, tuple[str, Mapping[str, Any]]]:
+        """What comparing components compare, by name, and the node that encodes it; vectors only if an index has them."""
+        found = dict[str, tuple[str, Mapping[str, Any]]]()
+        for role in roles or ("reranker", "selector"):
+            nodes = self.config[role] if role == "selector" else {role: self.config[role]}
+            for name, part in (self._group(role) if role == "selector" else {role: self.role(role)}).items():
+                if what := getattr(part, "compares", None):
+                    found[name] = what[0], nodes[name][what[1]]
+        indexed = [self.config["embedder"] for index in self.indexes.values() if index.uses_vectors]
+        return {name: each for name, each in found.items() if each[0] == "tokens" or each[1] in indexed}
+
     @cached_property
     def layers(self) -> dict[str, dict[str, Any]]:
         """The nodes of checks and guards by what they do: `screens`, `framings`, `inspections`; one may do several."""
@@ -115,6 +128,23 @@ class TrialParts:
     def values(self) -> dict[str, Any]:
         """The values of the wiring that `open_pipeline` reads."""
         return self.reading_values | {name: self.config[name] for name in ("depth", "rerank_depth")}
+
+
+def encoded(name: str) -> str:
+    """The name among entries of the passages that a reranker or a selector compares; no index has such a name."""
+    return f"passages/{name}"
+
+
+def knowing(name: str, part: Any, corpus: Corpus, entries: Mapping[str, Entry]) -> Any:
+    """A component, or those of a kind by name, knowing its encoded passages where they are among some entries."""
+    if isinstance(part, dict):
+        return {each: knowing(each, one, corpus, entries) for each, one in part.items()}
+    if (entry := entries.get(encoded(name))) is None:
+        return part
+    known, parameter = copy(part), part.compares[1]
+    made = passages_of(corpus.index_texts, entry.arrays)
+    object.__setattr__(known, parameter, KnownPassages(getattr(part, parameter), made))  # a copy, although it may be frozen
+    return known
 
 
 class Unkeyed:
@@ -177,17 +207,18 @@ def open_pipeline(
 ) -> Pipeline:
     """Build a pipeline of nodes around stored indexes; DataError for an index of another corpus.
 
-    A stage has nodes and values for its own work alone; what it lacks is `Unkeyed`.
+    A stage has nodes and values for its own work alone; what it lacks is `Unkeyed`. `indexes` may also hold `encoded` passages.
     """
     built = {name: components.build(node, f"index.{name}") for name, node in nodes.get("indexes", {}).items()}
     searchers: Any = {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()}
+    parts = {name: _part(name, nodes, components) for name in (*SINGLE, "selectors", "inspections")}
     pipeline = Pipeline(
         corpus=corpus,
         searchers=searchers if "indexes" in nodes else _part("indexes", nodes, components),
         uses_vectors={name: index.uses_vectors for name, index in built.items()},
         reading=reading_of(nodes, values, corpus.documents, components),
         database=RecordDatabase(records),
-        **{FIELDS.get(name, name): _part(name, nodes, components) for name in (*SINGLE, "selectors", "inspections")},
+        **{FIELDS.get(name, name): knowing(name, part, corpus, indexes) for name, part in parts.items()},
         **{name: values.get(name, Unkeyed(name)) for name in ("depth", "rerank_depth")},
     )
     return limited(pipeline, values.get("lock", ()), values.get("exclude", ()))

@@ -26,7 +26,7 @@ from rag.execution.store.store import Entry, Store
 ELSEWHERE = ("language", "store", "execute", "latency", "data", "replay", "budget")
 """Keys of the wiring that do not change what a trial is; the components have the language among their parameters."""
 
-BY_CHARACTER = ("enrich", "roster", "chunk", "passage", "embed", "index", "gold")
+BY_CHARACTER = ("enrich", "roster", "chunk", "passage", "embed", "embed tokens", "index", "gold")
 """Stages whose time grows with the corpus; the others grow with the questions."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rag.core.roles import reads
 from rag.evaluation.data.golden import Golden
-from rag.execution.graph.open_pipeline import TrialParts
+from rag.execution.graph.open_pipeline import TrialParts, encoded
 from rag.execution.graph.stage_graph import Graph
 from rag.pipeline.prompt.excerpts import GUARD
 from rag.pipeline.search.locked_files import chosen, read_whole
@@ -17,8 +17,20 @@ LINKS = ("route", "policy", "reuse", "shape", "condense")
 LOOKS = ("look", "policy", "reuse", "condense", "audit")
 """Stages with the rankings and the looks of questions; the last of them is the ranking of a trial with links."""
 
+MOST_ENCODED = 8_000_000
+"""Characters of the largest corpus whose tokens are encoded for all questions: about 800 MB. Results are the same without."""
+
 Read = tuple[dict[str, Any], dict[str, Any]]
 """The nodes and the values that a link reads."""
+
+
+def encode(graph: Graph, parts: TrialParts, golden: Golden, corpus: str, *roles: str) -> dict[str, str]:
+    """Add the stages that encode the passages which components of roles compare; their keys as inputs."""
+    stages = {"vectors": "embed"} | ({"tokens": "embed tokens"} if golden.characters <= MOST_ENCODED else {})
+    found = {name: (stages[what], node) for name, (what, node) in parts.compared(*roles).items() if what in stages}
+    return {
+        encoded(name): graph.add(stage, {"embedder": node}, {}, {"corpus": corpus}) for name, (stage, node) in found.items()
+    }
 
 
 @dataclass
@@ -58,7 +70,8 @@ class SearchGraph:
             if self._has("shape" if name == "audit" else name):
                 inputs = self._inputs() | {"ranking": ranking} | self.looked
                 if name == "audit":
-                    inputs |= {"own": self.own} | ({} if self.locked else {**self.indexes, **self._policy_records()})
+                    again = {} if self.locked else {**self.indexes, **self._encoded(), **self._policy_records()}
+                    inputs |= {"own": self.own} | again
                 ranking = self._add(name, *self._read(name), inputs)
                 self.looked = {"looked": ranking}
         if self.looked and ranking not in self.looked.values():
@@ -71,6 +84,9 @@ class SearchGraph:
 
     def _has(self, role: str) -> bool:
         return not self.parts.is_none(role) and not (self.locked and role in ("route", "policy", "reuse"))
+
+    def _encoded(self, *roles: str) -> dict[str, str]:
+        return encode(self.graph, self.parts, self.golden, self.corpus, *roles)
 
     def _inputs(self) -> dict[str, str]:
         return {"corpus": self.corpus, QUESTIONS: self.questions, "queries": self.queries}
@@ -91,6 +107,7 @@ class SearchGraph:
 
     def _policy(self) -> str:
         inputs = self._inputs() | self.looked | self._narrowing() | self._policy_records() | dict(self.indexes)
+        inputs |= self._encoded("reranker")
         key = self._add("policy", *self._read("policy"), inputs)
         self.looked = {"looked": key}
         return key
@@ -115,7 +132,7 @@ class SearchGraph:
         ranking = self._add("fuse", {"fusion": config["fusion"]}, values, searches)
         if self.parts.is_none("reranker"):
             return ranking
-        inputs = {"ranking": ranking, "corpus": self.corpus, "queries": self.queries}
+        inputs = {"ranking": ranking, "corpus": self.corpus, "queries": self.queries} | self._encoded("reranker")
         return self._add("rerank", {"reranker": config["reranker"]}, {"rerank_depth": config["rerank_depth"]}, inputs)
 
     def _select(self, ranking: str) -> str:
@@ -126,6 +143,7 @@ class SearchGraph:
         if self.parts.selects_by_question or not ranking:
             inputs["queries"] = self.queries
         nodes = {} if self.locked else {"selectors": selectors}
+        inputs |= {} if self.locked else self._encoded("selector")
         return self._add("select", nodes, self.parts.files, inputs | self._narrowing())
 
     def _read(self, name: str) -> Read:

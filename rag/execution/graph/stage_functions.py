@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rag.core.encoded_passages import joined, rounded
 from rag.core.errors import RefusalError
+from rag.core.progress import blocks
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
@@ -48,6 +50,13 @@ def run_embed(job: Job) -> Entry:
     """Chunks → unit vectors, and the share of the chunks that the embedder does not read."""
     embedder, texts = job.embedder(), job.corpus.index_texts
     return Entry({"vectors": steps.embed_documents(embedder, texts)}, {"unread": unread_text.unread(embedder, texts)})
+
+
+def run_embed_tokens(job: Job) -> Entry:
+    """Chunks → the vectors of their tokens, which rerankers compare."""
+    # Few at once: before they are rounded, they take four times the memory.
+    parts = map(job.build("embedder").embed_tokens, blocks(job.corpus.index_texts, "token vectors", 64))
+    return Entry(joined([rounded(vectors) for part in parts for vectors in part]))
 
 
 def run_rewrite(job: Job) -> Entry:

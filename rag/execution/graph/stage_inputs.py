@@ -15,7 +15,7 @@ from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.core.roles import Embedder, Generator, Judge, Reranker
 from rag.core.types import Answer, Arrays, Query, Reply, Sought, Turn, Vectors
 from rag.evaluation.data.golden import Golden
-from rag.execution.graph.open_pipeline import reading_of, several
+from rag.execution.graph.open_pipeline import knowing, reading_of, several
 from rag.execution.store.cached_judgements import StoredJudge
 from rag.execution.store.cached_vectors import StoredEmbedder, StoredReranker
 from rag.execution.store.serialisation import (
@@ -51,9 +51,9 @@ class Job:
         """The components of a node that holds several by name."""
         return several(self.nodes[kind], self.components)
 
-    def stored(self, role: str, wrapper: Callable[[Any, Store, str], Any]) -> Any:
-        """The component of one node in a wrapper that stores its results."""
-        return wrapper(self.build(role), self.store, self.components.identity(self.nodes[role], role))
+    def stored(self, role: str, wrapper: Callable[[Any, Store, str], Any], part: Any = None) -> Any:
+        """The component of one node, `part` if it is built already, in a wrapper that stores its results."""
+        return wrapper(part or self.build(role), self.store, self.components.identity(self.nodes[role], role))
 
     @property
     def corpus(self) -> Corpus:
@@ -100,8 +100,8 @@ class Job:
 
     def reranker(self) -> Reranker:
         """The reranker; the scores of one that scores pairs are stored by pair."""
-        reranker: Reranker = self.build("reranker")
-        return self.stored("reranker", StoredReranker) if reranker.pairwise else reranker
+        reranker: Reranker = knowing("reranker", self.build("reranker"), self.corpus, self.inputs)
+        return self.stored("reranker", StoredReranker, reranker) if reranker.pairwise else reranker
 
     def generator(self) -> Generator:
         """The generator; the replies of a costly one are stored by request."""

@@ -15,7 +15,7 @@ from rag.core.roles import AssessedMetric, reads
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import check_column
 from rag.execution.graph.open_pipeline import TrialParts, pinned
-from rag.execution.graph.search_graph import DOCUMENTS, GOLD, LINKS, QUESTIONS, RECORDS, SearchGraph
+from rag.execution.graph.search_graph import DOCUMENTS, GOLD, LINKS, QUESTIONS, RECORDS, SearchGraph, encode
 from rag.execution.graph.stage_graph import Graph
 from rag.pipeline.search.locked_files import chosen
 
@@ -34,6 +34,7 @@ class Ends:
     ranking: str
     corpus: str
     indexes: Mapping[str, str]
+    passages: Mapping[str, str]
     generate: str | None
     check: str | None
     assess: str | None
@@ -62,12 +63,13 @@ class TrialGraph:
         check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
         pins = [document.doc_id for document in pinned(self.config.get("pinned") or (), self.golden.documents)]
         chosen(self.config.get("lock") or (), self.config.get("exclude") or (), pins, self.golden.documents)
-        indexes: dict[str, str] = {}
+        indexes, passages = dict[str, str](), dict[str, str]()
         questions = self._questions()
         if control in WITHOUT_RETRIEVAL:
             corpus = ranking = self._contexts_of_control()
         else:
             corpus, indexes = self.corpus()
+            passages = encode(self.graph, parts, self.golden, corpus)
             ranking = SearchGraph(self.graph, parts, self.golden, questions, corpus, self._read_records(), indexes).add()
         if control == "shuffled_contexts":
             ranking = self.graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: self.golden.golden_digest})
@@ -76,8 +78,8 @@ class TrialGraph:
             generate, checked, assess = self._answers(questions, corpus, ranking)
         judge = self._judge(corpus, ranking)
         score = self._score({"judge": judge, "check": checked, "assess": assess, "corpus": corpus})
-        latency = self._latency(corpus, indexes) if self.config["latency"] and control == "none" else None
-        return Ends(score, judge, ranking, corpus, indexes, generate, checked, assess, latency)
+        latency = self._latency(corpus, indexes | passages) if self.config["latency"] and control == "none" else None
+        return Ends(score, judge, ranking, corpus, indexes, passages, generate, checked, assess, latency)
 
     def corpus(self, control: str | None = None) -> tuple[str, dict[str, str]]:
         """Add the stages before any question; the keys of the chunks and, by name, of the indexes."""
@@ -102,7 +104,8 @@ class TrialGraph:
         check_history(self.config, self.parts.is_none("generator"), has_history)
         corpus, indexes = self.corpus("none")
         inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **self.records(), **indexes}
-        return self.graph.add("converse", self.parts.nodes, {**self.parts.values, "history": history}, inputs)
+        values = {**self.parts.values, "history": history}
+        return self.graph.add("converse", self.parts.nodes, values, inputs | encode(self.graph, self.parts, golden, corpus))
 
     def records(self) -> dict[str, str]:
         """Add the stages that make records; their key as an input, nothing without records."""

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rag.config.build import TARGET, Components
@@ -24,6 +24,7 @@ from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.open_pipeline import SINGLE, TrialParts, open_pipeline
 from rag.execution.graph.plan import components_for
+from rag.execution.graph.search_graph import encode
 from rag.execution.graph.stage_graph import Graph
 from rag.execution.graph.stage_inputs import corpus_of, records_of
 from rag.execution.graph.trial_graph import TrialGraph
@@ -116,13 +117,14 @@ def _lack(config: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Materials:
-    """The inputs of `open_pipeline`: documents, their chunks, indexes by name, and the builder of components."""
+    """The inputs of `open_pipeline`: documents, their chunks, indexes and encoded passages, and the builder of components."""
 
     golden: Golden
     corpus: Corpus
     indexes: Mapping[str, Entry]
     components: Components
     records: RecordSet = NO_RECORDS
+    passages: Mapping[str, Entry] = field(default_factory=dict)
 
 
 def open_config(config: Mapping[str, Any], stored: bool = False) -> Pipeline:
@@ -135,7 +137,8 @@ def open_config(config: Mapping[str, Any], stored: bool = False) -> Pipeline:
     inputs = materials(config)
     components = inputs.components if stored or Terms.of(config).replay == "only" else inputs.components.without_inner
     parts = TrialParts(config, inputs.components)
-    return open_pipeline(parts.nodes, parts.values, inputs.corpus, inputs.indexes, components, inputs.records)
+    made = {**inputs.indexes, **inputs.passages}
+    return open_pipeline(parts.nodes, parts.values, inputs.corpus, made, components, inputs.records)
 
 
 def materials(config: Mapping[str, Any]) -> Materials:
@@ -155,6 +158,6 @@ def materials(config: Mapping[str, Any]) -> Materials:
     check_together(graph.components, config)
     corpus, indexes = trial.corpus()
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
-    opened = {name: runner.obtain(key) for name, key in indexes.items()}
-    found = records_of({name: runner.obtain(key) for name, key in trial.records().items()})
-    return Materials(golden, corpus_of(runner.obtain(corpus), golden), opened, graph.components, found)
+    stages = indexes, encode(graph, trial.parts, golden, corpus), trial.records()
+    opened, passages, found = ({name: runner.obtain(key) for name, key in keys.items()} for keys in stages)
+    return Materials(golden, corpus_of(runner.obtain(corpus), golden), opened, graph.components, records_of(found), passages)

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rag.config.search_space import MARK
-from rag.config.stand_ins import STAND_INS
+from rag.config.stand_ins import MARK, STAND_INS
 from rag.core.arrays import Floats, Ints
 from rag.core.figures import figure, interval
 from rag.core.numbers import jsonable

@@ -69,6 +69,10 @@ TRIALS = (
     (*COSTLY, "policy=agent", "~policy.generator", "+policy.generator._target_=support.scripted_generator.Costly", "latency=1"),
     ("generator=none", "policy=gap_loop_rules"),
     (*COSTLY, "shape=rules", "condense=extractive", "memory=buffer"),
+    (
+        *("generator=none", "reranker=maxsim", "~reranker.encoder.runtime"),
+        "reranker.encoder._target_=support.judge_texts.WordEncoder",
+    ),
     ("generator=none", "selector=relevance_gate"),
     ("generator=extractive", "control=closed_book"),
     ("generator=extractive", "control=shuffled_contexts"),
