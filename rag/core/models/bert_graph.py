@@ -1,7 +1,7 @@
 """The ONNX graph of a BERT model, from its weights: token numbers in, the last hidden states out.
 
 Devlin et al. 2019, "BERT". The graph is what `transformers.BertModel` computes without padding. With `int8`, matrix products
-but those before attention are done in whole numbers: weights are rounded once, with a scale for each output, and inputs in every
+but those before attention are done in whole numbers: weights are rounded once, with a scale for each output, inputs in every
 product, with a scale for each token. ONNX's own DynamicQuantizeLinear has one scale for all tokens, and two thirds more error.
 """
 
