@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from copy import copy
 from pathlib import Path
 from types import FrameType
 
@@ -26,6 +26,7 @@ from rag.config.experiment import Experiment, load
 from rag.config.identity import closure, code_identity
 from rag.config.search_space import Trial
 from rag.config.servers import components_in
+from rag.config.source_code import Source, module_spec
 from rag.core.errors import ConfigError
 from rag.core.progress import WATCH
 from rag.execution.graph import plan
@@ -148,16 +149,23 @@ def keys(graph: Graph, known: Iterable[str]) -> list[str]:
     return [again.add(stage.name, stage.nodes, stage.values, stage.inputs) for stage in map(graph.stages.__getitem__, known)]
 
 
+def edited_source(source: Source | None, is_edited: bool) -> Source | None:
+    """A source, with other code if it is edited."""
+    if source and is_edited:
+        source = copy(source)
+        source.code = "edited"
+    return source
+
+
 def edited(graph: Graph, module: str, among: Sequence[str]) -> set[str]:
     """The stages among some whose keys change with the code of a module."""
-    known = identity._source
+    known = identity.source_of
 
-    def changed(name: str) -> identity.Source | None:
-        found = known(name)
-        return replace(found, content=b"edited", tree=None) if found and name == module else found
+    def changed(name: str) -> Source | None:
+        return edited_source(known(name), name == module)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(identity, "_source", changed)
+        patch.setattr(identity, "source_of", changed)
         code_identity.cache_clear()
         now = keys(graph, among)
     code_identity.cache_clear()
@@ -271,7 +279,7 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
     for module in known:
         source = Path(str(sys.modules[module].__file__ if module in sys.modules else _place(module)))
         # Three find classes, whose own code is keyed, and this hash. `rag` has names for programs, and no stage reads them.
-        if module not in ("rag", "rag.config.build", "rag.config.identity", "rag.documents.sandbox.child"):
+        if module not in ("rag", "rag.config.build", "rag.config.source_code", "rag.documents.sandbox.child"):
             text = source.read_text("utf-8")
             assert not any(word in text for word in ("import_module", "__import__(", "runpy")), module
             names = r"^\s*from rag import (?!__version__$)|\brag\.(sweep|plan|compare|gate|open_\w+)\("
@@ -281,7 +289,7 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
 
 
 def _place(module: str) -> str:
-    found = identity._module_spec(module)
+    found = module_spec(module)
     return str(found.origin if found else "")
 
 
@@ -303,18 +311,13 @@ def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None
         pairs = StoredReranker(MmrReranker(embedder), store, "one").pairs  # type: ignore[arg-type]
         return [stored.documents.space, stored.queries.space, pairs.space, judge.stored.space]
 
-    before, known = spaces(), identity._source
+    before, known = spaces(), identity.source_of
 
-    def changed(name: str) -> identity.Source | None:
-        found = known(name)
-        return (
-            replace(found, content=b"edited", tree=None)
-            if found and name in ("rag.execution.store.cached_vectors", "rag.evaluation.attribution")
-            else found
-        )
+    def changed(name: str) -> Source | None:
+        return edited_source(known(name), name in ("rag.execution.store.cached_vectors", "rag.evaluation.attribution"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(identity, "_source", changed)
+        patch.setattr(identity, "source_of", changed)
         code_identity.cache_clear()
         after = spaces()
     code_identity.cache_clear()
