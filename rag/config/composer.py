@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
-
-from hydra.core.override_parser.types import Override
+from typing import TYPE_CHECKING, Any
 
 from rag.config.catalog import search_folders
 from rag.config.defaults_list import Expansion
@@ -19,6 +17,9 @@ from rag.config.nested_choices import content_of, group_at
 from rag.config.resolver import MISSING
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.files import shipped
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
 
 log = logging.getLogger(__name__)
 Config = Mapping[str, Any]
@@ -42,11 +43,11 @@ class Composer:
             self._groups[name] = any((folder / name).is_dir() for folder in search_folders())
         return self._groups[name]
 
-    def chooses(self, override: Override) -> bool:
+    def chooses(self, override: "Override") -> bool:
         """Whether an override names choices of a group."""
         return self.is_group(override.key_or_group) and not isinstance(override.value(), dict)
 
-    def config(self, overrides: Sequence[Override]) -> Config:
+    def config(self, overrides: "Sequence[Override]") -> Config:
         """The config under overrides; ConfigError for a choice or a key that does not exist."""
         choices = [override for override in overrides if self.chooses(override)]
         key = tuple(str(override.input_line) for override in choices)
@@ -60,7 +61,7 @@ class Composer:
             raise found
         return self.with_values(found, [override for override in overrides if not self.chooses(override)])
 
-    def _merge(self, choices: Sequence[Override]) -> Config:
+    def _merge(self, choices: "Sequence[Override]") -> Config:
         """The contents of all files below their packages."""
         parts: dict[str, list[tuple[Any, tuple[str, ...]]]] = {}
         for content, package in Expansion.of(choices).parts():
@@ -81,7 +82,7 @@ class Composer:
             self._merged[known] = merged, parts
         return self._merged[known][0]
 
-    def with_values(self, config: Config, overrides: Sequence[Override]) -> Config:
+    def with_values(self, config: Config, overrides: "Sequence[Override]") -> Config:
         """The config with single values set, added (`+`, `++`) or removed (`~`); ConfigError for a key that does not exist."""
         for override in overrides:
             top = str(override.key_or_group).partition(".")[0]
@@ -89,7 +90,7 @@ class Composer:
             config = {key: part for key, part in {**config, top: value}.items() if part is not ABSENT}
         return config
 
-    def _changed(self, value: Any, override: Override, config: Config) -> Any:
+    def _changed(self, value: Any, override: "Override", config: Config) -> Any:
         known = id(value), str(override.input_line)
         if known not in self._set:
             try:
@@ -112,14 +113,14 @@ def merge(base: Any, value: Any) -> Any:
     return {**base, **{key: merge(base.get(key, ABSENT), part) for key, part in value.items()}}
 
 
-def changed(value: Any, override: Override, config: Config) -> Any:
+def changed(value: Any, override: "Override", config: Config) -> Any:
     """The value of a top-level key after an override; ABSENT where the override removes it."""
     if override.package is not None:
         raise _misspelt(override, str(override.get_key_element()).lstrip("+~"), "the wiring", config)
     return _put(value, tuple(override.key_or_group.split(".")), 1, override, config)
 
 
-def _put(node: Any, keys: tuple[str, ...], depth: int, override: Override, siblings: Any) -> Any:
+def _put(node: Any, keys: tuple[str, ...], depth: int, override: "Override", siblings: Any) -> Any:
     """The node at the first `depth` keys after an override; `siblings` is what holds it."""
     adds = override.is_add() or override.is_force_add()
     if node is ABSENT and not adds:
@@ -140,7 +141,7 @@ def _put(node: Any, keys: tuple[str, ...], depth: int, override: Override, sibli
     return {key: part for key, part in {**node, keys[depth]: inner}.items() if part is not ABSENT}
 
 
-def _replaced(node: Any, override: Override) -> Any:
+def _replaced(node: Any, override: "Override") -> Any:
     """What an override makes of a value."""
     key, value = override.key_or_group, override.value()
     if override.is_delete():
@@ -155,7 +156,7 @@ def _replaced(node: Any, override: Override) -> Any:
     return merge(node, value) if isinstance(value, dict) else value
 
 
-def _check_known(value: Mapping[str, Any], node: Any, override: Override) -> None:
+def _check_known(value: Mapping[str, Any], node: Any, override: "Override") -> None:
     """Raise ConfigError for a key of a mapping that the mapping in the config does not have."""
     for key, part in value.items() if isinstance(node, Mapping) else ():
         if key not in node:
@@ -164,7 +165,7 @@ def _check_known(value: Mapping[str, Any], node: Any, override: Override) -> Non
             _check_known(part, node[key], override)
 
 
-def _misspelt(override: Override, part: str, where: str, node: Any) -> ConfigError:
+def _misspelt(override: "Override", part: str, where: str, node: Any) -> ConfigError:
     """The error for a key that does not exist, with the closest names."""
     known = [str(name) for name in node if not str(name).startswith("_")] if isinstance(node, Mapping) else []
     key = str(override.get_key_element()).lstrip("+~")

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from hydra.core.override_parser.types import Override
+from typing import TYPE_CHECKING, Any
 
 from rag.config.catalog import choices, first
 from rag.config.yaml_files import YamlFile, check_interpolations, read
 from rag.core.errors import ConfigError, closest
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
 
 PROVIDERS = "first_with_key"
 """The key of a file in `conf/` that stands for other choices of its group, each with the variable of its key."""
@@ -104,7 +105,7 @@ class Expansion:
     used: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, overrides: Sequence[Override]) -> "Expansion":
+    def of(cls, overrides: "Sequence[Override]") -> "Expansion":
         """An expansion under overrides that choose, add (`+group=`) or remove (`~group`) choices."""
         made = cls()
         for override in overrides:
