@@ -138,7 +138,7 @@ def parsed(overrides: Sequence[str]) -> "list[Override]":
 def _parsed(override: str) -> "Override":
     check_length(override)
     if found := plain(override):
-        return found  # type: ignore[return-value]
+        return found
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 

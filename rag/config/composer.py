@@ -7,11 +7,12 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.config.catalog import search_folders
-from rag.config.defaults_list import Expansion
+from rag.config.defaults_list import Expansion, load
 from rag.config.interpolation import is_open
 from rag.config.nested_choices import content_of, group_at
 from rag.config.resolver import MISSING
@@ -32,6 +33,7 @@ class Composer:
 
     def __init__(self) -> None:
         self._groups: dict[str, bool] = {}
+        self._load = lru_cache(maxsize=None)(load)
         self._chosen: dict[tuple[str, ...], Config | UserError] = {}
         self._merged: dict[tuple[Any, ...], tuple[Any, Any]] = {}
         self._set: dict[tuple[int, str], tuple[Any, Any]] = {}
@@ -64,7 +66,7 @@ class Composer:
     def _merge(self, choices: "Sequence[Override]") -> Config:
         """The contents of all files below their packages."""
         parts: dict[str, list[tuple[Any, tuple[str, ...]]]] = {}
-        for content, package in Expansion.of(choices).parts():
+        for content, package in Expansion.of(choices, self._load).parts():
             top, *inner = package.split(".") if package else [""]
             for key, value in {top: content}.items() if top else content.items():
                 parts.setdefault(str(key), []).append((value, tuple(inner)))

@@ -331,7 +331,9 @@ PARTS = st.sampled_from(["a", "bm25s", "True", "true", "null", "nan", "Inf", "0"
 VALUES = st.lists(PARTS, max_size=3).map(",".join)
 
 
-@given(st.sampled_from(["k", "a.b", "null", "a.0", "+k"]), VALUES | VALUES.map("[{}]".format) | st.text("aN_1.-,[]", max_size=5))
+@given(
+    st.sampled_from(["k", "a.b", "null", "a.0", "+k"]), VALUES | VALUES.map("[{}]".format) | st.text("aN_1.-,[]", max_size=5)
+)
 def test_what_needs_no_grammar_means_what_hydra_makes_of_it(key: str, value: str) -> None:
     text = f"{key}={value}"
     read = plain(text)
