@@ -5,6 +5,7 @@ import atexit
 import hashlib
 import importlib.util
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,16 +18,20 @@ from typing import Any
 from rag.core.errors import ConfigError
 from rag.core.files import replace_text
 
+MOST = 10_000
+"""Values in a file of known sources; ours are 1,500."""
+
 
 class KnownSources:
     """Imports and hashes of sources by digest, from earlier processes: to parse ours takes a second of a command.
 
-    They are written when the process ends, where the folder of `path` has a parent; a file that is damaged is made anew.
+    They are written when the process ends; a file that is damaged is made anew, and a large one keeps what this process read.
     """
 
     def __init__(self, path: Path) -> None:
         self._path, self._changed = path.absolute(), False
         self._known: dict[str, Any] = {}
+        self._read = set[str]()
         with suppress(OSError, ValueError):
             check, _, content = self._path.read_text("utf-8").partition("\n")
             self._known = json.loads(content) if check == _sha256(content) else {}
@@ -34,6 +39,7 @@ class KnownSources:
 
     def __call__(self, key: str, compute: Callable[[], Any]) -> Any:
         """The value of a key, from `compute` the first time."""
+        self._read.add(key)
         if key not in self._known:
             self._known[key] = compute()
             self._changed = True
@@ -41,16 +47,18 @@ class KnownSources:
 
     def save(self) -> None:
         """Write what is new."""
-        if self._changed and self._path.parent.parent.is_dir():
-            content = json.dumps(self._known)
+        if self._changed:
+            kept = self._known if len(self._known) <= MOST else {key: self._known[key] for key in self._read}
+            content = json.dumps(kept)
             with suppress(OSError):  # in a folder that is read-only each process parses
                 replace_text(self._path, f"{_sha256(content)}\n{content}")
 
 
 @lru_cache(maxsize=1)
 def _known() -> KnownSources:
-    # A syntax tree depends on Python, and what is read from it on this module.
-    return KnownSources(Path(".rag", "code", f"{_sha256(sys.version + Path(__file__).read_text('utf-8'))[:16]}.json"))
+    # A syntax tree depends on Python, and what is read from it on this module. A folder of unknown origin must not hold hashes.
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "assay")
+    return KnownSources(folder / f"sources-{_sha256(sys.version + Path(__file__).read_text('utf-8'))[:16]}.json")
 
 
 def _sha256(text: str) -> str:

@@ -327,12 +327,34 @@ def test_parsing_knows_sweeps() -> None:
         parsed(["k=3", "k"])
 
 
-PARTS = st.sampled_from(["a", "bm25s", "True", "true", "null", "nan", "Inf", "0", "007", "5", "0.90", "1e3", "-1", "1_0", ""])
+PARTS = st.sampled_from(
+    [
+        "a",
+        "bm25s",
+        "True",
+        "true",
+        "null",
+        "nan",
+        "Inf",
+        "0",
+        "007",
+        "5",
+        "0.90",
+        "1e3",
+        "-1",
+        "1_0",
+        "",
+        "a/b-c.md",
+        "/t",
+        "nan-1",
+        "x1.5",
+    ]
+)
 VALUES = st.lists(PARTS, max_size=3).map(",".join)
 
 
 @given(
-    st.sampled_from(["k", "a.b", "null", "a.0", "+k"]), VALUES | VALUES.map("[{}]".format) | st.text("aN_1.-,[]", max_size=5)
+    st.sampled_from(["k", "a.b", "null", "a.0", "+k"]), VALUES | VALUES.map("[{}]".format) | st.text("aN_1./-,[]", max_size=5)
 )
 def test_what_needs_no_grammar_means_what_hydra_makes_of_it(key: str, value: str) -> None:
     text = f"{key}={value}"

@@ -230,7 +230,6 @@ def test_what_is_known_of_sources_is_kept_for_the_next_process_and_a_damaged_fil
     for damaged in (path.read_bytes().replace(b"true", b"null"), path.read_bytes()[:40], b"\xff", b""):
         path.write_bytes(damaged)
         assert KnownSources(path)("imports 1", list) == []
-    assert KnownSources(tmp_path / "no" / "code" / "known.json")("imports 1", list) == []
 
 
 def test_no_package_is_imported_to_find_its_modules(package: Write) -> None:

@@ -131,7 +131,9 @@ class Store:
 
     def keys(self, space: str) -> list[str]:
         """Every key of a space, sorted."""
-        names = (path.rsplit("/", 1) for path in self.files.find(f"{self.base}/{space}"))
+        below = f"{self.base}/{space}"
+        paths = [f"{at}/{name}" for at, _, held in os.walk(below) for name in held] if self.local else self.files.find(below)
+        names = (path.rsplit("/", 1) for path in paths)
         places = ((folder[len(self.base) + 1 :].rsplit("/", 1)[0], name) for folder, name in names)
         return sorted(f"{place}/{name}" for place, name in places if not name.startswith("."))
 

@@ -10,8 +10,6 @@ from rag.documents.pages import parsed_format
 from rag.documents.reading import Unreadable
 from rag.execution.store.store import Entry, Store
 
-SHORT = 100
-"""Characters of texts whose finds are kept, such as a kind of question, which many share."""
 READING = "rag.documents.reading"
 """The module whose code, with all that it imports, is in the key of every content: limits, redaction, format."""
 
@@ -21,15 +19,10 @@ class StoredRedactor:
 
     def __init__(self, redactor: Redactor, identity: Callable[[], str]) -> None:
         self.redactor, self.identity = redactor, identity
-        self._found: dict[str, Sequence[tuple[int, int, str]]] = {}
 
     def find(self, text: str) -> Sequence[tuple[int, int, str]]:
         """The values that the redactor finds."""
-        if len(text) > SHORT:
-            return self.redactor.find(text)
-        if text not in self._found:
-            self._found[text] = self.redactor.find(text)
-        return self._found[text]
+        return self.redactor.find(text)
 
 
 class StoredParser:
