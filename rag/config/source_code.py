@@ -25,21 +25,20 @@ MOST = 10_000
 class KnownSources:
     """Imports and hashes of sources by digest, from earlier processes: to parse ours takes a second of a command.
 
-    They are written when the process ends; a file that is damaged is made anew, and a large one keeps what this process read.
+    They are written when the process ends; a file that is damaged or too long is made anew.
     """
 
     def __init__(self, path: Path) -> None:
         self._path, self._changed = path.absolute(), False
         self._known: dict[str, Any] = {}
-        self._read = set[str]()
         with suppress(OSError, ValueError):
             check, _, content = self._path.read_text("utf-8").partition("\n")
-            self._known = json.loads(content) if check == _sha256(content) else {}
+            known = json.loads(content) if check == _sha256(content) else {}
+            self._known = known if len(known) <= MOST else {}
         atexit.register(self.save)
 
     def __call__(self, key: str, compute: Callable[[], Any]) -> Any:
         """The value of a key, from `compute` the first time."""
-        self._read.add(key)
         if key not in self._known:
             self._known[key] = compute()
             self._changed = True
@@ -48,8 +47,7 @@ class KnownSources:
     def save(self) -> None:
         """Write what is new."""
         if self._changed:
-            kept = self._known if len(self._known) <= MOST else {key: self._known[key] for key in self._read}
-            content = json.dumps(kept)
+            content = json.dumps(self._known)
             with suppress(OSError):  # in a folder that is read-only each process parses
                 replace_text(self._path, f"{_sha256(content)}\n{content}")
 
