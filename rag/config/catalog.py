@@ -5,11 +5,13 @@ import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rag.config.yaml_files import read
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
+
+if TYPE_CHECKING:
+    from rag.config.yaml_files import YamlFile
 
 PLUGINS = "rag.plugins"
 """The entry point group of plug-ins, and the package that holds ours."""
@@ -75,7 +77,13 @@ def choices(group: str) -> list[str]:
 def choice(group: str, name: str) -> dict[str, Any]:
     """The content of the file of a choice, interpolations not resolved; empty where there is none."""
     path = first(f"{group}/{name}")
-    return dict(read(path).mapping) if path else {}
+    return dict(_read(path).mapping) if path else {}
+
+
+def _read(path: Path) -> "YamlFile":
+    from rag.config.yaml_files import read  # help needs the names of plug-ins, and no YAML
+
+    return read(path)
 
 
 def first(name: str) -> Path | None:
@@ -86,7 +94,7 @@ def first(name: str) -> Path | None:
 def texts(name: str, needed: Iterable[str]) -> Mapping[str, Any]:
     """The content of a file of texts in `conf/`, such as `generate`; ConfigError where one is missing."""
     path = first(name)
-    content = read(path).value if path else None
+    content = _read(path).value if path else None
     known = content if isinstance(content, dict) else {}
     if missing := [key for key in needed if key not in known]:
         where = str(path or f"conf/{name}.yaml")
@@ -97,7 +105,7 @@ def texts(name: str, needed: Iterable[str]) -> Mapping[str, Any]:
 def defaults() -> dict[str, Any]:
     """The default choice, or list of choices, of each group, in the order of the wiring."""
     path = first("config") or shipped("conf") / "config.yaml"
-    parts = read(path).mapping["defaults"]
+    parts = _read(path).mapping["defaults"]
     return {group: choice for part in parts if isinstance(part, dict) for group, choice in part.items()}
 
 

@@ -8,21 +8,21 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override
-from hydra.errors import HydraException
+from typing import TYPE_CHECKING, Any
 
 from rag.config.catalog import LISTS, NONE, PRESET, choice, choices, plugins, search_folders
 from rag.config.composer import Composer, Config, composing
 from rag.config.interpolation import check_text
 from rag.config.limits import check_axis, check_length, check_references
+from rag.config.plain_overrides import alternatives, plain
 from rag.config.resolver import Resolver, no_data
 from rag.config.stand_ins import STAND_INS, stand_ins
 from rag.config.yaml_files import read
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
 
 __all__ = [
     *("HELPER", "LISTS", "check_override", "choices", "compose", "composing", "expanded", "is_group", "no_data", "parsed"),
@@ -61,7 +61,7 @@ def is_group(name: str) -> bool:
         return made.is_group(name)
 
 
-def _composed(made: Composer, settings: Sequence[Override]) -> Config:
+def _composed(made: Composer, settings: "Sequence[Override]") -> Config:
     """The wiring, or a preset on this machine: what it lacks is replaced, and `stand_ins` says by what.
 
     The values that a preset gives to a group do not apply to another choice for that group.
@@ -103,7 +103,7 @@ def _wiring() -> tuple[str, ...]:
     return tuple(key for key in (*groups, *content) if key != PRESET)
 
 
-def check_override(override: Override) -> None:
+def check_override(override: "Override") -> None:
     """Raise ConfigError for overrides that Hydra would refuse with a worse message, or misunderstand."""
     line, key, value = override.input_line, override.key_or_group, override.value()
     if not key or key.split(".")[0].split("/")[0] == "hydra":
@@ -132,14 +132,19 @@ def resolve(config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: resolver(key, config) for key in config if key != HELPER}
 
 
-def parsed(overrides: Sequence[str]) -> list[Override]:
+def parsed(overrides: Sequence[str]) -> "list[Override]":
     """Overrides in Hydra's grammar, sweeps (`k=3,5`) among them."""
     return [_parsed(override) for override in overrides]
 
 
 @lru_cache(maxsize=4096)
-def _parsed(override: str) -> Override:
+def _parsed(override: str) -> "Override":
     check_length(override)
+    if found := plain(override):
+        return found
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
     try:
         read = OverridesParser.create().parse_override(override)
         check_references(read.key_or_group, "" if read.is_sweep_override() else read.value())
@@ -174,11 +179,17 @@ def _grammar(error: Exception) -> str:
 
 def expanded(override: str) -> list[str]:
     """The single overrides of one in sweep syntax; the override itself if it is not a sweep."""
+    check_length(override)
+    if singles := alternatives(override):
+        check_axis(override, singles)
+        return singles
     (single,) = parsed([override])
     if not single.is_sweep_override():
         return [override]
     key, values = single.get_key_element(), single.value()
     check_axis(override, values)
+    from hydra.core.override_parser.types import Glob
+
     # Hydra matches patterns only in a multirun of its own.
     matching = values.filter(choices(single.key_or_group)) if isinstance(values, Glob) else single.sweep_string_iterator()
     if not (singles := [f"{key}={value}" for value in matching]):

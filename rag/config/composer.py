@@ -7,18 +7,20 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from hydra.core.override_parser.types import Override
+from typing import TYPE_CHECKING, Any
 
 from rag.config.catalog import search_folders
-from rag.config.defaults_list import Expansion
+from rag.config.defaults_list import Expansion, load
 from rag.config.interpolation import is_open
 from rag.config.nested_choices import content_of, group_at
 from rag.config.resolver import MISSING
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.files import shipped
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
 
 log = logging.getLogger(__name__)
 Config = Mapping[str, Any]
@@ -31,6 +33,7 @@ class Composer:
 
     def __init__(self) -> None:
         self._groups: dict[str, bool] = {}
+        self._load = lru_cache(maxsize=None)(load)
         self._chosen: dict[tuple[str, ...], Config | UserError] = {}
         self._merged: dict[tuple[Any, ...], tuple[Any, Any]] = {}
         self._set: dict[tuple[int, str], tuple[Any, Any]] = {}
@@ -42,11 +45,11 @@ class Composer:
             self._groups[name] = any((folder / name).is_dir() for folder in search_folders())
         return self._groups[name]
 
-    def chooses(self, override: Override) -> bool:
+    def chooses(self, override: "Override") -> bool:
         """Whether an override names choices of a group."""
         return self.is_group(override.key_or_group) and not isinstance(override.value(), dict)
 
-    def config(self, overrides: Sequence[Override]) -> Config:
+    def config(self, overrides: "Sequence[Override]") -> Config:
         """The config under overrides; ConfigError for a choice or a key that does not exist."""
         choices = [override for override in overrides if self.chooses(override)]
         key = tuple(str(override.input_line) for override in choices)
@@ -60,10 +63,10 @@ class Composer:
             raise found
         return self.with_values(found, [override for override in overrides if not self.chooses(override)])
 
-    def _merge(self, choices: Sequence[Override]) -> Config:
+    def _merge(self, choices: "Sequence[Override]") -> Config:
         """The contents of all files below their packages."""
         parts: dict[str, list[tuple[Any, tuple[str, ...]]]] = {}
-        for content, package in Expansion.of(choices).parts():
+        for content, package in Expansion.of(choices, self._load).parts():
             top, *inner = package.split(".") if package else [""]
             for key, value in {top: content}.items() if top else content.items():
                 parts.setdefault(str(key), []).append((value, tuple(inner)))
@@ -81,7 +84,7 @@ class Composer:
             self._merged[known] = merged, parts
         return self._merged[known][0]
 
-    def with_values(self, config: Config, overrides: Sequence[Override]) -> Config:
+    def with_values(self, config: Config, overrides: "Sequence[Override]") -> Config:
         """The config with single values set, added (`+`, `++`) or removed (`~`); ConfigError for a key that does not exist."""
         for override in overrides:
             top = str(override.key_or_group).partition(".")[0]
@@ -89,7 +92,7 @@ class Composer:
             config = {key: part for key, part in {**config, top: value}.items() if part is not ABSENT}
         return config
 
-    def _changed(self, value: Any, override: Override, config: Config) -> Any:
+    def _changed(self, value: Any, override: "Override", config: Config) -> Any:
         known = id(value), str(override.input_line)
         if known not in self._set:
             try:
@@ -112,14 +115,14 @@ def merge(base: Any, value: Any) -> Any:
     return {**base, **{key: merge(base.get(key, ABSENT), part) for key, part in value.items()}}
 
 
-def changed(value: Any, override: Override, config: Config) -> Any:
+def changed(value: Any, override: "Override", config: Config) -> Any:
     """The value of a top-level key after an override; ABSENT where the override removes it."""
     if override.package is not None:
         raise _misspelt(override, str(override.get_key_element()).lstrip("+~"), "the wiring", config)
     return _put(value, tuple(override.key_or_group.split(".")), 1, override, config)
 
 
-def _put(node: Any, keys: tuple[str, ...], depth: int, override: Override, siblings: Any) -> Any:
+def _put(node: Any, keys: tuple[str, ...], depth: int, override: "Override", siblings: Any) -> Any:
     """The node at the first `depth` keys after an override; `siblings` is what holds it."""
     adds = override.is_add() or override.is_force_add()
     if node is ABSENT and not adds:
@@ -140,7 +143,7 @@ def _put(node: Any, keys: tuple[str, ...], depth: int, override: Override, sibli
     return {key: part for key, part in {**node, keys[depth]: inner}.items() if part is not ABSENT}
 
 
-def _replaced(node: Any, override: Override) -> Any:
+def _replaced(node: Any, override: "Override") -> Any:
     """What an override makes of a value."""
     key, value = override.key_or_group, override.value()
     if override.is_delete():
@@ -155,7 +158,7 @@ def _replaced(node: Any, override: Override) -> Any:
     return merge(node, value) if isinstance(value, dict) else value
 
 
-def _check_known(value: Mapping[str, Any], node: Any, override: Override) -> None:
+def _check_known(value: Mapping[str, Any], node: Any, override: "Override") -> None:
     """Raise ConfigError for a key of a mapping that the mapping in the config does not have."""
     for key, part in value.items() if isinstance(node, Mapping) else ():
         if key not in node:
@@ -164,7 +167,7 @@ def _check_known(value: Mapping[str, Any], node: Any, override: Override) -> Non
             _check_known(part, node[key], override)
 
 
-def _misspelt(override: Override, part: str, where: str, node: Any) -> ConfigError:
+def _misspelt(override: "Override", part: str, where: str, node: Any) -> ConfigError:
     """The error for a key that does not exist, with the closest names."""
     known = [str(name) for name in node if not str(name).startswith("_")] if isinstance(node, Mapping) else []
     key = str(override.get_key_element()).lstrip("+~")

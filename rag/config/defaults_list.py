@@ -7,17 +7,18 @@ the choice of an entry before it.
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from hydra.core.override_parser.types import Override
+from typing import TYPE_CHECKING, Any
 
 from rag.config.catalog import choices, first
 from rag.config.yaml_files import YamlFile, check_interpolations, read
 from rag.core.errors import ConfigError, closest
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
 
 PROVIDERS = "first_with_key"
 """The key of a file in `conf/` that stands for other choices of its group, each with the variable of its key."""
@@ -94,8 +95,9 @@ def _package(within: str, package: str | None, path: str) -> str:
 
 @dataclass
 class Expansion:
-    """One reading of all defaults lists, from `config` on, under choices of groups by the command line."""
+    """One reading of all defaults lists, from `config` on, under choices of groups by the command line; `load` reads a file."""
 
+    load: "Callable[[str], Source | None]"
     chosen: dict[str, Any] = field(default_factory=dict)
     named_in: dict[str, Path] = field(default_factory=dict)
     added: list[Entry] = field(default_factory=list)
@@ -104,9 +106,9 @@ class Expansion:
     used: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, overrides: Sequence[Override]) -> "Expansion":
+    def of(cls, overrides: "Sequence[Override]", load: "Callable[[str], Source | None]") -> "Expansion":
         """An expansion under overrides that choose, add (`+group=`) or remove (`~group`) choices."""
-        made = cls()
+        made = cls(load)
         for override in overrides:
             key = str(override.get_key_element()).lstrip("+~")
             if override.is_delete():
@@ -136,7 +138,7 @@ class Expansion:
     ) -> Iterator[Part]:
         """The contents of a file and of those that it names."""
         base = name.rpartition("/")[0]
-        source = load(name)
+        source = self.load(name)
         if source is None:
             if optional:
                 return
@@ -171,7 +173,7 @@ class Expansion:
         path = entry.path(base)
         if not entry.grouped:
             folder = path.rpartition("/")[0] if entry.name.startswith("/") else entry.name.rpartition("/")[0]
-            package = entry.package if entry.package is not None or _headed(path) else folder.replace("/", ".")
+            package = entry.package if entry.package is not None or self._headed(path) else folder.replace("/", ".")
             yield from self._file(path, whole, package, optional=entry.optional)
             return
         key = entry.key(base, whole)
@@ -188,13 +190,12 @@ class Expansion:
             raise ConfigError(key, "has no value yet", f"give it: {key}=<choice>")
         group = entry.name.removeprefix("/").replace("/", ".")
         for name in value if isinstance(value, list) else [] if value is None else [value]:
-            package = entry.package if entry.package is not None or _headed(f"{path}/{name}") else group
+            package = entry.package if entry.package is not None or self._headed(f"{path}/{name}") else group
             yield from self._file(f"{path}/{name}", whole, package, optional=entry.optional)
 
-
-def _headed(name: str) -> bool:
-    source = load(name)
-    return bool(source and source.header)
+    def _headed(self, name: str) -> bool:
+        source = self.load(name)
+        return bool(source and source.header)
 
 
 def load(name: str) -> Source | None:

@@ -1,19 +1,16 @@
 """The identity of a component: target, parameters, code, libraries, model. Equal identities must mean equal behaviour."""
 
-import ast
 import hashlib
 import importlib.metadata
-import importlib.util
 import json
 import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from importlib.machinery import ModuleSpec
+from functools import lru_cache, partial
 from typing import Any
 
+from rag.config.source_code import Source, source_of
 from rag.core.errors import ConfigError
 from rag.core.memo import Once
 
@@ -105,7 +102,7 @@ def _reached(module: str, trusted: tuple[str, ...]) -> tuple[dict[str, "Source |
         importer, name, optional = waiting.pop()
         if sources.get(name):
             continue
-        source = sources[name] = _source(name)
+        source = sources[name] = source_of(name)
         if source is None and not optional:
             raise ConfigError(importer, f"imports {name!r}, and there is no such module", "check its name and installation")
         package = name.rpartition(".")[0]
@@ -113,105 +110,10 @@ def _reached(module: str, trusted: tuple[str, ...]) -> tuple[dict[str, "Source |
         for statement in source.imports if source else ():
             root = statement.module.partition(".")[0]
             if root in trusted:
-                waiting += [(name, inner, statement.optional) for inner in statement.modules()]
+                waiting += [(name, inner, statement.optional) for inner in statement.modules]
             elif root not in sys.stdlib_module_names:
                 libraries.add(root)
     return sources, libraries
-
-
-@dataclass(frozen=True)
-class Import:
-    """An import statement: `import module` or `from module import names`; `optional` inside `try`, `if` or `with`."""
-
-    module: str
-    names: tuple[str, ...]
-    optional: bool
-
-    def modules(self) -> list[str]:
-        """The modules that it loads: each imported name that is a module, else the module that holds the name."""
-        inner = [f"{self.module}.{name}" for name in self.names]
-        return [name if _module_spec(name) else self.module for name in inner] or [self.module]
-
-
-@dataclass(frozen=True)
-class Source:
-    """The code of a module; `tree` is its syntax tree without docstrings, None for compiled code."""
-
-    content: bytes
-    tree: ast.Module | None
-    imports: tuple[Import, ...]
-
-    @cached_property
-    def code(self) -> str:
-        """A hash of the tree, or of the bytes of compiled code. It takes ten times as long as reading the imports."""
-        return digest(ast.dump(self.tree)) if self.tree else hashlib.sha256(self.content).hexdigest()
-
-
-@lru_cache(maxsize=2048)
-def _source(module: str) -> Source | None:
-    """The code of a module, None where there is none; ConfigError where it cannot be read."""
-    spec = _module_spec(module)
-    if spec is None:
-        return None
-    content = _code(module, spec)
-    tree = _tree_without_docstrings(content)
-    return Source(content, tree, tuple(_imports(tree, spec.parent or "")) if tree else ())
-
-
-def _code(module: str, spec: ModuleSpec) -> bytes:
-    if spec.origin is None:
-        return b""  # a folder without __init__.py
-    try:
-        return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]
-    except (OSError, AttributeError) as error:
-        raise ConfigError(module, f"holds code that cannot be read: {error}", "install it as files") from error
-
-
-@lru_cache(maxsize=4096)
-def _module_spec(module: str) -> ModuleSpec | None:
-    try:
-        return importlib.util.find_spec(module)
-    except (ModuleNotFoundError, ValueError):
-        return None
-
-
-def _tree_without_docstrings(source: bytes) -> ast.Module | None:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [part for part in node.body if not _is_text(part)]
-        waiting += _inner(node)
-    return tree
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _imports(tree: ast.Module, package: str) -> Iterator[Import]:
-    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
-    while waiting:
-        node, optional = waiting.pop()
-        optional = optional or isinstance(node, ast.Try | ast.TryStar | ast.If | ast.With)
-        if isinstance(node, ast.Import):
-            yield from (Import(alias.name, (), optional) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            module = importlib.util.resolve_name(base, package) if node.level else base
-            yield Import(module, tuple(alias.name for alias in node.names), optional)
-        else:
-            waiting += [(part, optional) for part in _inner(node)]
-
-
-def _inner(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a syntax tree that can hold statements, and statements: expressions are most of a tree."""
-    for name in ("body", "orelse", "handlers", "finalbody", "cases"):
-        yield from getattr(node, name, ())
 
 
 @lru_cache(maxsize=512)

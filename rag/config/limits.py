@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sized
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rag.core.errors import ConfigError
 
@@ -46,11 +46,10 @@ def check_length(override: str) -> None:
 
 def check_axis(where: str, values: object) -> None:
     """Raise ConfigError for more than MOST_VALUES values of an axis; a range is not expanded for it."""
-    from hydra.core.override_parser.types import ChoiceSweep, RangeSweep
-
     where = where if len(where) <= SHOWN else f"{where[:SHOWN]}…"
-    held = values.list if isinstance(values, ChoiceSweep) else values
-    count = _steps(where, values) if isinstance(values, RangeSweep) else len(held) if isinstance(held, Sized) else 0
+    held = getattr(values, "list", values)  # a choice of Hydra's grammar
+    is_range = hasattr(values, "step")
+    count = _steps(where, cast("RangeSweep", values)) if is_range else len(held) if isinstance(held, Sized) else 0
     if count > MOST_VALUES:
         raise ConfigError(where, f"names {count:,} values", f"at most {MOST_VALUES:,}")
 

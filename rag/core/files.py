@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 PATIENCE = 30.0
 """Seconds of waiting for a lock before a warning is logged."""
 log = logging.getLogger(__name__)
@@ -49,6 +47,8 @@ def locked(path: Path) -> Iterator[None]:
     OSError if the file cannot be locked, as on some network drives. Other drives behave as if it were locked for ever, so a
     long wait is logged.
     """
+    from filelock import FileLock, Timeout
+
     lock = FileLock(path, fallback_to_soft=False)  # a soft lock outlives its holder
     try:
         lock.acquire(timeout=PATIENCE)

@@ -26,6 +26,8 @@ from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Winner
 from rag.execution.sweep.sweep import Sweep
 from rag.tracking import evaluation_traces, mlflow_client, trial_results
+from rag.tracking.connection import tracking_uri
+from rag.tracking.receipts import Receipt
 from rag.tracking.run_content import SweepRun, TrialRun
 
 FOLDER = Path(".rag")
@@ -42,10 +44,13 @@ def send(
     recommended trial become traces, for MLflow's evaluation view; the second value is empty if they were sent.
     ServiceError if MLflow cannot take the trials; it names `again`, the command that sends them later.
     """
+    swept = record(done, store, controlled, verdict)
+    receipt = Receipt(swept, tracking_uri(None, FOLDER), FOLDER)
+    if sent := receipt.parent():
+        return sent, ""
     try:
         uri = mlflow_client.prepare(None, FOLDER)
         mlflow_client.reap(uri, done.plan.experiment.name)
-        swept = record(done, store, controlled, verdict)
         parent = mlflow_client.track(swept, uri)
     except ServiceError as error:
         first = "the results are safe" if "rag study track" in error.remedy else error.remedy
@@ -54,6 +59,7 @@ def send(
         evaluation_traces.send(swept, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
     except ServiceError as error:
         return parent, f"{error.where}: {error.what}; later: {again}"
+    receipt.write(parent)
     return parent, ""
 
 

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rag
 from rag.config import compose as composing
 from rag.config.build import Components
 from rag.config.catalog import plugin_modules
 from rag.config.compose import choices, compose, expanded, plugins, resolve, search_folders, shipped
+from rag.config.plain_overrides import alternatives, plain
 from rag.core.errors import ConfigError
 
 Conf = Callable[[str, str], Path]
@@ -168,3 +172,52 @@ def test_a_pattern_stands_for_every_choice_that_fits(here: Path) -> None:
     with pytest.raises(ConfigError, match="matches no choice"):
         expanded("chunker=glob(x*)")
     assert expanded("index=glob(faiss_*)") == ["index=faiss_flat", "index=faiss_hnsw", "index=faiss_ivf"]
+
+
+PARTS = st.sampled_from(
+    [
+        "a",
+        "bm25s",
+        "True",
+        "true",
+        "null",
+        "nan",
+        "Inf",
+        "0",
+        "007",
+        "5",
+        "0.90",
+        "1e3",
+        "-1",
+        "1_0",
+        "",
+        "a/b-c.md",
+        "/t",
+        "nan-1",
+        "x1.5",
+    ]
+)
+VALUES = st.lists(PARTS, max_size=3).map(",".join)
+
+
+@given(
+    st.sampled_from(["k", "a.b", "null", "a.0", "+k"]), VALUES | VALUES.map("[{}]".format) | st.text("aN_1./-,[]", max_size=5)
+)
+def test_what_needs_no_grammar_means_what_hydra_makes_of_it(key: str, value: str) -> None:
+    text = f"{key}={value}"
+    read = plain(text)
+    if read is None and alternatives(text) is None:
+        return
+    hydra = OverridesParser.create().parse_override(text)
+    if read:
+        assert not hydra.is_sweep_override()
+        assert [read.key_or_group, read.get_key_element(), read.package] == [hydra.key_or_group, hydra.get_key_element(), None]
+        assert (repr(read.value()), read.input_line) == (repr(hydra.value()), hydra.input_line)
+    else:
+        assert alternatives(text) == [f"{hydra.get_key_element()}={value}" for value in hydra.sweep_string_iterator()]
+
+
+@pytest.mark.parametrize("text", ["k=3", "index=[bm25s,dense]", "fusion.weights=[0.2,0.8]", "latency=null", "x.y=true"])
+def test_usual_overrides_need_no_grammar(text: str) -> None:
+    assert plain(text)
+    assert alternatives("k=3,5,ten") == ["k=3", "k=5", "k=ten"]

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.config import identity
+from rag.config import identity, source_code
 from rag.config.build import Components
 from rag.config.identity import Digests, code_identity, digest, library_version, without_runtime
+from rag.config.source_code import KnownSources
 from rag.core.errors import ConfigError
 
 CHUNKER = '''\
@@ -42,7 +43,7 @@ def forget() -> None:
     for name in [name for name in sys.modules if name.split(".")[0] in ("shout", "whisper", "mylib")]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for kept in (code_identity, library_version, identity._source, identity._module_spec, identity._distributions):
+    for kept in (code_identity, library_version, source_code.source_of, source_code.module_spec, identity._distributions):
         kept.cache_clear()  # type: ignore[attr-defined]
 
 
@@ -198,6 +199,24 @@ def test_compiled_modules_count_by_their_bytes(package: Write, tmp_path: Path) -
     compiled.write_bytes(b"\x7fELF\x00\xff two")
     forget()
     assert code() != before
+
+
+def test_what_is_known_of_sources_is_kept_for_the_next_process_and_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "code" / "known.json"
+    first = KnownSources(path)
+    assert first("imports 1", lambda: [["a", ["b"], True]]) == [["a", ["b"], True]]
+    first.save()
+    assert KnownSources(path)("imports 1", lambda: pytest.fail("is known")) == [["a", ["b"], True]]  # type: ignore[func-returns-value]
+    for damaged in (path.read_bytes().replace(b"true", b"null"), path.read_bytes()[:40], b"\xff", b""):
+        path.write_bytes(damaged)
+        assert KnownSources(path)("imports 1", list) == []
+
+
+def test_no_package_is_imported_to_find_its_modules(package: Write) -> None:
+    package({"shout/loud/__init__.py": "raise RuntimeError", "shout/loud/words.py": "A = 1\n"})
+    package({"shout/chunker.py": f"{CHUNKER}\nfrom shout.loud.words import A\n"})
+    assert changes(package, {"shout/loud/words.py": "A = 2\n"})
+    assert not {"shout", "shout.loud"} & set(sys.modules)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import fsspec
 import numpy as np
 
 from rag.config.servers import check_place
@@ -29,6 +29,8 @@ __all__ = ["Entry", "Store"]
 
 HEAD = 4096
 """Bytes that are read first when only the JSON of an entry is needed; most JSON fits into them."""
+PLAIN = re.compile(r"[^~:\\]+")
+"""A path that no file system of fsspec reads in another way."""
 LOCKS = 256
 TEMPORARY = re.compile(r"^\.(?P<host>.+)\.(?P<pid>\d+)\.\d+\.tmp$")
 ABANDONED_AFTER = 3600.0
@@ -43,15 +45,16 @@ class Store:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        if "::" in root or root.partition("://")[0] in fsspec.available_protocols():
-            check_place("store", root)
-        try:
-            # Other processes write too: a cached listing would hide their entries.
-            self.files, self.base = fsspec.core.url_to_fs(root, use_listings_cache=False)
-        except Exception as error:
-            # Every file system of fsspec raises its own errors.
-            raise StoreError("store", f"{root!r} cannot be opened ({_reason(error)})", "set store=<folder or URL>") from error
-        self.local = "file" in np.atleast_1d(self.files.protocol)
+        self.local = PLAIN.fullmatch(root) is not None
+        self.base = os.path.abspath(root)
+        if not self.local:
+            self.files, self.base = _opened(root)
+            self.local = "file" in np.atleast_1d(self.files.protocol)
+
+    @cached_property
+    def files(self) -> Any:
+        """The file system of fsspec. Its import takes .05 s, and most verbs only read and write a folder."""
+        return _opened(self.base)[0]
 
     def path(self, key: str) -> str:
         """The file of a key; a folder by the first two characters of the name keeps folders small."""
@@ -128,7 +131,9 @@ class Store:
 
     def keys(self, space: str) -> list[str]:
         """Every key of a space, sorted."""
-        names = (path.rsplit("/", 1) for path in self.files.find(f"{self.base}/{space}"))
+        below = f"{self.base}/{space}"
+        paths = [f"{at}/{name}" for at, _, held in os.walk(below) for name in held] if self.local else self.files.find(below)
+        names = (path.rsplit("/", 1) for path in paths)
         places = ((folder[len(self.base) + 1 :].rsplit("/", 1)[0], name) for folder, name in names)
         return sorted(f"{place}/{name}" for place, name in places if not name.startswith("."))
 
@@ -175,6 +180,21 @@ class Store:
             with suppress(PermissionError):  # it only takes space
                 path.unlink(missing_ok=True)
         return len(orphans)
+
+
+def _opened(root: str) -> tuple[Any, str]:
+    """The file system of a folder or URL, and the path in it; StoreError where it cannot be opened."""
+    import fsspec
+
+    if "::" in root or root.partition("://")[0] in fsspec.available_protocols():
+        check_place("store", root)
+    try:
+        # Other processes write too: a cached listing would hide their entries.
+        files, base = fsspec.core.url_to_fs(root, use_listings_cache=False)
+    except Exception as error:
+        # Every file system of fsspec raises its own errors.
+        raise StoreError("store", f"{root!r} cannot be opened ({_reason(error)})", "set store=<folder or URL>") from error
+    return files, str(base)
 
 
 def _unwritable(path: str, error: Exception) -> StoreError:

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from copy import copy
 from pathlib import Path
 from types import FrameType
 
@@ -23,6 +23,7 @@ from rag.config.experiment import Experiment
 from rag.config.identity import closure, code_identity
 from rag.config.search_space import Trial
 from rag.config.servers import components_in
+from rag.config.source_code import Source, module_spec
 from rag.core.errors import ConfigError
 from rag.core.progress import WATCH
 from rag.execution.graph import plan
@@ -137,14 +138,16 @@ def keys(graph: Graph, known: Iterable[str]) -> list[str]:
 @contextmanager
 def edited(*modules: str) -> Iterator[None]:
     """The code of modules is another one inside the block."""
-    known = identity._source
+    known = identity.source_of
 
-    def changed(name: str) -> identity.Source | None:
-        found = known(name)
-        return replace(found, content=b"edited", tree=None) if found and name in modules else found
+    def changed(name: str) -> Source | None:
+        if (found := known(name)) and name in modules:
+            found = copy(found)
+            found.code = "edited"
+        return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(identity, "_source", changed)
+        patch.setattr(identity, "source_of", changed)
         code_identity.cache_clear()
         yield
     code_identity.cache_clear()
@@ -221,7 +224,7 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
     for module in known:
         source = Path(str(sys.modules[module].__file__ if module in sys.modules else _place(module)))
         # Three find classes, whose own code is keyed, and this hash. `rag` has names for programs, and no stage reads them.
-        if module not in ("rag", "rag.config.build", "rag.config.identity", "rag.documents.sandbox.child"):
+        if module not in ("rag", "rag.config.build", "rag.config.source_code", "rag.documents.sandbox.child"):
             text = source.read_text("utf-8")
             assert not any(word in text for word in ("import_module", "__import__(", "runpy")), module
             names = r"^\s*from rag import (?!__version__$)|\brag\.(sweep|plan|compare|gate|open_\w+)\("
@@ -231,7 +234,7 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
 
 
 def _place(module: str) -> str:
-    found = identity._module_spec(module)
+    found = module_spec(module)
     return str(found.origin if found else "")
 
 
