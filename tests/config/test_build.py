@@ -264,7 +264,7 @@ INNER = {"_target_": MINILM, "runtime": {"text_limit": 5}}
         ({"_target_": FIXED, "runtime": {"nowhere": 10}}, "chunker.runtime.nowhere", "leave it out"),
         ({"_target_": FIXED, "size": 5, "runtime": {"_target_": FIXED}}, "chunker.runtime._target_", "leave one of them out"),
         ({"_target_": FIXED, "size": 5, "runtime": {1: 2}}, "chunker.runtime.1", "leave it out"),
-        ({"_target_": "shout.parts.Part", "inner": INNER}, "chunker.inner.runtime.text_limit", "there is: cache, threads"),
+        ({"_target_": "shout.parts.Part", "inner": INNER}, "chunker.inner.runtime.text_limit", "there is: threads"),
         ({"_target_": "shout.parts.Part", "a": [{"b": INNER}]}, "chunker.a.b.runtime.text_limit", "there is:"),
         ({"_target_": "shout.parts.Spelled", "runtime": {"siz": 2}}, "chunker.runtime.siz", "leave it out"),
         ({"_target_": "shout.parts.Spelled", "runtime": {"size": 2}}, "chunker.runtime.size", "set chunker.size"),

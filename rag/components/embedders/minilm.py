@@ -25,7 +25,7 @@ from rag.core.numbers import unit_rows
 from rag.core.types import Vectors
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-INT8_SHA256 = "5b7eda3aae29c5a0c8e0872d9c2280267470073bbcc09afdccf2493c15ae5479"
+INT8_SHA256 = "126d72c96ccfdb2c013128095b0e160a581d180cdd30ee37f6b2d3ec3d0f49f6"
 """Of the model with int8 weights that we make from the released ones: the same on every machine."""
 DIMENSIONS = 384
 MAX_TOKENS = 256
@@ -39,15 +39,12 @@ log = logging.getLogger(__name__)
 class MiniLmEmbedder:
     """Mean of the token states, length 1; the same to the last bit in every batch and with any number of threads.
 
-    `int8` rounds weights and inputs of matrix products to whole numbers: twice as fast, and other vectors. The first use makes
-    that model and keeps it in the folder `cache`. `threads` is the number of texts read at once; None for one on each core.
+    `threads` is the number of texts read at once, None for one on each processor.
     """
 
-    int8: bool = False
     threads: int | None = None
-    cache: str = ".rag/models"
     parallel: ClassVar[bool] = True
-    runtime: ClassVar[tuple[str, ...]] = ("threads", "cache")
+    runtime: ClassVar[tuple[str, ...]] = ("threads",)
     languages: ClassVar[tuple[str, ...]] = ("english",)
 
     def __post_init__(self) -> None:
@@ -56,8 +53,7 @@ class MiniLmEmbedder:
 
     def fingerprint(self) -> str:
         """sha256 of the weights and of the tokenizer; ConfigError if the weights are not the released ones."""
-        weights = verified_weights()
-        return f"sha256:{INT8_SHA256 if self.int8 else weights}+{sha256(minilm_folder() / 'tokenizer.json')}"
+        return f"sha256:{verified_weights()}+{sha256(minilm_folder() / 'tokenizer.json')}"
 
     def unrelated(self) -> float:
         """0.22: in the tune half of handbook 1 of 106 questions has a lower cosine with its gold passages."""
@@ -73,8 +69,7 @@ class MiniLmEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Shape (texts, 384); an empty text has the vector of [CLS] [SEP]."""
-        model = load(self.int8, self.cache)
-        vectors = [states.mean(axis=0) for states in model.bert.each(_tokens(texts), self.threads)]
+        vectors = [states.mean(axis=0) for states in self._loaded().bert.each(_tokens(texts), self.threads)]
         return unit_rows(np.array(vectors, np.float32).reshape(-1, DIMENSIONS))
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
@@ -88,9 +83,30 @@ class MiniLmEmbedder:
         """
         return [unit_rows(states[1:-1]) for states in self._kept(texts)]
 
+    def _loaded(self) -> "Loaded":
+        return load()
+
     def _kept(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        model = load(self.int8, self.cache)
+        model = self._loaded()
         return model.recent(texts, lambda new: model.bert.each(_tokens(new), self.threads))
+
+
+@dataclass(frozen=True)
+class MiniLmInt8Embedder(MiniLmEmbedder):
+    """MiniLM with products of whole numbers: twice as fast, and other vectors.
+
+    The first use makes the model, in a second, and keeps it in the folder `cache`.
+    """
+
+    cache: str = ".rag/models"
+    runtime: ClassVar[tuple[str, ...]] = ("threads", "cache")
+
+    def fingerprint(self) -> str:
+        """sha256 of the rounded weights and of the tokenizer; ConfigError if the weights are not the released ones."""
+        return super().fingerprint().replace(SHA256, INT8_SHA256)
+
+    def _loaded(self) -> "Loaded":
+        return load(self.cache)
 
 
 @dataclass(frozen=True)
@@ -102,10 +118,10 @@ class Loaded:
 
 
 @once(kept=2)
-def load(int8: bool = False, cache: str = ".rag/models") -> Loaded:
-    """The model, ready to run; ConfigError if the weights are not the released ones."""
+def load(rounded: str = "") -> Loaded:
+    """The model, ready to run, `rounded` from a folder or not; ConfigError if the weights are not the released ones."""
     verified_weights()
-    return Loaded(opened(_rounded(Path(cache)) if int8 else built(minilm_folder())), Recent(64))
+    return Loaded(opened(_rounded(Path(rounded)) if rounded else built(minilm_folder())), Recent(64))
 
 
 def verified_weights() -> str:

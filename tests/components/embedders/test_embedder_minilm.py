@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rag.components.embedders import minilm
-from rag.components.embedders.minilm import MiniLmEmbedder
+from rag.components.embedders.minilm import MiniLmEmbedder, MiniLmInt8Embedder
 from rag.components.embedders.windows import WindowsEmbedder
 from rag.core.errors import ConfigError
 from rag.core.models.bert import built, opened
@@ -79,18 +79,21 @@ LENGTHS = [
 """More texts than `bert.MANY`, so that threads share them."""
 
 
-@pytest.mark.parametrize("int8", [False, True])
-def test_a_vector_is_the_same_in_any_batch_thread_and_process_to_the_last_bit(int8: bool, tmp_path: Path) -> None:
-    one, two = (MiniLmEmbedder(int8, threads=number, cache=str(tmp_path)) for number in (1, 2))
+@pytest.mark.parametrize("made", [MiniLmEmbedder, MiniLmInt8Embedder])
+def test_a_vector_is_the_same_in_any_batch_thread_and_process_to_the_last_bit(
+    made: type[MiniLmEmbedder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, two = made(threads=1), made(threads=2)
     alone = np.concatenate([one.embed_documents([text]) for text in LENGTHS])
     assert np.array_equal(one.embed_documents(LENGTHS), alone)
     assert np.array_equal(two.embed_documents(LENGTHS[::-1])[::-1], alone)
     assert np.array_equal(two.embed_queries(LENGTHS), alone)
     program = f"""
 import sys
-from rag.components.embedders.minilm import MiniLmEmbedder
+from rag.components.embedders.minilm import {made.__name__}
 texts = {LENGTHS!r}
-sys.stdout.buffer.write(MiniLmEmbedder({int8}, 2, {str(tmp_path)!r}).embed_documents(texts).tobytes())
+sys.stdout.buffer.write({made.__name__}(2).embed_documents(texts).tobytes())
 assert not {{"torch", "transformers"}} & set(sys.modules)
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
@@ -98,7 +101,7 @@ assert not {{"torch", "transformers"}} & set(sys.modules)
 
 
 def test_int8_keeps_directions_and_its_model_is_the_one_it_names(embedder: MiniLmEmbedder, tmp_path: Path) -> None:
-    rounded = MiniLmEmbedder(int8=True, cache=str(tmp_path))
+    rounded = MiniLmInt8Embedder(cache=str(tmp_path))
     cosines = (rounded.embed_documents(TEXTS) * embedder.embed_documents(TEXTS)).sum(axis=1)
     assert ((cosines > 0.97) & (cosines < 0.99999)).all()
     assert rounded.fingerprint() != embedder.fingerprint()
@@ -125,7 +128,7 @@ def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(ConfigError, match=r"have sha256 \w{64}, not 53aa51172d14"):
         MiniLmEmbedder().fingerprint()
     with pytest.raises(ConfigError, match="force-reinstall"):
-        minilm.load(False, "elsewhere")
+        minilm.load("elsewhere")
 
 
 def test_a_model_that_the_runtime_cannot_load_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
