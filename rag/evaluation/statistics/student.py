@@ -134,5 +134,6 @@ def _fraction(a: Floats, b: Floats, x: Floats, y: Floats) -> Floats:
         done[left] = value
         going = np.abs(c * d - 1) > EXACT
         if not going.all():
-            a, b, x, y, c, d, value, left = (part[going] for part in (a, b, x, y, c, d, value, left))
+            left = left[going]
+            a, b, x, y, c, d, value = (part[going] for part in (a, b, x, y, c, d, value))
     return done
