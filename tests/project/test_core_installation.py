@@ -55,20 +55,36 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ran(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+        "OMP_NUM_THREADS": "1",
+        "COLUMNS": "120",
+    }
     command = [sys.executable, "-c", WITHOUT, ",".join(absent()), *words]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_the_heavy_packages_are_absent() -> None:
-    heavy = {"torch", "transformers", "scipy", "pandas", "pyarrow", "mlflow", "matplotlib", "faiss", "openai", "lxml", "zstandard"}
+    heavy = {
+        "torch",
+        "transformers",
+        "scipy",
+        "pandas",
+        "pyarrow",
+        "mlflow",
+        "matplotlib",
+        "faiss",
+        "openai",
+        "lxml",
+        "zstandard",
+    }
     assert heavy <= absent()
     assert not {"numpy", "onnxruntime", "tokenizers", "rich", "httpx"} & absent()
 
 
 @pytest.mark.system
 def test_the_verbs_of_the_core(folder: Path) -> None:
-    small = ["embedder=minilm_int8", "chunker=recursive", "latency=0"]
     for words in (
         ["list", "--all"],
         ["plan", "quickstart"],
@@ -77,12 +93,12 @@ def test_the_verbs_of_the_core(folder: Path) -> None:
         ["gate", "lexical"],
         ["report", "lexical"],
         ["export", "lexical"],
-        ["ask", "How many days of leave do I get?", *small[:2]],
+        ["ask", "How many days of leave do I get?", "embedder=minilm_int8"],
     ):
         done = ran(folder, *words)
         assert done.returncode == 0, (words, done.stdout[-500:], done.stderr[-2000:])
         untracked = "Runs are not tracked: MLflow is not installed (pip install 'assay-rag[mlflow]').\n"
-        assert done.stderr == (untracked if words[0] == "sweep" else ""), words
+        assert done.stderr.startswith(untracked) if words[0] == "sweep" else not done.stderr, (words, done.stderr)
     assert "Charts are left out: matplotlib is not installed" in ran(folder, "report", "lexical").stdout
 
 
@@ -92,7 +108,7 @@ def test_the_verbs_of_the_core(folder: Path) -> None:
     [
         (["plan", "quickstart", "generator=openai"], "openai"),
         (["plan", "quickstart", "embedder=sentence_transformer"], "torch"),
-        (["ask", "Who?", "execute=dask"], "cluster"),
+        (["ask", "Who?", "execute=cluster"], "cluster"),
         (["study", "ui"], "mlflow"),
         (["serve", "bundle"], "serve"),
     ],
