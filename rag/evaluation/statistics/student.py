@@ -45,35 +45,28 @@ def cdf(freedom: ArrayLike, values: ArrayLike) -> Floats:
 def quantile(freedom: ArrayLike, shares: ArrayLike) -> Floats:
     """The values below which t lies with probabilities `shares`, for degrees of `freedom` > 0; broadcast. NaN for NaN."""
     freedom, shares = np.broadcast_arrays(np.asarray(freedom, np.float64), np.asarray(shares, np.float64))
-    n, middle = freedom.ravel(), np.abs(shares.ravel() - 0.5)
-    tail = np.where(shares > 0.5, 1 - shares, shares).ravel()
+    n, tail, middle = freedom.ravel(), np.minimum(shares, 1 - shares).ravel(), np.abs(shares - 0.5).ravel()
     found = np.where(tail == 0, np.inf, np.nan)
-    for chosen, solve in (((tail > 0) & (tail < 0.25), _far), (tail >= 0.25, _near)):
+    for chosen, far in (((tail > 0) & (tail < 0.25), True), (tail >= 0.25, False)):
         chosen &= n > 0
-        found[chosen] = solve(n[chosen], tail[chosen], middle[chosen])
-    values: Floats = np.where(shares > 0.5, 1.0, -1.0) * found.reshape(shares.shape)
+        found[chosen] = _solved(n[chosen], tail[chosen], middle[chosen], far)
+    values: Floats = np.where(shares < 0.5, -1.0, 1.0) * found.reshape(shares.shape)
     return values
 
 
-def _far(n: Floats, tail: Floats, _: Floats) -> Floats:
-    """Newton's method for the logarithm of the tail over that of t: it is concave, so every step but the first comes nearer."""
-    t = np.array([-NORMAL.inv_cdf(float(share)) for share in tail])
-    for _step in range(100):
-        reached = _parts(n, t)[0]
-        move = reached * np.log(reached / tail) / (t * _density(n, t))
-        t *= np.exp(move)
-        if (np.abs(move) <= 4 * EXACT).all():
-            break
-    return t
+def _solved(n: Floats, tail: Floats, middle: Floats, far: bool) -> Floats:
+    """The t >= 0 of tails, by Newton's method.
 
-
-def _near(n: Floats, _: Floats, middle: Floats) -> Floats:
-    """Newton's method from 0 for the probability between 0 and t: it is concave, so t grows to its value."""
-    t = np.zeros_like(n)
-    for _step in range(100):
-        move = (middle - _parts(n, t)[1]) / _density(n, t)
-        t += move
-        if (np.abs(move) <= 4 * EXACT * t).all():
+    Far out it solves for the logarithm of the tail over that of t, elsewhere for the probability between 0 and t. Both functions
+    are concave: every step but the first comes nearer from one side.
+    """
+    t = np.array([-NORMAL.inv_cdf(float(share)) for share in tail]) if far else np.zeros_like(n)
+    for _ in range(100):
+        above, between = _parts(n, t)
+        density = _gamma_ratio(n / 2) / np.sqrt(n * math.pi) * np.exp(-(n + 1) / 2 * np.log1p(t * t / n))
+        moved = t * np.exp(above * np.log(above / tail) / (t * density)) if far else t + (middle - between) / density
+        ended, t = np.abs(moved - t) <= 4 * EXACT * t, moved
+        if ended.all():
             break
     return t
 
@@ -81,27 +74,16 @@ def _near(n: Floats, _: Floats, middle: Floats) -> Floats:
 def _parts(n: Floats, t: Floats) -> tuple[Floats, Floats]:
     """For t >= 0, the probabilities above t and between 0 and t, neither as a difference where it is small."""
     tail, middle = np.full_like(t, np.nan), np.full_like(t, np.nan)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        a, b, radius = n / 2, np.full_like(n, 0.5), np.hypot(np.sqrt(n), t)
-        x, y = (np.sqrt(n) / radius) ** 2, np.where(np.isinf(t), 1.0, t / radius) ** 2
-        front = np.exp(-a * _log_ratio(n, t)) * np.sqrt(y) * _gamma_ratio(a) / math.sqrt(math.pi) / 2
-        far = a * y > 1.5 * x
-        near = (n > 0) & ~far & ~np.isnan(t)
+    with np.errstate(all="ignore"):
+        a, b, ratio = n / 2, np.full_like(n, 0.5), t * t / n
+        x, y = 1 / (1 + ratio), 1 / (1 + 1 / ratio)
+        front = np.exp(-a * np.log1p(ratio)) * np.sqrt(y) * _gamma_ratio(a) / math.sqrt(math.pi) / 2
+        far, near = (n > 0) & (a * y > 1.5 * x), (n > 0) & (a * y <= 1.5 * x)
     tail[far] = front[far] / _fraction(a[far], b[far], x[far], y[far])
     middle[far] = 0.5 - tail[far]
     middle[near] = front[near] / _fraction(b[near], a[near], y[near], x[near])
     tail[near] = 0.5 - middle[near]
     return tail, middle
-
-
-def _log_ratio(n: Floats, t: Floats) -> Floats:
-    """log(1 + t² / n)."""
-    return np.where(t > 1e100, 2 * np.log(np.maximum(t, 1)) - np.log(n), np.log1p(np.minimum(t, 1e100) ** 2 / n))
-
-
-def _density(n: Floats, t: Floats) -> Floats:
-    density: Floats = _gamma_ratio(n / 2) / np.sqrt(n * math.pi) * np.exp(-(n + 1) / 2 * _log_ratio(n, t))
-    return density
 
 
 def _gamma_ratio(a: Floats) -> Floats:

@@ -100,9 +100,10 @@ def interval(mean: Floats, error: Floats, equal: Floats, span: tuple[float, floa
     n = np.where(squares > 0, variance / np.where(squares > 0, squares, 1.0), np.where(np.isnan(error), np.nan, equal))
     over = student.quantile(equal - 1, (1 + CONFIDENCE) / 2) ** 2 / np.maximum(n, TINY)
     middle, half = (share + over / 2) / (1 + over), np.sqrt(over * variance + over**2 / 4) / (1 + over)
+    known = over >= 0
     # Exact ends: rounding must not move 0 and 1.
-    low = np.where(share == 0, 0.0, np.clip(middle - half, 0.0, 1.0))
-    high = np.where(share == 1, 1.0, np.clip(middle + half, 0.0, 1.0))
+    low = np.where((share == 0) & known, 0.0, np.clip(middle - half, 0.0, 1.0))
+    high = np.where((share == 1) & known, 1.0, np.clip(middle + half, 0.0, 1.0))
     return span[0] + width * low, span[0] + width * high
 
 
