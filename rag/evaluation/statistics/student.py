@@ -57,7 +57,7 @@ def quantile(freedom: ArrayLike, shares: ArrayLike) -> Floats:
 def _solved(n: Floats, tail: Floats, middle: Floats, far: bool) -> Floats:
     """The t >= 0 of tails, by Newton's method.
 
-    Far out it solves for the logarithm of the tail over that of t, elsewhere for the probability between 0 and t. Both functions
+    Far out it solves for the logarithm of the tail over that of t, else for the probability between 0 and t. Both functions
     are concave: every step but the first comes nearer from one side.
     """
     t = np.array([-NORMAL.inv_cdf(float(share)) for share in tail]) if far else np.zeros_like(n)
