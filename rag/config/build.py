@@ -180,7 +180,7 @@ class Components:
         if not self._is_trusted(module):
             raise ConfigError(where, f"{yaml_text(target)} is outside the trusted packages", known)
         if folder_of(module) != "parsers":  # files of a parser whose library is missing are left out, and the others read
-            required(where, *sorted(libraries(module, self.trusted, needed=True)))
+            required(where.removesuffix(f".{TARGET}"), *sorted(libraries(module, self.trusted, needed=True)))
         try:
             target_class = getattr(importlib.import_module(module), name)
         except ImportError as error:
