@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.abc import MetaPathFinder
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WITHOUT = """
 import sys
+from functools import cache
 from importlib.abc import MetaPathFinder
 absent = frozenset(sys.argv.pop(1).split(","))
 class Absent(MetaPathFinder):
@@ -34,6 +36,7 @@ main()
 """
 
 
+@cache
 def absent() -> set[str]:
     """The import names of packages that no requirement of the core, however deep, installs."""
     from importlib.metadata import PackageNotFoundError, requires
