@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WITHOUT = """
 import sys
-from functools import cache
 from importlib.abc import MetaPathFinder
 absent = frozenset(sys.argv.pop(1).split(","))
 class Absent(MetaPathFinder):
