@@ -101,7 +101,8 @@ class MissingExtraError(UserError):
     def __init__(self, where: str, package: str, extra: str = "") -> None:
         package = DISTRIBUTIONS.get(package, package)
         super().__init__(where, f"needs the package {package!r}, which is not installed", install(package, extra))
-        self.package, self.extra = package, extra
+        named = re.search(rf"{DISTRIBUTION}\[(.+)\]", self.remedy)
+        self.package, self.extra = package, named[1] if named else extra
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
         return type(self), (self.where, self.package, self.extra)
