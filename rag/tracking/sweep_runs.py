@@ -8,11 +8,10 @@ import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 from rag.analysis import finding_counts
-from rag.config.identity import digest, without_runtime
+from rag.config.identity import digest, library_version, without_runtime
 from rag.config.search_space import stand_in_remarks
 from rag.core.errors import DISTRIBUTION, ServiceError, UserError, install
 from rag.core.figures import with_interval
@@ -30,7 +29,7 @@ from rag.tracking import evaluation_traces, mlflow_client, trial_results
 from rag.tracking.run_content import SweepRun, TrialRun
 
 FOLDER = Path(".rag")
-LIBRARIES = (DISTRIBUTION, "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
+LIBRARIES = (DISTRIBUTION, "bm25s", "faiss-cpu", "numpy", "onnxruntime", "torch", "transformers")
 
 
 def send(
@@ -216,7 +215,7 @@ def _judge_tags(judge: Assessor | None) -> dict[str, str]:
 
 
 def _versions() -> dict[str, str]:
-    versions = {f"version.{name}": version(name) for name in LIBRARIES}
+    versions = {f"version.{name}": found for name in LIBRARIES if (found := library_version(name))}
     return versions | {"version.python": platform.python_version(), "git.commit": _commit()}
 
 
