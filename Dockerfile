@@ -9,19 +9,19 @@ ENV PIP_CACHE_DIR=/cache \
     PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /source
 RUN python -m venv /opt/assay
-COPY requirements.lock requirements-torch.lock ./
+COPY requirements.lock requirements-image.lock requirements-torch.lock ./
 RUN --mount=type=cache,target=/cache \
-    /opt/assay/bin/pip install --require-hashes --no-deps --requirement requirements.lock
+    /opt/assay/bin/pip install --require-hashes --no-deps --requirement requirements.lock --requirement requirements-image.lock
 RUN --mount=type=cache,target=/cache \
     /opt/assay/bin/pip install --constraint requirements-torch.lock --no-deps ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} torch \
     && /opt/assay/bin/pip install --constraint requirements-torch.lock torch
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml weights.py README.md LICENSE ./
 COPY conf ./conf
 COPY experiments ./experiments
 COPY datasets ./datasets
 COPY rag ./rag
 RUN --mount=type=cache,target=/cache \
-    /opt/assay/bin/pip install --no-deps ".[serve,otel,postgres]" && /opt/assay/bin/pip check
+    /opt/assay/bin/pip install --no-deps ".[mlflow,serve,otel,postgres,openai,faiss,torch]" && /opt/assay/bin/pip check
 
 FROM python:${PYTHON}-slim-bookworm
 # Whoever breaks out of the process owns nothing here but the folder of its own data.

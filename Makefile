@@ -10,53 +10,59 @@ export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock sweep plan report baseline gate export serve ui ask chat test tests test-fast test-llm check bench docs clean
+.PHONY: help install core lock sweep plan report baseline gate export serve ui ask chat test tests test-fast test-llm check bench docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-install: $(VENV)/installed ## Make the environment in .venv
+install: $(VENV)/installed ## Make the environment in .venv, with all extras and the tools of tests
 
-$(VENV)/installed: pyproject.toml requirements.lock requirements-dev.lock requirements-torch.lock
+core: $(VENV)/core ## Make the environment in .venv, with the core and MLflow alone
+
+$(VENV)/core: pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --require-hashes --no-deps --requirement requirements.lock --requirement requirements-dev.lock
-	$(BIN)/pip install --quiet --constraint requirements-torch.lock torch
+	$(BIN)/pip install --quiet --require-hashes --no-deps --requirement requirements.lock
 	$(BIN)/pip install --quiet --no-deps --editable .
+	@touch $@
+
+$(VENV)/installed: $(VENV)/core requirements-image.lock requirements-dev.lock requirements-torch.lock
+	$(BIN)/pip install --quiet --require-hashes --no-deps --requirement requirements-image.lock --requirement requirements-dev.lock
+	$(BIN)/pip install --quiet --constraint requirements-torch.lock torch
 	$(BIN)/pip check
 	@touch $@
 
 lock: ## Write the locks anew, after a change of pyproject.toml; needs uv
 	bash .ci/lock
 
-sweep: install ## Run an experiment and print its leaderboard       (E=quickstart)
+sweep: core ## Run an experiment and print its leaderboard       (E=quickstart)
 	$(RAG) sweep $(E)
 
-plan: install ## Show what a sweep would run, reuse and take       (E=quickstart)
+plan: core ## Show what a sweep would run, reuse and take       (E=quickstart)
 	$(RAG) plan $(E)
 
-report: install ## Write a page about a finished experiment          (E=quickstart)
+report: core ## Write a page about a finished experiment          (E=quickstart)
 	$(RAG) report $(E)
 
-baseline: install ## Keep the recommended trial's scores, to commit    (E=quickstart)
+baseline: core ## Keep the recommended trial's scores, to commit    (E=quickstart)
 	$(RAG) baseline $(E)
 
-gate: install ## Compare today's conf with the committed baseline  (E=quickstart)
+gate: core ## Compare today's conf with the committed baseline  (E=quickstart)
 	@# 3 says that these questions cannot tell: a warning, unless the experiment says otherwise.
 	$(RAG) gate $(E) || [ $$? -eq 3 ]
 
-export: install ## Seal the recommended trial into bundles/          (E=quickstart)
+export: core ## Seal the recommended trial into bundles/          (E=quickstart)
 	$(RAG) export $(E)
 
 serve: install ## Serve a bundle on 127.0.0.1:8000                  (B=bundles/current, else the last of E)
 	$(RAG) serve $(B)
 
-ui: install ## Look at the trials in MLflow on 127.0.0.1:5000
+ui: core ## Look at the trials in MLflow on 127.0.0.1:5000
 	$(RAG) ui
 
-ask: install ## Ask a question                                    (Q="How many days of leave do I get?")
+ask: core ## Ask a question                                    (Q="How many days of leave do I get?")
 	$(RAG) ask "$(Q)"
 
-chat: install ## Converse; /help in it, Ctrl-D leaves
+chat: core ## Converse; /help in it, Ctrl-D leaves
 	$(RAG) chat
 
 test: install ## Check the code, run all tests

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from rag.core.arrays import Flags
 from rag.core.errors import ConfigError, DataError
@@ -18,6 +17,7 @@ from rag.core.types import Example
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import ALPHA, family
 from rag.evaluation.statistics.resampling import cluster_numbers
+from rag.evaluation.statistics.student import normal_quantile
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.serialisation import AnswerParts, answer_parts
 from rag.execution.store.store import Store
@@ -51,7 +51,7 @@ class Share:
         """Both ends of the interval."""
         if not self.n:
             return math.nan, math.nan
-        z = float(ndtri(1 - ALPHA / 2))
+        z = normal_quantile(1 - ALPHA / 2)
         middle = self.rate + z * z / (2 * self.n)
         reach = z * math.sqrt(self.rate * (1 - self.rate) / self.n + (z / (2 * self.n)) ** 2)
         scale = 1 + z * z / self.n

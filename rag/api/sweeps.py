@@ -139,7 +139,9 @@ def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> Sweep
     result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress)
     if result.interrupted:
         raise KeyboardInterrupt
-    if track:
+    if track and (reason := sweep_runs.untracked()):
+        warnings.warn(reason, stacklevel=2)
+    elif track:
         try:
             result.send(shlex.join(["rag", "study", "track", name, *overrides]))
         except ServiceError as error:

@@ -12,14 +12,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import zstandard
-
 from rag.bundle import layout
 from rag.bundle.atomic import appearing
 from rag.bundle.errors import refused
 from rag.bundle.files import BLOCK, Contents, read_folder, verified
 from rag.bundle.layout import MANIFEST, SEAL, check_size
 from rag.bundle.manifest import read_manifest
+from rag.core.errors import required
 
 SUFFIX = ".tar.zst"
 FRAME = b"\x50\x2a\x4d\x18" + (32).to_bytes(4, "little")
@@ -75,12 +74,19 @@ def pack(folder: Path, target: Path) -> None:
     """
     with appearing(target, instead=True) as temporary:
         contents = read_folder(folder)
-        compressor = zstandard.ZstdCompressor(LEVEL, write_checksum=True, write_content_size=False)
+        compressor = _zstandard().ZstdCompressor(LEVEL, write_checksum=True, write_content_size=False)
         with temporary.open("w+b") as file:
             with compressor.stream_writer(file, closefd=False) as stream:
                 _write_tar(contents, stream)
             size = file.tell()
             file.write(FRAME + _digest(file, size))
+
+
+def _zstandard() -> Any:
+    required("bundle", "zstandard")
+    import zstandard
+
+    return zstandard
 
 
 def _digest(file: BinaryIO, size: int) -> bytes:
@@ -118,7 +124,7 @@ def read_archive(path: Path) -> Contents:
 
 
 def _read_tar(file: BinaryIO, path: Path) -> Contents:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW)
+    decompressor = _zstandard().ZstdDecompressor(max_window_size=WINDOW)
     with decompressor.stream_reader(file, closefd=False, read_across_frames=True) as stream:
         source = Hashed(stream)
         with tarfile.open(str(path), "r|", source, tarinfo=PlainFile) as tar:  # type: ignore[call-overload]
@@ -151,5 +157,5 @@ def _explained(where: str) -> Iterator[None]:
         yield
     except tarfile.TarError as error:
         raise refused(where, f"is no archive of a bundle: {error}") from error
-    except zstandard.ZstdError as error:
+    except _zstandard().ZstdError as error:
         raise refused(where, f"cannot be decompressed: {error}") from error

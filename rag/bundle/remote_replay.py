@@ -12,7 +12,7 @@ from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.golden_cases import Case, cases_of
 from rag.bundle.open_bundle import Bundle
 from rag.bundle.strict_parse import is_encodable
-from rag.core.errors import ServiceError
+from rag.core.errors import ServiceError, required
 from rag.core.text.citations import without_markers
 from rag.core.types import Message, Turn
 
@@ -33,6 +33,7 @@ def replay_url(bundle: Bundle, url: str, key: str | None = None) -> Replay:
     /v1/chat/completions. Questions that would ask a model, or cannot be sent, are left out. ServiceError if the server cannot
     be asked.
     """
+    required("rag bundle verify --url", "httpx")
     import httpx
 
     if urlsplit(url).scheme not in ("http", "https"):

@@ -71,15 +71,19 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
     from rag.api.sweeps import conduct
     from rag.execution.sweep import sweep
     from rag.reporting.terminal import progress
+    from rag.reporting.terminal.output import err
+    from rag.tracking import sweep_runs
 
     ready = sweep.prepare(declared)
+    if reason := sweep_runs.untracked() if track else "":
+        print_line(reason, err)
     result = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))
     done, concluded = result.sweep, result.conclusion
     if result.interrupted:
         # The end of the process ends workers and models.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
-    if track:
+    if track and not reason:
         _report_untraced(result.send(shlex.join(["rag", *again])))
     if done.exhausted or concluded.exhausted:
         raise typer.Exit(SPENT)

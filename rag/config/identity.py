@@ -88,13 +88,16 @@ def closure(module: str, trusted: tuple[str, ...] = ("rag",)) -> frozenset[str]:
 
 
 @lru_cache(maxsize=512)
-def libraries(module: str, trusted: tuple[str, ...] = ("rag",)) -> frozenset[str]:
-    """The import names of the libraries that the closure of a module imports; ConfigError as `closure`. No code is hashed."""
-    return frozenset(_reached(module, trusted)[1])
+def libraries(module: str, trusted: tuple[str, ...] = ("rag",), needed: bool = False) -> frozenset[str]:
+    """The import names of the libraries that the closure of a module imports; ConfigError as `closure`. No code is hashed.
+
+    `needed` leaves out imports that may be absent, and what only these reach.
+    """
+    return frozenset(_reached(module, trusted, needed)[1])
 
 
-def _reached(module: str, trusted: tuple[str, ...]) -> tuple[dict[str, "Source | None"], set[str]]:
-    """The modules in a closure, None for one that is absent, and the libraries that they import."""
+def _reached(module: str, trusted: tuple[str, ...], needed: bool = False) -> tuple[dict[str, "Source | None"], set[str]]:
+    """The modules in a closure, None for one that is absent, and the libraries that they import; `needed` as in `libraries`."""
     sources: dict[str, Source | None] = {}
     libraries: set[str] = set()
     waiting = [("identity", module, False)]
@@ -108,6 +111,8 @@ def _reached(module: str, trusted: tuple[str, ...]) -> tuple[dict[str, "Source |
         package = name.rpartition(".")[0]
         waiting += [(name, package, optional)] if package else []
         for statement in source.imports if source else ():
+            if needed and statement.optional:
+                continue
             root = statement.module.partition(".")[0]
             if root in trusted:
                 waiting += [(name, inner, statement.optional) for inner in statement.modules]

@@ -11,6 +11,19 @@ DISTRIBUTION = "assay-rag"
 CRASHED = 70
 """Exit code of an error that no user can fix (EX_SOFTWARE); no verdict has it."""
 
+DISTRIBUTIONS = {
+    "docx": "python-docx",
+    "faiss": "faiss-cpu",
+    "httpcore2": "openai",
+    "httpx2": "openai",
+    "pptx": "python-pptx",
+    "python_calamine": "python-calamine",
+    "qdrant_client": "qdrant-client",
+    "sentence_transformers": "sentence-transformers",
+    "stdnum": "python-stdnum",
+}
+"""Import name → package, where these differ; for a part of another package, that one."""
+
 
 class UserError(Exception):
     """An error that a user can fix. The command line prints it without a traceback and exits with 2.
@@ -64,10 +77,12 @@ class BudgetError(ConfigError):
 def install(package: str, extra: str = "") -> str:
     """The command that installs a missing package and the others of its extra, by default the smallest one with it.
 
-    It names the extra of Assay as it is installed, which pip takes from no index; without one, the package.
+    `package` may be an import name. The command names the extra of Assay as it is installed, which pip takes from no index;
+    without one, the package.
     """
     import importlib.metadata
 
+    package = DISTRIBUTIONS.get(package, package)
     extras: dict[str, list[str]] = {}
     with suppress(importlib.metadata.PackageNotFoundError):
         for requirement in importlib.metadata.requires(DISTRIBUTION) or ():
@@ -83,12 +98,23 @@ def install(package: str, extra: str = "") -> str:
 class MissingExtraError(UserError):
     """A choice needs packages that are not installed."""
 
-    def __init__(self, where: str, package: str, extra: str) -> None:
+    def __init__(self, where: str, package: str, extra: str = "") -> None:
+        package = DISTRIBUTIONS.get(package, package)
         super().__init__(where, f"needs the package {package!r}, which is not installed", install(package, extra))
-        self.package, self.extra = package, extra
+        named = re.search(rf"{DISTRIBUTION}\[(.+)\]", self.remedy)
+        self.package, self.extra = package, named[1] if named else extra
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
         return type(self), (self.where, self.package, self.extra)
+
+
+def required(where: str, *names: str) -> None:
+    """MissingExtraError unless these modules can be imported; none is imported."""
+    import importlib.util
+
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            raise MissingExtraError(where, name)
 
 
 class ProblemsError(UserError):

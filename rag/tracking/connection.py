@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from filelock import FileLock
 
-from rag.core.errors import ServiceError
+from rag.core.errors import ServiceError, required
 from rag.core.files import locked
 from rag.core.redaction import redacted_text
 
@@ -128,6 +128,7 @@ def connected(uri: str, experiment: str) -> Iterator["MlflowClient"]:
 @contextmanager
 def explain_errors(uri: str, remedy: str) -> Iterator[None]:
     """Raise errors of MLflow as a ServiceError of one line; its own log is silent meanwhile."""
+    required("MLflow", "mlflow")
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     from alembic.util.exc import CommandError

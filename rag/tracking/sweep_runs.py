@@ -1,5 +1,6 @@
 """A sweep as MLflow runs: the parameters, metrics, tags and files of each trial."""
 
+import importlib.util
 import json
 import math
 import os
@@ -7,13 +8,12 @@ import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 from rag.analysis import finding_counts
-from rag.config.identity import digest, without_runtime
+from rag.config.identity import digest, library_version, without_runtime
 from rag.config.search_space import stand_in_remarks
-from rag.core.errors import DISTRIBUTION, ServiceError, UserError
+from rag.core.errors import DISTRIBUTION, ServiceError, UserError, install
 from rag.core.figures import with_interval
 from rag.core.redaction import redacted_json, redacted_text
 from rag.execution.graph.engine import Outcome
@@ -31,7 +31,7 @@ from rag.tracking.receipts import Receipt
 from rag.tracking.run_content import SweepRun, TrialRun
 
 FOLDER = Path(".rag")
-LIBRARIES = (DISTRIBUTION, "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
+LIBRARIES = (DISTRIBUTION, "bm25s", "faiss-cpu", "numpy", "onnxruntime", "torch", "transformers")
 
 
 def send(
@@ -84,6 +84,12 @@ def server_command(port: int) -> list[str]:
     return ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", "127.0.0.1", "--port", str(port)]
 
 
+def untracked() -> str:
+    """Why no run is tracked, in a sentence; empty where MLflow is installed."""
+    there = importlib.util.find_spec("mlflow") is not None
+    return "" if there else f"Runs are not tracked: MLflow is not installed ({install('mlflow')})."
+
+
 def recall(made: Plan, store: Store) -> Sweep:
     """The sweep of a plan from stored results; nothing runs."""
     outcomes: dict[str, Outcome] = {}
@@ -95,7 +101,7 @@ def attach(made: Plan, files: Mapping[str, Path]) -> str:
 
     MLflow is imported only if something was tracked. ServiceError if it cannot take the files.
     """
-    if not os.environ.get("MLFLOW_TRACKING_URI") and not (FOLDER / "mlflow.db").exists():
+    if untracked() or not (os.environ.get("MLFLOW_TRACKING_URI") or (FOLDER / "mlflow.db").exists()):
         return ""
     texts = {name: path.read_text("utf-8") for name, path in files.items() if path.is_file()}
     return mlflow_client.attach(_swept(made, ()), texts, None, FOLDER)
@@ -215,7 +221,7 @@ def _judge_tags(judge: Assessor | None) -> dict[str, str]:
 
 
 def _versions() -> dict[str, str]:
-    versions = {f"version.{name}": version(name) for name in LIBRARIES}
+    versions = {f"version.{name}": found for name in LIBRARIES if (found := library_version(name))}
     return versions | {"version.python": platform.python_version(), "git.commit": _commit()}
 
 

@@ -9,7 +9,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-IMAGE = ("serve", "otel", "postgres")
+IMAGE = ("mlflow", "serve", "otel", "postgres", "openai", "faiss", "torch")
+LOCKS = ("requirements", "requirements-image", "requirements-dev")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
@@ -21,15 +22,19 @@ def locked(*names: str) -> dict[str, tuple[str, str]]:
 
 
 def needed(*extras: str) -> list[Requirement]:
-    asked = [*PROJECT["dependencies"], *(each for extra in extras for each in PROJECT["optional-dependencies"][extra])]
-    return [found for each in asked if (found := Requirement(each)).name != "assay-rag"]
+    found = [Requirement(each) for each in PROJECT["dependencies"]]
+    for extra in extras:
+        for each in map(Requirement, PROJECT["optional-dependencies"][extra]):
+            found += needed(*each.extras) if each.name == PROJECT["name"] else [each]
+    return found
 
 
 @pytest.mark.parametrize(
     ("extras", "locks"),
     [
-        (IMAGE, ("requirements", "requirements-torch")),
-        ((*IMAGE, "dev"), ("requirements", "requirements-dev", "requirements-torch")),
+        (("mlflow",), LOCKS[:1]),
+        (IMAGE, (*LOCKS[:2], "requirements-torch")),
+        ((*IMAGE, "dev"), (*LOCKS, "requirements-torch")),
     ],
 )
 def test_every_package_is_locked_at_a_version_that_fits(extras: tuple[str, ...], locks: tuple[str, ...]) -> None:
@@ -38,7 +43,7 @@ def test_every_package_is_locked_at_a_version_that_fits(extras: tuple[str, ...],
         assert requirement.specifier.contains(found[canonicalize_name(requirement.name)][0]), requirement
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-dev"])
+@pytest.mark.parametrize("name", LOCKS)
 def test_every_package_of_a_lock_has_hashes(name: str) -> None:
     for package, (_, hashes) in locked(name).items():
         lines = hashes.replace("\\", "").split()
@@ -47,7 +52,7 @@ def test_every_package_of_a_lock_has_hashes(name: str) -> None:
 
 
 def test_no_package_is_in_two_locks_and_torch_is_apart() -> None:
-    image, dev, apart = (locked(name) for name in ("requirements", "requirements-dev", "requirements-torch"))
-    assert not (image.keys() & dev.keys() | image.keys() & apart.keys() | dev.keys() & apart.keys())
+    *others, apart = (locked(name) for name in (*LOCKS, "requirements-torch"))
+    assert len({name for lock in (*others, apart) for name in lock}) == sum(map(len, (*others, apart)))
     assert "torch" in apart
     assert all(re.match(r"torch$|triton$|nvidia-|cuda-", name) for name in apart)

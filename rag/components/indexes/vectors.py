@@ -1,4 +1,4 @@
-"""Search in vectors: FAISS proposes candidates, and inner products in float64 rank them."""
+"""Search in vectors: inner products in float32 propose candidates, and those in float64 rank them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,13 +10,15 @@ from rag.core.rankings import NOTHING, Rankings
 from rag.core.types import Allowed, Vectors
 
 SPARE = 16
-"""Candidates that are fetched beyond the depth, so that ties at the edge can be ordered by position."""
+"""Candidates that a server or an approximate index proposes beyond the depth, so that ties at the edge can be ordered."""
+AT_ONCE = 1 << 24
+"""Products in float32 that are held at once: 64 MB."""
 MARGIN = 1e-5
 """Inner products of unit vectors this close in float32 may be equal, or in another order, once they are computed exactly."""
 
 
 def required_vectors(vectors: Vectors | None, dimensions: int | None = None) -> Vectors:
-    """The vectors, laid out as FAISS reads them; TypeError for None, ConfigError unless they have these `dimensions`."""
+    """The vectors, in rows of float32; TypeError for None, ConfigError unless they have these `dimensions`."""
     if vectors is None:
         raise TypeError("a vector index needs vectors")
     if dimensions is not None and vectors.shape[1] != dimensions:
@@ -54,15 +56,12 @@ class FlatSearcher:
 
     def _candidates(self, queries: Vectors, width: int) -> Iterable[NDArray[np.int64]]:
         """For each query the positions that may be among its best `width`."""
-        import faiss
-
-        fetched = min(width + SPARE, self.size)
-        products, positions = faiss.knn(queries, self.vectors, fetched, metric=faiss.METRIC_INNER_PRODUCT)
-        for query, scores, nearest in zip(queries, products, positions, strict=True):
-            edge = scores[width - 1] - MARGIN
-            # Chunks with the same text tie, and a run of them may reach beyond the fetched ones.
-            complete = scores[-1] < edge or fetched == self.size
-            yield nearest if complete else np.flatnonzero(self.vectors @ query >= edge)
+        at_once = max(1, AT_ONCE // self.size)
+        for first in range(0, len(queries), at_once):
+            products = queries[first : first + at_once] @ self.vectors.T
+            last = np.partition(products, self.size - width, axis=1)[:, self.size - width]
+            # Chunks with the same text tie: there can be more candidates than `width`.
+            yield from (np.flatnonzero(row >= edge) for row, edge in zip(products, last - MARGIN, strict=True))
 
     def _ranked(self, query: Vectors, positions: NDArray[np.int64], width: int) -> list[tuple[int, float]]:
         """The best candidates of one query.

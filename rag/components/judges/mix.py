@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.core.errors import MissingExtraError
+
 Floats = NDArray[np.float64]
 BIAS = "bias"
 STRENGTH = 0.1
@@ -28,9 +30,12 @@ def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int]
     """The weights, and the bias, of a ridge logistic regression under the signs; `measures` has shape (texts, signs).
 
     `counts` are the weights of the texts. A constant measure gets the weight 0. The same input gives the same weights, rounded
-    to 4 digits.
+    to 4 digits. MissingExtraError without scipy.
     """
-    from scipy.optimize import minimize
+    try:
+        from scipy.optimize import minimize
+    except ImportError as error:
+        raise MissingExtraError("judge", "scipy", "analysis") from error
 
     mean = np.average(measures, axis=0, weights=counts)
     spread = np.sqrt(np.average((measures - mean) ** 2, axis=0, weights=counts))

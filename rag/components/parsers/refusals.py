@@ -28,11 +28,11 @@ def kind_of(data: bytes) -> str:
 def refusal(name: str, kind: str) -> Iterator[None]:
     """Turn every fault of the block into a DataError that the file is no readable `kind`.
 
-    Libraries raise errors of all types for damaged files; running out of memory is none of them.
+    Libraries raise errors of all types for damaged files; running out of memory and a missing library are none of them.
     """
     try:
         yield
-    except (DataError, MemoryError):
+    except (DataError, MemoryError, ModuleNotFoundError):
         raise
     except RecursionError as error:
         raise DataError(name, f"is nested too deeply for {kind}", "flatten the file, or leave it out") from error

@@ -76,11 +76,9 @@ class PinnedModel:
             return None
 
     def _fetched(self) -> Path:
-        import httpx
-
         try:
             return self._snapshot(local_files_only=False)
-        except (OSError, httpx.HTTPError) as error:
+        except Exception as error:  # of httpx or httpx2, by the version of the library of the hub
             reason = f"{self.fingerprint()} cannot be fetched: {str(error).strip().splitlines()[0]}"
             remedy = "check id, revision and network, or give a model folder"
             raise ServiceError(f"{self.where}.model", reason, remedy) from error

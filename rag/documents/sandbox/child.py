@@ -11,7 +11,7 @@ from functools import lru_cache
 from json import dumps, loads
 from typing import IO, Any
 
-from rag.core.errors import DataError, UserError
+from rag.core.errors import DataError, UserError, install
 from rag.core.roles import Parser
 from rag.documents.folder.file_tree import CLOSED, LOCKED, NOT_TEXT, OVER
 from rag.documents.pages.parsed_format import encode, to_json
@@ -54,6 +54,9 @@ def _answer(request: Mapping[str, Any], data: bytes) -> bytes:
         fault = {"reason": NOT_TEXT if isinstance(error.__cause__, UnicodeDecodeError) else CLOSED, "detail": error.what}
         if error.what.startswith("is encrypted"):
             fault = {"reason": LOCKED, "detail": f"{error.what}; {error.remedy}"}
+    except ModuleNotFoundError as error:
+        detail = f"needs the package {error.name}, which is not installed ({install(error.name or '')})"
+        fault = {"reason": CLOSED, "detail": detail}
     except UserError as error:
         fault = {"error": [error.where, error.what, error.remedy]}
     except MemoryError:

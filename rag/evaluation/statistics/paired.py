@@ -6,9 +6,9 @@ Questions of one cluster (a document, a conversation) are not independent: clust
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from rag.core.arrays import Flags, Floats, Ints
+from rag.evaluation.statistics import student
 from rag.evaluation.statistics.resampling import by_cluster, effective, joint_level, sign_flip, standard_error
 
 ALPHA = 0.05
@@ -86,8 +86,8 @@ def family(differences: Floats, cluster: Ints, span: Floats | float = 1.0, seed:
     clusters = (counts > 0).sum(axis=0)
     p, adjusted = (np.where(n > 0, value, np.nan) for value in sign_flip(sums, seed=seed))
     error, level = standard_error(sums, counts), joint_level(sums, counts, ALPHA, seed)
-    low, high = _interval(mean, error * stdtrit(effective(counts) - 1, 1 - ALPHA / 2), p <= ALPHA, span)
-    far = error * stdtrit(effective(counts) - 1, 1 - level / 2)
+    low, high = _interval(mean, error * student.quantile(effective(counts) - 1, 1 - ALPHA / 2), p <= ALPHA, span)
+    far = error * student.quantile(effective(counts) - 1, 1 - level / 2)
     corrected_low, corrected_high = _interval(mean, far, adjusted <= ALPHA, span)
     squares = np.where(applies, (values - np.nan_to_num(mean)) ** 2, 0.0).sum(axis=0)
     deviation = np.sqrt(np.divide(squares, n - 1, out=np.full(len(n), np.nan), where=n > 1))
@@ -127,7 +127,7 @@ def rough(clusters: int) -> str:
 
 def reach(clusters: Ints, equal: Floats, level: float) -> Floats:
     """The number of standard errors from 0 at which a mean is detected at a level in four of five tries."""
-    both: Floats = stdtrit(equal - 1, 1 - level / 2) + stdtrit(equal - 1, POWER)
+    both: Floats = student.quantile(equal - 1, 1 - level / 2) + student.quantile(equal - 1, POWER)
     return np.where(clusters > 1, both, np.nan)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
 
 from rag.core.arrays import Flags, Floats, Ints
+from rag.evaluation.statistics import student
 from rag.evaluation.statistics.paired import ALPHA
 from rag.evaluation.statistics.resampling import by_cluster, effective
 
@@ -104,18 +104,20 @@ class _Pairs:
         means: Floats = self._means[rows, None] - self._means
         return means
 
-    def p_values(self, rows: slice) -> Floats:
-        """Two-sided p-values of the differences, NaN with fewer than two clusters."""
+    def p_values(self, rows: slice, pairs: Flags | bool = True) -> Floats:
+        """Two-sided p-values of the differences of these `pairs`; NaN for others, and with fewer than two clusters."""
         mean, groups = self.means(rows), len(self._residuals)
+        p = np.full(mean.shape, np.nan)
         if groups < 2:
-            return np.full(mean.shape, np.nan)
+            return p
         both = self._squares[rows, None] + self._squares
         spread = np.maximum(both - 2 * (self._residuals[:, rows].T @ self._residuals), 0.0)
         spread[spread < SAME * both] = 0.0
         error = np.sqrt(spread * groups / (groups - 1)) / self._n
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(np.abs(mean) <= SAME, 0.0, np.abs(mean) / error)
-        p: Floats = np.maximum(2 * stdtr(self._equal - 1, -t), 2.0 ** (1 - min(groups, 1000)))
+        wanted = np.broadcast_to(pairs, t.shape)
+        p[wanted] = np.maximum(2 * student.cdf(self._equal - 1, -t[wanted]), 2.0 ** (1 - min(groups, 1000)))
         return p
 
 
@@ -151,8 +153,9 @@ def _tested(open_pairs: Flags, pairs: _Pairs, sign: float) -> tuple[Flags, Float
     tested, values = np.zeros_like(open_pairs), [np.empty(0)]
     for rows in _pieces(len(open_pairs)):
         if open_pairs[rows].any():
-            p = pairs.p_values(rows)
-            tested[rows] = open_pairs[rows] & (sign * pairs.means(rows) > SAME) & ~np.isnan(p)
+            better = open_pairs[rows] & (sign * pairs.means(rows) > SAME)
+            p = pairs.p_values(rows, better)
+            tested[rows] = better & ~np.isnan(p)
             values.append(p[tested[rows]])
     return tested, np.concatenate(values)
 

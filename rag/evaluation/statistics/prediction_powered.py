@@ -9,9 +9,9 @@ texts as on the labelled ones.
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from rag.core.arrays import Floats
+from rag.evaluation.statistics import student
 from rag.evaluation.statistics.agreement import TAIL, Estimate
 from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
 from rag.evaluation.statistics.summary import interval
@@ -39,7 +39,7 @@ def powered_mean(scores: Floats, known: Floats, people: Floats, texts: Clusters 
 def _reaches(values: Floats, clusters: Clusters, in_span: bool = False) -> tuple[float, float]:
     """The distances from a mean to the two ends of its 95 % interval."""
     if clusters is None:
-        reach = float(ndtri(1 - TAIL) * values.std() / np.sqrt(len(values)))
+        reach = float(student.normal_quantile(1 - TAIL) * values.std() / np.sqrt(len(values)))
         return reach, reach
     names, cluster = np.unique(np.array(clusters, np.str_), return_inverse=True)
     sums, counts = (by_cluster(part[:, None], cluster, len(names)) for part in (values, np.ones(len(values))))
@@ -47,5 +47,5 @@ def _reaches(values: Floats, clusters: Clusters, in_span: bool = False) -> tuple
     if in_span:
         low, high = interval(mean, error, equal)
         return float(mean[0] - low[0]), float(high[0] - mean[0])
-    reach = float(stdtrit(equal[0] - 1, 1 - TAIL) * error[0])
+    reach = float(student.quantile(equal[0] - 1, 1 - TAIL) * error[0])
     return reach, reach

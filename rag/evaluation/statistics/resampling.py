@@ -6,10 +6,10 @@ Arrays have shape (clusters, columns): `sums` of differences, `counts` of the qu
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
 
 from rag.core.arrays import Floats, Ints
 from rag.core.types import Example
+from rag.evaluation.statistics import student
 
 DRAWS = 10_000
 EXACT = 13
@@ -114,7 +114,7 @@ def joint_level(sums: Floats, counts: Floats, alpha: float, seed: int = 0) -> fl
     unit, random = residuals[:, varying] / scale[varying], np.random.default_rng([seed, 2])
     drawn = (np.abs(random.standard_normal((AT_ONCE, len(sums))) @ unit).max(axis=1) for _ in range(DRAWS // AT_ONCE))
     largest = np.concatenate(list(drawn))
-    return min(alpha, 2 * float(ndtr(-np.quantile(largest, 1 - alpha))))
+    return min(alpha, 2 * float(student.normal_cdf(-np.quantile(largest, 1 - alpha))))
 
 
 def expanded(tail: Floats, groups: Floats | int) -> Floats:
@@ -123,5 +123,5 @@ def expanded(tail: Floats, groups: Floats | int) -> Floats:
     Hesterberg (The American Statistician 69, 2015, section 5.3).
     """
     equal = np.asarray(groups, np.float64)
-    shares: Floats = ndtr(np.sqrt(equal / (equal - 1)) * stdtrit(equal - 1, tail))
+    shares: Floats = student.normal_cdf(np.sqrt(equal / (equal - 1)) * student.quantile(equal - 1, tail))
     return shares

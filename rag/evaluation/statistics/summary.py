@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from rag.core.arrays import Floats, Ints
 from rag.core.numbers import jsonable
 from rag.core.types import Example
 from rag.evaluation.scores import Scores
+from rag.evaluation.statistics import student
 from rag.evaluation.statistics.resampling import by_cluster, cluster_numbers, effective, standard_error
 
 CONFIDENCE = 0.95
@@ -98,9 +98,12 @@ def interval(mean: Floats, error: Floats, equal: Floats, span: tuple[float, floa
     share = np.clip((mean - span[0]) / width, 0.0, 1.0)
     variance, squares = share * (1 - share), (error / width) ** 2
     n = np.where(squares > 0, variance / np.where(squares > 0, squares, 1.0), np.where(np.isnan(error), np.nan, equal))
-    over = stdtrit(equal - 1, (1 + CONFIDENCE) / 2) ** 2 / np.maximum(n, TINY)
+    over = student.quantile(equal - 1, (1 + CONFIDENCE) / 2) ** 2 / np.maximum(n, TINY)
     middle, half = (share + over / 2) / (1 + over), np.sqrt(over * variance + over**2 / 4) / (1 + over)
-    low, high = np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
+    known = over >= 0
+    # Exact ends: rounding must not move 0 and 1.
+    low = np.where((share == 0) & known, 0.0, np.clip(middle - half, 0.0, 1.0))
+    high = np.where((share == 1) & known, 1.0, np.clip(middle + half, 0.0, 1.0))
     return span[0] + width * low, span[0] + width * high
 
 

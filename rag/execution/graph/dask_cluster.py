@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from rag.core.errors import ServiceError
+from rag.core.errors import ServiceError, required
 
 PATIENCE = 10.0
 """Seconds to wait for a scheduler."""
@@ -18,6 +18,7 @@ PATIENCE = 10.0
 @contextmanager
 def scheduler(address: str) -> Iterator[Any]:
     """A client of the scheduler at an address; ServiceError when it does not answer."""
+    required("execute", "distributed")
     from distributed import Client
 
     try:
@@ -31,6 +32,7 @@ def scheduler(address: str) -> Iterator[Any]:
 @contextmanager
 def processes(count: int) -> Iterator[Any]:
     """A client of `count` processes of this machine, one thread each; they end with the block."""
+    required("execute", "distributed")
     from distributed import Client, LocalCluster
 
     with _without_sigint():

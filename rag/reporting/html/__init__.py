@@ -13,6 +13,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep.sweep import REPORTS
 from rag.reporting.html import markdown, page, wording
 from rag.reporting.html.gather import gather
+from rag.reporting.html.svg import undrawn
 from rag.reporting.html.view_model import Material
 
 
@@ -31,10 +32,10 @@ class Report:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The recommendation, its reasons, its uncertainty and its cost."""
+        """The recommendation, its reasons, its uncertainty and its cost; a line on missing charts."""
         head = wording.headline(self.material)
         first = f"{head.lead} {head.name} ({head.trial_id})." if head.name else head.lead
-        return tuple(filter(None, (first, head.why, " ".join(head.sure), head.cost)))
+        return tuple(filter(None, (first, head.why, " ".join(head.sure), head.cost, undrawn())))
 
     def to_json(self) -> dict[str, Any]:
         """The output of `rag report --json`."""

@@ -99,9 +99,9 @@ def blame(material: Material) -> Chart | None:
     counts = np.array([found.counts[at] for at in order])
     used = [stage for stage in range(len(found.stages)) if counts[:, stage].any()]
 
-    from matplotlib.ticker import MaxNLocator
-
     def draw(axes: "Axes") -> None:
+        from matplotlib.ticker import MaxNLocator
+
         left = np.zeros(len(order))
         for stage in used:
             colour = COLOURS[f"stage{stage % 9 + 1}"]

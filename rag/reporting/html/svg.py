@@ -4,6 +4,7 @@ A figure is drawn with placeholder colours. Each becomes a class, whose colour t
 Style attributes become presentation attributes, since the Content-Security-Policy forbids style attributes.
 """
 
+import importlib.util
 import io
 import math
 import re
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from rag.core.errors import install
 from rag.core.figures import Interval, figure
 from rag.reporting.html.view_model import Material, TrialRow
 
@@ -71,8 +73,19 @@ def name(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: longest - tail - 1].rstrip()}…{text[-tail:].lstrip()}"
 
 
-def drawn(key: str, title: str, text: str, caption: str, height: float, draw: "Callable[[Axes], None]") -> Chart:
-    """Draw one figure, `height` inches high. `key` makes its ids unique in the page; screen readers read `text`."""
+def undrawn() -> str:
+    """Why no figure is drawn, in a sentence; empty where matplotlib is installed."""
+    there = importlib.util.find_spec("matplotlib") is not None
+    return "" if there else f"Charts are left out: matplotlib is not installed ({install('matplotlib')})."
+
+
+def drawn(key: str, title: str, text: str, caption: str, height: float, draw: "Callable[[Axes], None]") -> Chart | None:
+    """Draw one figure, `height` inches high; None without matplotlib.
+
+    `key` makes its ids unique in the page; screen readers read `text`.
+    """
+    if undrawn():
+        return None
     import matplotlib
     from matplotlib.figure import Figure
 

