@@ -11,6 +11,7 @@ from rag.config.identity import code_identity, digest, libraries
 from rag.config.nested_choices import named_by_file
 from rag.config.parameters import Promised, check, yaml_text
 from rag.config.servers import ADDRESSES, Server, Trust, addresses_in, key_variable, origin_of
+from rag.config.source_code import module_spec
 from rag.core.errors import ConfigError, UserError, closest, required
 from rag.core.memo import Once
 from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
@@ -179,7 +180,8 @@ class Components:
         module, _, name = target.rpartition(".") if isinstance(target, str) else ("", "", "")
         if not self._is_trusted(module):
             raise ConfigError(where, f"{yaml_text(target)} is outside the trusted packages", known)
-        if folder_of(module) != "parsers":  # files of a parser whose library is missing are left out, and the others read
+        # Files of a parser whose library is missing are left out, and the others read.
+        if folder_of(module) != "parsers" and module_spec(module):
             required(where.removesuffix(f".{TARGET}"), *sorted(libraries(module, self.trusted, needed=True)))
         try:
             target_class = getattr(importlib.import_module(module), name)

@@ -215,8 +215,8 @@ def test_a_trusted_package_lends_no_trust(shout: Components, name: str) -> None:
     assert "SHOUT_RAN" not in os.environ
 
 
-def test_a_module_that_lacks_something_keeps_its_traceback(shout: Components) -> None:
-    with pytest.raises(ModuleNotFoundError, match="package_that_is_not_there"):
+def test_a_module_that_lacks_a_package_names_it(shout: Components) -> None:
+    with pytest.raises(MissingExtraError, match="chunker: needs the package 'package_that_is_not_there'"):
         shout.build({"_target_": "shout.needy.Needy"}, "chunker")
 
 

@@ -46,7 +46,7 @@ class Store:
     def __init__(self, root: str) -> None:
         self.root = root
         self.local = PLAIN.fullmatch(root) is not None
-        self.base = os.path.abspath(root)
+        self.base = os.path.join(os.getcwd(), *Path(root).parts)
         if not self.local:
             self.files, self.base = _opened(root)
             self.local = "file" in np.atleast_1d(self.files.protocol)
