@@ -18,7 +18,7 @@ from rag.config.catalog import PRESET, choices, defaults, experiments, first, gr
 from rag.config.identity import libraries
 from rag.config.topics import topics
 from rag.config.yaml_files import read
-from rag.core.errors import ConfigError, closest, install
+from rag.core.errors import ConfigError, closest, install, is_installed
 
 TARGET = re.compile(r"^\s*_target_:\s*([\w.]+)", re.MULTILINE)
 COMMENT = re.compile(r"\s#\s*(.*)$")
@@ -136,7 +136,7 @@ def _lacking(text: str) -> tuple[str, ...]:
     for module in modules:
         with suppress(ConfigError):  # a missing module of ours is an error when the choice is used
             used |= libraries(module, trusted)
-    return tuple(sorted({install(name) for name in used if importlib.util.find_spec(name) is None}))
+    return tuple(sorted({install(name) for name in used if not is_installed(name)}))
 
 
 def _docstring(target: str) -> str:

@@ -1,12 +1,11 @@
 """Parts that a preset needs and this machine lacks, and the choices that stand in for them, which every result names."""
 
-import importlib.util
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rag.core.errors import ConfigError, install
+from rag.core.errors import ConfigError, install, is_installed
 from rag.core.models.pinned import PinnedModel
 
 STAND_INS = "stand_ins"
@@ -76,7 +75,7 @@ def _lack(kind: str, needed: Any, revision: str | None) -> str:
         found = PinnedModel(STAND_INS, names[0], revision).here
         return "" if found else f"the model {names[0]} is not on this machine (hf download {names[0]} --revision {revision})"
     if kind == "package":
-        missing = [name for name in names if importlib.util.find_spec(name) is None]
+        missing = [name for name in names if not is_installed(name)]
         return f"the package {missing[0]} is not installed ({install(missing[0])})" if missing else ""
     what = "no key is set" if kind == "key" else "no server is named"
     return "" if any(os.environ.get(name) for name in names) else f"{what} ({' or '.join(names)})"

@@ -108,12 +108,17 @@ class MissingExtraError(UserError):
         return type(self), (self.where, self.package, self.extra)
 
 
-def required(where: str, *names: str) -> None:
-    """MissingExtraError unless these modules can be imported; none is imported."""
+def is_installed(name: str) -> bool:
+    """Whether a module can be imported; it is not imported."""
     import importlib.util
 
+    return importlib.util.find_spec(name) is not None
+
+
+def required(where: str, *names: str) -> None:
+    """MissingExtraError unless these modules can be imported; none is imported."""
     for name in names:
-        if importlib.util.find_spec(name) is None:
+        if not is_installed(name):
             raise MissingExtraError(where, name)
 
 

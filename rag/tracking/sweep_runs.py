@@ -1,6 +1,5 @@
 """A sweep as MLflow runs: the parameters, metrics, tags and files of each trial."""
 
-import importlib.util
 import json
 import math
 import os
@@ -13,7 +12,7 @@ from pathlib import Path
 from rag.analysis import finding_counts
 from rag.config.identity import digest, library_version, without_runtime
 from rag.config.search_space import stand_in_remarks
-from rag.core.errors import DISTRIBUTION, ServiceError, UserError, install
+from rag.core.errors import DISTRIBUTION, ServiceError, UserError, install, is_installed
 from rag.core.figures import with_interval
 from rag.core.redaction import redacted_json, redacted_text
 from rag.execution.graph.engine import Outcome
@@ -86,8 +85,7 @@ def server_command(port: int) -> list[str]:
 
 def untracked() -> str:
     """Why no run is tracked, in a sentence; empty where MLflow is installed."""
-    there = importlib.util.find_spec("mlflow") is not None
-    return "" if there else f"Runs are not tracked: MLflow is not installed ({install('mlflow')})."
+    return "" if is_installed("mlflow") else f"Runs are not tracked: MLflow is not installed ({install('mlflow')})."
 
 
 def recall(made: Plan, store: Store) -> Sweep:

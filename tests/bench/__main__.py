@@ -1,6 +1,6 @@
 """Measure and write one table: `python -m bench [speed|large|quality|MEASUREMENT …] [--to FILE]`, with tests/ on PYTHONPATH.
 
-Every timing stands beside another one of the same run: a bare library, a no-op server, the first run, the stages alone. The
+Every timing is compared with another one of the same run: a bare library, a no-op server, the first run, the stages alone. The
 table is no test; the exit code is 1 only if a measurement breaks.
 """
 

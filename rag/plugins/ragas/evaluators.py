@@ -5,7 +5,6 @@ request if a reply does not fit.
 """
 
 import asyncio
-import importlib.util
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from rag.core.assessments import Spent
-from rag.core.errors import MissingExtraError, UserError
+from rag.core.errors import MissingExtraError, UserError, required
 from rag.core.roles import Generator
 from rag.core.types import Message, Query, Request, Vectors
 
@@ -128,8 +127,7 @@ class Vectoriser:
 
 def check_installed(where: str) -> None:
     """MissingExtraError at `where` if ragas is not installed; nothing is imported."""
-    if importlib.util.find_spec("ragas") is None:
-        raise MissingExtraError(where, "ragas", "ragas")
+    required(where, "ragas")
 
 
 def metrics(where: str) -> Any:

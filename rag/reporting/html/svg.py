@@ -4,7 +4,6 @@ A figure is drawn with placeholder colours. Each becomes a class, whose colour t
 Style attributes become presentation attributes, since the Content-Security-Policy forbids style attributes.
 """
 
-import importlib.util
 import io
 import math
 import re
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from rag.core.errors import install
+from rag.core.errors import install, is_installed
 from rag.core.figures import Interval, figure
 from rag.reporting.html.view_model import Material, TrialRow
 
@@ -75,8 +74,7 @@ def name(text: str, longest: int = LONGEST) -> str:
 
 def undrawn() -> str:
     """Why no figure is drawn, in a sentence; empty where matplotlib is installed."""
-    there = importlib.util.find_spec("matplotlib") is not None
-    return "" if there else f"Charts are left out: matplotlib is not installed ({install('matplotlib')})."
+    return "" if is_installed("matplotlib") else f"Charts are left out: matplotlib is not installed ({install('matplotlib')})."
 
 
 def drawn(key: str, title: str, text: str, caption: str, height: float, draw: "Callable[[Axes], None]") -> Chart | None:

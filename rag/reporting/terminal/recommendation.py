@@ -2,9 +2,9 @@
 
 import shlex
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
+from rag.core.errors import is_installed
 from rag.core.figures import amount, figure, interval, with_interval
 from rag.execution.sweep.ablations import RETRIEVED, ControlResult
 from rag.execution.sweep.holdout import Conclusion
@@ -130,5 +130,5 @@ def _next(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None
     verbs += [f"rag study dialogues {trial}"] if any(example.turn for example in examples) else []
     question = next((example.query.text for example in examples if example.has_gold and not example.query.history), "")
     verbs += [ask_command(question, winner.recommended)] if question else []
-    next_commands([*verbs, *(["rag study ui"] if find_spec("mlflow") else [])])
+    next_commands([*verbs, *(["rag study ui"] if is_installed("mlflow") else [])])
     out.print(f"[dim]Every figure: {escape(str(folder))}/leaderboard.json[/dim]", soft_wrap=True)

@@ -52,5 +52,5 @@ def _as(numbers: list[int], month: int | None) -> Reading:
 
 
 def month_number(name: str) -> int:
-    """The number of a month by its name or the first three letters of it."""
+    """The number of a month from its name, or from the first three letters of its name."""
     return 1 + next(place for place, month in enumerate(MONTHS) if month.startswith(name[:3].lower()))
