@@ -22,7 +22,7 @@ from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import ablations, selection, sweep
+from rag.execution.sweep import ablations, other_sweeps, selection, sweep
 from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.reopen import REPORTS
@@ -107,6 +107,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
 
     A sweep that was ended early concludes nothing. After Ctrl-C while measuring again, the conclusion has what was measured.
     """
+    if watch:
+        other_sweeps.log(done.plan, store)
     concluded = _concluded(done, store, settings, watch)
     remarks = *language_gaps(done.plan), *stand_in_remarks(planned.trial for planned in done.plan.trials)
     return replace(concluded, notes=(*concluded.notes, *remarks))
@@ -129,6 +131,7 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     holdout = _holdout(again, candidates.objective, store) if again else None
     race = selection.race(candidates.entrants, cluster, span[1] - span[0])
     winner = selection.choose(race, decision, cluster, holdout, candidates.objective.sign, candidates.others, span)
+    winner = _expected(winner, decision, candidates, cluster)
     notes += _broken_again(again, candidates.objective, winner.recommended, store) if again else []
     taken, ended = candidates.trials[winner.recommended], not again or again.ran.complete
     controlled = ablations.measure_ablations(taken, candidates.made, store, settings, watch) if ended else Controlled()
@@ -156,6 +159,13 @@ def _effects(candidates: Candidates, cluster: Ints) -> Effects | None:
     return effects.choice_effects(trials, cluster, axes, candidates.objective.span)
 
 
+def _expected(winner: Winner, decision: Decision, candidates: Candidates, cluster: Ints) -> Winner:
+    """The winner with what it is worth on new questions, looks of other sweeps included."""
+    objective = candidates.objective
+    others = [] if objective.measured else other_sweeps.values(candidates.made, candidates.store, objective)
+    return selection.expected(winner, candidates.entrants, decision, cluster, others, objective.sign, objective.span)
+
+
 def _no_winner(candidates: Candidates) -> str:
     """Why nothing is recommended. It is a result, not an error: the gate is what fails for it."""
     breaking = [standing for standing in candidates.others if standing.broken]
@@ -174,13 +184,8 @@ def _measured_again(
     if splits == {HOLDOUT} and watch:
         count = holdout_log.log_use(store, golden.asked_digest, list(candidates.trials), experiment.name)
         return None, [f"These questions are the holdout: uses of it so far: {count}."]
-    if splits != {TUNE}:
-        same = f"Tuned and reported on the same questions (split={', '.join(sorted(splits))}): expect less of new ones."
-        return None, [same] if len(candidates.entrants) > 1 else []
-    if not experiment.holdout:
-        return None, ["Nothing was measured on a holdout (holdout: 0): expect less of new questions."]
-    if candidates.objective.measured:
-        return None, ["Nothing was measured on a holdout: what is chosen by is no score of questions."]
+    if splits != {TUNE} or not experiment.holdout or candidates.objective.measured:
+        return None, []
     best = (*candidates.entrants[: experiment.holdout], decision.taken)
     ids = dict.fromkeys(entrant.trial_id for entrant in best)
     trials = [_on_holdout(candidates.trials[trial_id].trial) for trial_id in ids]
@@ -189,7 +194,7 @@ def _measured_again(
     except ProblemsError as error:
         if not all(isinstance(problem, DataError) and problem.where == "split" for problem in error.problems):
             raise
-        return None, ["The golden set has no holdout: tuned and reported on the same questions, so expect less of new ones."]
+        return None, ["The golden set has no holdout: nothing was measured again."]
     again = _measure(made, dict(zip(ids, made.trials, strict=True)), store, settings, watch)
     return again, _unmeasured(again, bool(watch))
 

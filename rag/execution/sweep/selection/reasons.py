@@ -45,20 +45,6 @@ def _too_few(contest: Race, decision: Decision) -> str:
     return f"{said}: {least}."
 
 
-def refuted(decision: Decision, difference: Mean) -> str:
-    """Why the best by mean is recommended after all: on the holdout the cheaper trial is worse by more than is allowed."""
-    lost = with_interval(_turned(difference))
-    more = f", more than the {figure(decision.allowed)} that is allowed" if decision.allowed else ""
-    return f"It is the best by mean; {_description(decision)} is worse on the holdout by {lost}{more}."
-
-
-def _description(decision: Decision) -> str:
-    if decision.saving not in KINDS:
-        return f"{decision.taken.name}, worth most at the given prices on tune,"
-    superlative = KINDS[decision.saving][0]
-    return f"{decision.taken.name}, the {superlative} of {decision.among} that would do by tune,"
-
-
 def _untested(decision: Decision) -> str:
     if decision.taken is decision.best:
         return "It is the best by mean"

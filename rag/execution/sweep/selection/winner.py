@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.errors import DataError
+from rag.core.figures import amount, with_interval
 from rag.core.numbers import finite
 from rag.execution.sweep.selection.rule import Rule
 
@@ -88,12 +89,36 @@ class Holdout:
 
 
 @dataclass(frozen=True)
+class Expectation:
+    """What the choice is worth on new questions, chosen among `trials`, `others` of them of other sweeps of this store."""
+
+    mean: Mean
+    trials: int
+    others: int = 0
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Expectation":
+        """From the values of `to_json`."""
+        return cls(Mean.from_json(content), content["trials"], content["others"])
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**self.mean.to_json(), "trials": self.trials, "others": self.others}
+
+    def sentence(self, column: str) -> str:
+        """What to expect of a column."""
+        others = f", {self.others:,} of them of other sweeps" if self.others else ""
+        among = f"out of bag, for a choice among {amount(self.trials, 'trial')}{others}"
+        return f"Expect {column} {with_interval(self.mean)} on new questions ({among})."
+
+
+@dataclass(frozen=True)
 class Standing:
     """The place of a trial. `admitted`: it ended, has a value and keeps all bounds; `broken` are the bounds that it breaks.
 
     `tune` is the mean in the sweep, `holdout` the mean on the holdout. `behind` is the difference from the best, corrected for
-    all comparisons with it; `tied` says that it is not shown to be worse. `optimism` is tune - holdout, with the interval of a
-    difference of independent means (Welch). In both differences more is better, also for a minimized objective. `dominated_by`
+    all comparisons with it; `tied` says that it is not shown to be worse. More is better in it, also
+    for a minimized objective. `dominated_by`
     is a trial that is nowhere worse and somewhere better; empty on the Pareto front. `p_best` is the share of draws of a
     bootstrap by cluster in which its mean is the highest; None where it cannot be known.
     """
@@ -105,7 +130,6 @@ class Standing:
     tied: bool = False
     behind: Mean | None = None
     holdout: Mean | None = None
-    optimism: Mean | None = None
     dominated_by: str = ""
     broken: tuple[str, ...] = ()
     p_best: float | None = None
@@ -128,8 +152,10 @@ class Winner:
     `why` is a sentence on the choice. `standings` are in the order of the leaderboard. `family` is the number of comparisons
     with the best; 0 where a measured time decides, which cannot be compared question by question. `holdout` says that trials
     were measured again, `uses` is the number of uses of the holdout, `difference` is recommended - best there; None where
-    they are the same or were not measured. `rule` is the rule of the choice, `unsettled` a cheaper trial that the questions do
-    not decide on. Without `enough` questions `recommended` is only the first so far.
+    they are the same or were not measured. `contradiction` is a sentence where the holdout does not bear out the choice by
+    tune; the best of all questions is then recommended. `expected` is None where it cannot be estimated, `unknown` may say
+    why. `rule` is the rule of the choice, `unsettled` a cheaper trial that the questions do not decide on. Without `enough`
+    questions `recommended` is only the first so far.
     """
 
     best: str
@@ -144,12 +170,18 @@ class Winner:
     rule: Rule = field(default_factory=Rule)
     unsettled: Unsettled | None = None
     enough: bool = True
+    contradiction: str = ""
+    expected: Expectation | None = None
+    unknown: str = ""
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Winner":
         """From the values of `to_json`, without the rule, the difference and the unsettled trial."""
-        plain = {name: content[name] for name in ("best", "recommended", "why", "uses", "family", "holdout", "enough")}
-        return cls(**plain, tied=tuple(content["tied"]), standings=tuple(map(Standing.from_json, content["standings"])))
+        names = ("best", "recommended", "why", "uses", "family", "holdout", "enough", "contradiction", "unknown")
+        expected = Expectation.from_json(content["expected"]) if content["expected"] else None
+        standings = tuple(map(Standing.from_json, content["standings"]))
+        plain = {name: content[name] for name in names}
+        return cls(**plain, tied=tuple(content["tied"]), standings=standings, expected=expected)
 
     @property
     def front(self) -> tuple[str, ...]:
@@ -167,7 +199,7 @@ class Winner:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        named = ("difference", "rule", "unsettled")
+        named = ("difference", "rule", "unsettled", "expected")
         plain = {key: value for key, value in vars(self).items() if key not in ("standings", *named)}
         parts = {name: part.to_json() if (part := getattr(self, name)) else None for name in named}
         names = {"best_name": self.of(self.best).name, "recommended_name": self.of(self.recommended).name}
