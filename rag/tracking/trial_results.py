@@ -68,9 +68,9 @@ def verdict_figures(verdict: Winner, objective: Objective) -> dict[str, float]:
     found = {"tied": float(len(verdict.tied))} | ({"uses": float(verdict.uses)} if verdict.holdout else {})
     expected, held = verdict.expected, verdict.of(verdict.recommended).holdout
     if expected:
-        found |= {"chosen_among": float(expected.trials), "of_other_sweeps": float(expected.others)}
+        found |= {"chosen_among": float(verdict.among), "of_other_sweeps": float(verdict.before)}
     column = "objective" if objective.summed else objective.column
-    for lead, mean in (("expected", expected.mean if expected else None), ("holdout", held)):
+    for lead, mean in (("expected", expected), ("holdout", held)):
         names = {"mean": f"{lead}_{column}", "low": f"{lead}_{column}_low", "high": f"{lead}_{column}_high"}
         found |= {names[part]: value for part, value in (mean.to_json() if mean else {}).items() if value is not None}
     return found

@@ -4,12 +4,10 @@ Bootstrap bias corrected cross-validation (Tsamardinos, Greasidou and Borboudaki
 were not fitted to the questions. Pure arithmetic.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from rag.core.arrays import Floats, Ints
-from rag.evaluation.statistics.resampling import by_cluster, effective
+from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
 from rag.evaluation.statistics.summary import interval
 
 DRAWS, AT_ONCE = 1_000, 200
@@ -18,56 +16,39 @@ SAME = 1e-12
 """Means that are closer count as equal."""
 
 
-@dataclass(frozen=True)
-class Preference:
-    """How a draw chooses: the greatest mean less its price, or the trial `taken` where it is behind that by at most `slack`.
-
-    `prices` have the shape (trials,).
-    """
-
-    prices: Floats
-    taken: int = 0
-    slack: float = 0.0
-
-
 def estimate(
-    values: Floats, cluster: Ints, preference: Preference, span: tuple[float, float] = (0.0, 1.0), seed: int = 0
-) -> tuple[float, float, float] | None:
-    """The mean of the chosen trial on new questions, and both ends of its 95 % interval; None where no draw can tell.
+    values: Floats,
+    cluster: Ints,
+    prices: Floats,
+    taken: int = 0,
+    slack: float = 0.0,
+    span: tuple[float, float] = (0.0, 1.0),
+    seed: int = 0,
+) -> tuple[float, float, float]:
+    """The mean of the chosen trial on new questions, and both ends of its 95 % interval; NaN with fewer than two clusters.
 
-    `values` has shape (questions, trials) in `span`, higher is better, NaN where a trial has none; `cluster` numbers the
-    cluster of each question from 0. The estimate is the mean over draws of whole clusters. A draw leaves out a share q of them, without
-    repeats: its mean has (1 - q) / q times the variance of a mean over all. So scaled, the spread of the draws gives the error;
-    their percentiles would be a third too wide.
+    `values` has shape (questions, trials), without NaN, in `span`; higher is better. `cluster` has the cluster of each
+    question. A draw chooses the greatest mean less its price (shape (trials,)), or the trial `taken` where it is behind that by
+    at most `slack`. The estimate is the mean over draws. A draw leaves out a share q of clusters, without repeats: its mean has
+    (1 - q) / q times the variance of a mean over all. So scaled, the spread of the draws gives the error; their percentiles
+    would be a third too wide. The lower end is at most that of the taken trial by itself: where it failed no question yet,
+    draws vary too little.
     """
-    known = ~np.isnan(values)
-    groups = int(cluster.max(initial=-1)) + 1
-    sums = by_cluster(np.where(known, values, 0.0), cluster, groups)
-    counts = by_cluster(known.astype(np.float64), cluster, groups)
-    inside = counts.any(axis=1)
-    groups = int(inside.sum())
+    names, sizes = np.unique(cluster, return_inverse=True, return_counts=True)[1:]
+    groups, counts = len(sizes), sizes[:, None].astype(np.float64)
     if groups < 2:
-        return None
-    found = _left_out(sums[inside], counts[inside], preference, np.random.default_rng([seed, 4]))
-    if np.isnan(found).all():
-        return None
-    out = (1 - 1 / groups) ** groups
-    error = np.nanstd(found) * np.sqrt(out / (1 - out) * groups / (groups - 1))
-    low, high = interval(np.array([np.nanmean(found)]), np.array([error]), effective(counts[:, [preference.taken]]), span)
-    return float(np.nanmean(found)), float(low[0]), float(high[0])
-
-
-def _left_out(sums: Floats, counts: Floats, preference: Preference, random: np.random.Generator) -> Floats:
-    """Means of the chosen trial on the clusters that a draw left out, shape (draws,); NaN where it has no value there."""
-    groups, found = len(sums), np.empty(DRAWS)
-    alike = counts[:, :1] if (counts == counts[:, :1]).all() else counts
+        return np.nan, np.nan, np.nan
+    sums, random, found = by_cluster(values, names, groups), np.random.default_rng([seed, 4]), np.empty(DRAWS)
     for first in range(0, DRAWS, AT_ONCE):
         weights = random.multinomial(groups, np.full(groups, 1 / groups), AT_ONCE).astype(np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            worth = np.nan_to_num((weights @ sums) / (weights @ alike) - preference.prices, nan=-np.inf, neginf=-np.inf)
-            behind = worth.max(axis=1) - worth[:, preference.taken]
-        chosen = np.where(behind <= preference.slack + SAME, preference.taken, worth.argmax(axis=1))
-        out = (weights == 0).T
-        asked, total = ((out * part[:, chosen]).sum(axis=0) for part in (counts, sums))
-        found[first : first + AT_ONCE] = np.divide(total, asked, out=np.full(AT_ONCE, np.nan), where=asked > 0)
-    return found
+        worth = (weights @ sums) / (weights @ counts) - prices
+        near = worth[:, taken] >= worth.max(axis=1) - slack - SAME
+        chosen, out = np.where(near, taken, worth.argmax(axis=1)), (weights == 0).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a draw of few clusters may leave out none
+            found[first : first + AT_ONCE] = (out.T * sums[:, chosen]).sum(axis=0) / (out @ counts)[:, 0]
+    share = (1 - 1 / groups) ** groups
+    error = np.nanstd(found) * np.sqrt(share / (1 - share) * groups / (groups - 1))
+    own = sums[:, [taken]]
+    means = np.r_[np.nanmean(found), own.sum() / counts.sum()]
+    low, high = interval(means, np.r_[error, standard_error(own, counts)], effective(counts), span)
+    return float(means[0]), float(low.min()), float(high[0])

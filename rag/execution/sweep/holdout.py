@@ -130,8 +130,9 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     again, notes = _measured_again(candidates, decision, store, settings, watch)
     holdout = _holdout(again, candidates.objective, store) if again else None
     race = selection.race(candidates.entrants, cluster, span[1] - span[0])
-    winner = selection.choose(race, decision, cluster, holdout, candidates.objective.sign, candidates.others, span)
-    winner = _expected(winner, decision, candidates, cluster)
+    objective, others = candidates.objective, candidates.others
+    elsewhere = [] if objective.measured else other_sweeps.values(candidates.made, store, objective)
+    winner = selection.choose(race, decision, cluster, holdout, objective.sign, others, span, elsewhere)
     notes += _broken_again(again, candidates.objective, winner.recommended, store) if again else []
     taken, ended = candidates.trials[winner.recommended], not again or again.ran.complete
     controlled = ablations.measure_ablations(taken, candidates.made, store, settings, watch) if ended else Controlled()
@@ -157,13 +158,6 @@ def _effects(candidates: Candidates, cluster: Ints) -> Effects | None:
         return None
     trials = [(candidates.trials[trial_id].trial.choices, values) for trial_id, values in candidates.values.items()]
     return effects.choice_effects(trials, cluster, axes, candidates.objective.span)
-
-
-def _expected(winner: Winner, decision: Decision, candidates: Candidates, cluster: Ints) -> Winner:
-    """The winner with what it is worth on new questions, looks of other sweeps included."""
-    objective = candidates.objective
-    others = [] if objective.measured else other_sweeps.values(candidates.made, candidates.store, objective)
-    return selection.expected(winner, candidates.entrants, decision, cluster, others, objective.sign, objective.span)
 
 
 def _no_winner(candidates: Candidates) -> str:

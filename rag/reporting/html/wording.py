@@ -81,15 +81,15 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         sentences.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
     elif verdict.family and verdict.enough and len(material.done) > 1:
         sentences.append("Every other trial is significantly worse.")
-    sentences += filter(None, [verdict.expected.sentence(material.column) if verdict.expected else verdict.unknown])
+    sentences.append(verdict.expectation(material.column))
     if row.holdout:
         held, uses = amount(material.held, "question"), amount(verdict.uses, "use")
         sentences.append(f"On the holdout ({held}, {uses} so far), it is {with_interval(row.holdout, material.digits)}.")
-    sentences += filter(None, [material.missing.get("holdout", "")])
+    sentences.append(material.missing.get("holdout", ""))
     if row.broken:
         sentences.append("It breaks a bound of the objective.")
     cut = remark({trial.name: share(trial.measured) for trial in material.done}, row.name)
-    return (*sentences, cut) if cut else tuple(sentences)
+    return tuple(filter(None, (*sentences, cut)))
 
 
 def missing(material: Material, section: str) -> str:

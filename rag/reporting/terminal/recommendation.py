@@ -68,17 +68,12 @@ def _recommended(done: Sweep, concluded: Conclusion, winner: Winner) -> None:
         out.print(escape(winner.contradiction))
     out.print(f"[bold]{winner.lead}: {escape(taken.name)}[/bold] ({taken.trial_id})")
     out.print(f"{escape(winner.why)}")
-    if winner.expected or winner.unknown:
-        column = "objective" if objective.summed else objective.column
-        out.print(escape(winner.expected.sentence(column) if winner.expected else winner.unknown))
+    if expectation := winner.expectation("objective" if objective.summed else objective.column):
+        out.print(escape(expectation))
     again = concluded.again
     if again and taken.holdout:
         held, uses = amount(len(again.plan.trials[0].golden.examples), "question"), amount(again.uses, "use")
-        against = ""
-        if winner.difference and not winner.contradiction:
-            best = winner.of(winner.best).name
-            against = f", {with_interval(winner.difference, signed=True)} against {best}, the best by mean on tune"
-        out.print(escape(f"On the holdout ({held}, {uses} so far): {with_interval(taken.holdout)}{against}."))
+        out.print(f"On the holdout ({held}, {uses} so far): {with_interval(taken.holdout)}.", markup=False)
     if costs := _costs(next(row for row in done.board.rows if row.trial_id == taken.trial_id)):
         out.print(f"It takes {costs}.")
 

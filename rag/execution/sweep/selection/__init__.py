@@ -4,7 +4,6 @@ from rag.execution.sweep.selection import rule
 from rag.execution.sweep.selection.candidates import Candidates, scores_of
 from rag.execution.sweep.selection.choice import choose
 from rag.execution.sweep.selection.decision import Decision, decide
-from rag.execution.sweep.selection.expectation import expected
 from rag.execution.sweep.selection.race import Race, race
 from rag.execution.sweep.selection.rule import Rule
 from rag.execution.sweep.selection.winner import Entrant, Holdout, Mean, Standing, Winner, read

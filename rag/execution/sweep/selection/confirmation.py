@@ -29,9 +29,10 @@ def contradicted(
     again = {one.trial_id: values for one in entrants if (values := holdout.values.get(one.trial_id)) is not None}
     means = {trial_id: float(np.nanmean(values)) for trial_id, values in again.items() if not np.isnan(values).all()}
     best, taken = decision.best, decision.taken
+    if taken.trial_id not in means or not decision.enough:
+        return None
     gap = difference(best, taken, holdout, most)
-    lost = gap.high < -decision.allowed if gap else taken is best and max(means.values()) > means[best.trial_id] + SAME
-    if taken.trial_id not in means or not lost:
+    if not (gap.high < -decision.allowed if gap else taken is best and max(means.values()) > means[best.trial_id] + SAME):
         return None
     known = [one for one in entrants if one.trial_id in means]
     first, rank = max(known, key=lambda one: means[one.trial_id]), sum(mean > means[taken.trial_id] for mean in means.values())

@@ -41,7 +41,7 @@ def _too_few(contest: Race, decision: Decision) -> str:
     if columns and contest.differences and decision.taken is decision.best:
         (name, column), number = columns[0], float(contest.differences.needed[columns[0][1]])
         if number > max(asked, QUESTIONS):
-            least += f", and {_many(number)} would tell it from {name} if their difference stays"
+            least += f", and {many(number)} would tell it from {name} if their difference stays"
     return f"{said}: {least}."
 
 
@@ -79,11 +79,11 @@ def _others(decision: Decision) -> str:
     if not math.isfinite(cheaper.needed):
         nearest = f"{name} ({scales}) is nearest, at {figure(cheaper.behind)}"
         return f"No trial that is {comparative} is within {margin} of it: {nearest}."
-    open_question = f"{_many(cheaper.needed)} questions would say whether by more than {margin}"
+    open_question = f"{many(cheaper.needed)} questions would say whether by more than {margin}"
     return f"{name} is {comparative} ({scales}) and may be worse by up to {figure(-cheaper.lowest)}: {open_question}."
 
 
-def _many(questions: float) -> str:
+def many(questions: float) -> str:
     """A number of questions, with two digits."""
     if questions > MOST_QUESTIONS:
         return f"more than {MOST_QUESTIONS:,}"

@@ -89,30 +89,6 @@ class Holdout:
 
 
 @dataclass(frozen=True)
-class Expectation:
-    """What the choice is worth on new questions, chosen among `trials`, `others` of them of other sweeps of this store."""
-
-    mean: Mean
-    trials: int
-    others: int = 0
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Expectation":
-        """From the values of `to_json`."""
-        return cls(Mean.from_json(content), content["trials"], content["others"])
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {**self.mean.to_json(), "trials": self.trials, "others": self.others}
-
-    def sentence(self, column: str) -> str:
-        """What to expect of a column."""
-        others = f", {self.others:,} of them of other sweeps" if self.others else ""
-        among = f"out of bag, for a choice among {amount(self.trials, 'trial')}{others}"
-        return f"Expect {column} {with_interval(self.mean)} on new questions ({among})."
-
-
-@dataclass(frozen=True)
 class Standing:
     """The place of a trial. `admitted`: it ended, has a value and keeps all bounds; `broken` are the bounds that it breaks.
 
@@ -151,11 +127,11 @@ class Winner:
 
     `why` is a sentence on the choice. `standings` are in the order of the leaderboard. `family` is the number of comparisons
     with the best; 0 where a measured time decides, which cannot be compared question by question. `holdout` says that trials
-    were measured again, `uses` is the number of uses of the holdout, `difference` is recommended - best there; None where
-    they are the same or were not measured. `contradiction` is a sentence where the holdout does not bear out the choice by
-    tune; the best of all questions is then recommended. `expected` is None where it cannot be estimated, `unknown` may say
-    why. `rule` is the rule of the choice, `unsettled` a cheaper trial that the questions do not decide on. Without `enough`
-    questions `recommended` is only the first so far.
+    were measured again, `uses` is the number of uses of the holdout, `difference` is taken - best there; None where they are
+    the same or were not measured. `contradiction` is a sentence where the holdout does not bear out the choice by tune; the
+    best of all questions is then recommended. `expected` is the mean on new questions of a choice among `among` trials,
+    `before` of them of other sweeps; None where it cannot be estimated. `rule` is the rule of the choice, `unsettled` a cheaper
+    trial that the questions do not decide on. Without `enough` questions `recommended` is only the first so far.
     """
 
     best: str
@@ -171,15 +147,16 @@ class Winner:
     unsettled: Unsettled | None = None
     enough: bool = True
     contradiction: str = ""
-    expected: Expectation | None = None
-    unknown: str = ""
+    expected: Mean | None = None
+    among: int = 0
+    before: int = 0
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Winner":
         """From the values of `to_json`, without the rule, the difference and the unsettled trial."""
-        names = ("best", "recommended", "why", "uses", "family", "holdout", "enough", "contradiction", "unknown")
-        expected = Expectation.from_json(content["expected"]) if content["expected"] else None
+        names = ("best", "recommended", "why", "uses", "family", "holdout", "enough", "contradiction", "among", "before")
         standings = tuple(map(Standing.from_json, content["standings"]))
+        expected = Mean.from_json(content["expected"]) if content["expected"] else None
         plain = {name: content[name] for name in names}
         return cls(**plain, tied=tuple(content["tied"]), standings=standings, expected=expected)
 
@@ -192,6 +169,12 @@ class Winner:
     def lead(self) -> str:
         """What comes before the name of the recommended trial."""
         return "Recommended" if self.enough else "First so far"
+
+    def expectation(self, column: str) -> str:
+        """A sentence on what the choice is worth; empty where that is not estimated."""
+        before = f", {self.before:,} of them of other sweeps" if self.before else ""
+        among = f"out of bag, for a choice among {amount(self.among, 'trial')}{before}"
+        return f"Expect {column} {with_interval(self.expected)} on new questions ({among})." if self.expected else ""
 
     def of(self, trial_id: str) -> Standing:
         """The standing of a trial."""
