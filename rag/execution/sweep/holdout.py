@@ -120,28 +120,24 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     candidates = Candidates(done.board, done.plan, store)
     if len(candidates.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
-    cluster = cluster_numbers((golden := candidates.goldens[0]).examples)
+    cluster, objective = cluster_numbers(candidates.goldens[0].examples), candidates.objective
     choice_effects = _effects(candidates, cluster)
     if not candidates.entrants:
         return Conclusion(effects=choice_effects, notes=(_no_winner(candidates),))
-    span = candidates.objective.span
-    rule = selection.rule.selection_rule(candidates.made, candidates.objective)
+    rule, span = selection.rule.selection_rule(candidates.made, objective), objective.span
     decision = selection.decide(candidates.entrants, cluster, rule)
     again, notes = _measured_again(candidates, decision, store, settings, watch)
-    holdout = _holdout(again, candidates.objective, store) if again else None
+    holdout = _holdout(again, objective, store) if again else None
     race = selection.race(candidates.entrants, cluster, span[1] - span[0])
-    objective, others = candidates.objective, candidates.others
     elsewhere = [] if objective.measured else other_sweeps.values(candidates.made, store, objective)
-    winner = selection.choose(race, decision, cluster, holdout, objective.sign, others, span, elsewhere)
-    notes += _broken_again(again, candidates.objective, winner.recommended, store) if again else []
+    winner = selection.choose(race, decision, cluster, holdout, objective.sign, candidates.others, span, elsewhere)
+    notes += _broken_again(again, objective, winner.recommended, store) if again else []
     taken, ended = candidates.trials[winner.recommended], not again or again.ran.complete
     controlled = ablations.measure_ablations(taken, candidates.made, store, settings, watch) if ended else Controlled()
     shares = {row.name: unread_text.share(row.measured) for row in done.board.rows}
     cut = unread_text.remark(shares, winner.of(winner.recommended).name)
-    asked_all = any(trial.trial.config["split"] == "all" for trial in candidates.trials.values())
-    compared = race.differences is not None and len(race.entrants) > 1
-    notes += ["" if asked_all else golden.dealing, rough(decision.sample[1]) if compared else ""]
-    return Conclusion(winner, choice_effects, tuple(filter(None, notes)), again, controlled, cut, find_wins(candidates))
+    notes += filter(None, [rough(decision.sample[1]) if race.differences and len(race.entrants) > 1 else ""])
+    return Conclusion(winner, choice_effects, tuple(notes), again, controlled, cut, find_wins(candidates))
 
 
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:
@@ -166,7 +162,7 @@ def _no_winner(candidates: Candidates) -> str:
     if not breaking:
         return f"No trial has a value of {candidates.objective.column}: nothing is concluded."
     bounds = " and ".join(dict.fromkeys(bound for standing in breaking for bound in standing.broken))
-    return f"No trial keeps {bounds}: none is recommended, and the holdout was left alone."
+    return f"No trial keeps {bounds}: none is recommended."
 
 
 def _measured_again(

@@ -40,4 +40,4 @@ def needed(values: list[Floats], cluster: Ints, rule: Rule) -> float | None:
         return None
     rows = range(1, len(best))
     widths = [np.nanmean(best[row] - best[0]) - drawn.at_worst(np.array([row]), rule.span)[0] for row in rows]
-    return float((~np.isnan(best[0])).sum() * (np.median(widths) / rule.margin) ** 2)
+    return float(len(cluster) * (np.median(widths) / rule.margin) ** 2)

@@ -79,7 +79,7 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         sentences.append(f"{best.name if best else verdict.best} is shown to be better.")
     elif others:
         sentences.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
-    elif verdict.family and verdict.enough and len(material.done) > 1:
+    elif verdict.family and verdict.enough and not verdict.contradiction and len(material.done) > 1:
         sentences.append("Every other trial is significantly worse.")
     sentences.append(verdict.expectation(material.column))
     if row.holdout:

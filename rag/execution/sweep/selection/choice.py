@@ -34,9 +34,7 @@ def choose(
     those of `rag.execution.sweep.objective.Objective`, `others` are the trials that are not admitted, `elsewhere` the
     values of trials of other sweeps.
     """
-    best, taken = decision.best, decision.taken
-    most = span[1] - span[0]
-    difference = confirmation.difference(best, taken, holdout, most) if holdout else None
+    taken, most = decision.taken, span[1] - span[0]
     contradicted = confirmation.contradicted(contest.entrants, decision, cluster, holdout, sign, most) if holdout else None
     recommended = contradicted[0] if contradicted else taken
     why = reasons.why(contest, decision) if recommended is taken else "It is the best of tune and holdout together."
@@ -44,7 +42,7 @@ def choose(
     beaten = _dominated(contest.entrants, cluster)
     standings = (_standing(each, contest, decision, beaten, holdout, cluster, (sign, span)) for each in contest.entrants)
     return Winner(
-        best=best.trial_id,
+        best=decision.best.trial_id,
         recommended=recommended.trial_id,
         tied=tuple(each.trial_id for each in contest.tied),
         why=f"{why} {ALIKE}" if decision.enough and among > 1 and not worth else why,
@@ -52,7 +50,6 @@ def choose(
         uses=holdout.uses if holdout else 0,
         family=contest.differences.size if contest.differences else 0,
         holdout=bool(holdout and holdout.values),
-        difference=difference,
         rule=decision.rule,
         unsettled=decision.unsettled,
         enough=decision.enough,

@@ -11,13 +11,6 @@ from rag.execution.sweep.selection.decision import Decision
 from rag.execution.sweep.selection.winner import Entrant, Floats, Holdout, Ints, Mean
 
 
-def difference(best: Entrant, taken: Entrant, holdout: Holdout, most: float) -> Mean | None:
-    """The taken trial less the best one on the holdout, at most `most`; None where they are the same or not measured."""
-    if best is taken or not {best.trial_id, taken.trial_id} <= holdout.values.keys():
-        return None
-    return _tested(holdout.values[taken.trial_id] - holdout.values[best.trial_id], holdout.cluster, most)
-
-
 def contradicted(
     entrants: Sequence[Entrant], decision: Decision, cluster: Ints, holdout: Holdout, sign: float, most: float
 ) -> tuple[Entrant, str] | None:
@@ -29,10 +22,10 @@ def contradicted(
     again = {one.trial_id: values for one in entrants if (values := holdout.values.get(one.trial_id)) is not None}
     means = {trial_id: float(np.nanmean(values)) for trial_id, values in again.items() if not np.isnan(values).all()}
     best, taken = decision.best, decision.taken
-    if taken.trial_id not in means or not decision.enough:
+    if not decision.enough or not {best.trial_id, taken.trial_id} <= means.keys():
         return None
-    gap = difference(best, taken, holdout, most)
-    if not (gap.high < -decision.allowed if gap else taken is best and max(means.values()) > means[best.trial_id] + SAME):
+    gap = _tested(again[taken.trial_id] - again[best.trial_id], holdout.cluster, most)
+    if not (max(means.values()) > means[best.trial_id] + SAME if taken is best else gap.high < -decision.allowed):
         return None
     known = [one for one in entrants if one.trial_id in means]
     first, rank = max(known, key=lambda one: means[one.trial_id]), sum(mean > means[taken.trial_id] for mean in means.values())

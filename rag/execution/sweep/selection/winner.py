@@ -127,11 +127,11 @@ class Winner:
 
     `why` is a sentence on the choice. `standings` are in the order of the leaderboard. `family` is the number of comparisons
     with the best; 0 where a measured time decides, which cannot be compared question by question. `holdout` says that trials
-    were measured again, `uses` is the number of uses of the holdout, `difference` is taken - best there; None where they are
-    the same or were not measured. `contradiction` is a sentence where the holdout does not bear out the choice by tune; the
-    best of all questions is then recommended. `expected` is the mean on new questions of a choice among `among` trials,
-    `before` of them of other sweeps; None where it cannot be estimated. `rule` is the rule of the choice, `unsettled` a cheaper
-    trial that the questions do not decide on. Without `enough` questions `recommended` is only the first so far.
+    were measured again, `uses` is the number of uses of the holdout. `contradiction` is a sentence where the holdout does not
+    bear out the choice by tune; the best of all questions is then recommended. `expected` is the mean on new questions of a
+    choice among `among` trials, `before` of them of other sweeps; None where it cannot be estimated. `rule` is the rule of the
+    choice, `unsettled` a cheaper trial that the questions do not decide on. Without `enough` questions `recommended` is only
+    the first so far.
     """
 
     best: str
@@ -142,7 +142,6 @@ class Winner:
     uses: int = 0
     family: int = 0
     holdout: bool = False
-    difference: Mean | None = None
     rule: Rule = field(default_factory=Rule)
     unsettled: Unsettled | None = None
     enough: bool = True
@@ -153,7 +152,7 @@ class Winner:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Winner":
-        """From the values of `to_json`, without the rule, the difference and the unsettled trial."""
+        """From the values of `to_json`, without the rule and the unsettled trial."""
         names = ("best", "recommended", "why", "uses", "family", "holdout", "enough", "contradiction", "among", "before")
         standings = tuple(map(Standing.from_json, content["standings"]))
         expected = Mean.from_json(content["expected"]) if content["expected"] else None
@@ -182,7 +181,7 @@ class Winner:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        named = ("difference", "rule", "unsettled", "expected")
+        named = ("rule", "unsettled", "expected")
         plain = {key: value for key, value in vars(self).items() if key not in ("standings", *named)}
         parts = {name: part.to_json() if (part := getattr(self, name)) else None for name in named}
         names = {"best_name": self.of(self.best).name, "recommended_name": self.of(self.recommended).name}
