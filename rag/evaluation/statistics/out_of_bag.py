@@ -17,13 +17,7 @@ SAME = 1e-12
 
 
 def estimate(
-    values: Floats,
-    cluster: Ints,
-    prices: Floats,
-    taken: int = 0,
-    slack: float = 0.0,
-    span: tuple[float, float] = (0.0, 1.0),
-    seed: int = 0,
+    values: Floats, cluster: Ints, prices: Floats, taken: int = 0, slack: float = 0.0, span: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float, float]:
     """The mean of the chosen trial on new questions, and both ends of its 95 % interval; NaN with fewer than two clusters.
 
@@ -31,14 +25,14 @@ def estimate(
     question. A draw chooses the greatest mean less its price (shape (trials,)), or the trial `taken` where it is behind that by
     at most `slack`. The estimate is the mean over draws. A draw leaves out a share q of clusters, without repeats: its mean has
     (1 - q) / q times the variance of a mean over all. So scaled, the spread of the draws gives the error; their percentiles
-    would be a third too wide. The lower end is at most that of the taken trial by itself: where it failed no question yet,
+    would be a quarter too wide. The lower end is at most that of the taken trial by itself: where it failed no question yet,
     draws vary too little.
     """
     names, sizes = np.unique(cluster, return_inverse=True, return_counts=True)[1:]
     groups, counts = len(sizes), sizes[:, None].astype(np.float64)
     if groups < 2:
         return np.nan, np.nan, np.nan
-    sums, random, found = by_cluster(values, names, groups), np.random.default_rng([seed, 4]), np.empty(DRAWS)
+    sums, random, found = by_cluster(values, names, groups), np.random.default_rng(4), np.empty(DRAWS)
     for first in range(0, DRAWS, AT_ONCE):
         weights = random.multinomial(groups, np.full(groups, 1 / groups), AT_ONCE).astype(np.float64)
         worth = (weights @ sums) / (weights @ counts) - prices
