@@ -20,6 +20,8 @@ def test_where_every_draw_chooses_the_same_trial_it_is_a_mean_with_its_interval(
     twice = estimate(np.repeat(values, 2, axis=0), np.repeat(np.arange(N), 2), free)
     assert twice == pytest.approx((mean, low, high)), "two equal questions of a cluster are one piece of evidence"
     assert all(np.isnan(estimate(values, np.zeros(N, np.int64), free)))
+    low = estimate(np.ones((60, 2)) - [0.0, 0.01], np.arange(60), free)[1]
+    assert low == pytest.approx(60 / (60 + 2.001**2), abs=1e-3), "a trial that failed no question yet may fail the next"
 
 
 def test_the_best_of_many_equal_trials_is_worth_what_all_are() -> None:
@@ -37,9 +39,3 @@ def test_draws_choose_by_price_and_take_the_cheaper_one_within_its_slack() -> No
     assert np.subtract(worth, EASY.mean()) == pytest.approx([0.1, 0.0], abs=0.003)
     near = [estimate(values, cluster, np.zeros(2), 1, slack)[0] for slack in (0.09, 0.11)]
     assert np.subtract(near, EASY.mean()) == pytest.approx([0.1, 0.0], abs=0.003)
-
-
-def test_a_trial_that_failed_no_question_yet_may_fail_the_next() -> None:
-    """Wilson's lower end for 60 of 60 with Student's t."""
-    low = estimate(np.ones((60, 2)) - [0.0, 0.01], np.arange(60), np.zeros(2))[1]
-    assert low == pytest.approx(60 / (60 + 2.001**2), abs=1e-3)

@@ -76,15 +76,6 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     assert (concluded.winner.uses, second.winner.uses if second.winner else 0) == (1, 1)
 
 
-def test_uses_are_those_that_measured_something_new(tmp_path: Path) -> None:
-    path = study(tmp_path, SEARCHES, "holdout: 1\n")
-    counts = []
-    for more in ([], [], ["chunker.size=30"], []):
-        _, concluded = run(path, "chunker=fixed", *(more or ["chunker.size=60"]))
-        counts.append(concluded.winner.uses)
-    assert counts == [1, 1, 2, 2]
-
-
 def test_a_sweep_of_the_holdout_itself_is_a_look(tmp_path: Path) -> None:
     done, concluded = run(study(tmp_path, SEARCHES), "split=holdout")
     assert concluded.notes[:1] == ("These questions are the holdout: uses of it so far: 1.",)

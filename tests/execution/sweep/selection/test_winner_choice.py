@@ -122,8 +122,7 @@ def test_what_a_choice_is_worth_is_estimated_with_all_that_was_looked_at() -> No
     assert all_seen.expected.mean < alone.expected.mean < best
     assert ", 1 of them of other sweeps)" in field(*few, elsewhere=[EASY - 0.1]).expectation("ndcg@10")
     assert Winner.from_json(all_seen.to_json()).expected.mean == all_seen.expected.mean
-    losses = [replace(one, values=one.values - 1) for one in few]
-    turned = field(*losses, sign=-1.0).expected
+    turned = field(*(replace(one, values=one.values - 1) for one in few), sign=-1.0).expected
     assert (turned.mean, turned.low < turned.mean < turned.high) == (pytest.approx(1 - alone.expected.mean), True)
 
 
