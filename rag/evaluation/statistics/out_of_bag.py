@@ -7,7 +7,7 @@ were not fitted to the questions. Pure arithmetic.
 import numpy as np
 
 from rag.core.arrays import Floats, Ints
-from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
+from rag.evaluation.statistics.resampling import by_cluster, effective
 from rag.evaluation.statistics.summary import interval
 
 DRAWS, AT_ONCE = 1_000, 200
@@ -25,8 +25,7 @@ def estimate(
     question. A draw chooses the greatest mean less its price (shape (trials,)), or the trial `taken` where it is behind that by
     at most `slack`. The estimate is the mean over draws. A draw leaves out a share q of clusters, without repeats: its mean has
     (1 - q) / q times the variance of a mean over all. So scaled, the spread of the draws gives the error; their percentiles
-    would be a quarter too wide. The lower end is at most that of the taken trial by itself: where it failed no question yet,
-    draws vary too little.
+    would be a quarter too wide.
     """
     names, sizes = np.unique(cluster, return_inverse=True, return_counts=True)[1:]
     groups, counts = len(sizes), sizes[:, None].astype(np.float64)
@@ -42,7 +41,5 @@ def estimate(
             found[first : first + AT_ONCE] = (out.T * sums[:, chosen]).sum(axis=0) / (out @ counts)[:, 0]
     share = (1 - 1 / groups) ** groups
     error = np.nanstd(found) * np.sqrt(share / (1 - share) * groups / (groups - 1))
-    own = sums[:, [taken]]
-    means = np.r_[np.nanmean(found), own.sum() / counts.sum()]
-    low, high = interval(means, np.r_[error, standard_error(own, counts)], effective(counts), span)
-    return float(means[0]), float(low.min()), float(high[0])
+    low, high = interval(np.array([np.nanmean(found)]), np.array([error]), effective(counts), span)
+    return float(np.nanmean(found)), float(low[0]), float(high[0])
