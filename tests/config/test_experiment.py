@@ -251,7 +251,6 @@ def test_what_is_fixed_may_be_one_text_and_an_objective_a_list(study: Callable[[
 def test_a_declared_experiment_asks_all_questions_unless_it_has_a_holdout(study: Callable[[str], str]) -> None:
     assert load(study("question: q"), ["k=3"]).fixed == ("split=all", "k=3")
     assert load(study("question: q\nholdout: 3"), ["k=3"]).fixed == ("split=tune", "k=3")
-    assert load(study("question: q\nholdout: 3\nsplit: all")).fixed == ("split=all",)
     assert load(study("question: q\nfixed: split=holdout")).fixed == ("split=holdout",)
     assert load(study("question: q"), ["split=all"]).fixed == ("split=all",)
     assert load(study("question: q\naxes: {s: 'split=tune,holdout'}")).fixed == ()

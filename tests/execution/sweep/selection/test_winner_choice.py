@@ -105,9 +105,9 @@ def test_where_the_holdout_contradicts_the_best_both_halves_decide(there: float,
     found = field(a, b, c, holdout=Holdout(again, ALONE, uses=1))
     assert (found.best, found.recommended) == ("a", recommended)
     assert found.contradiction.startswith("The holdout contradicts the choice by tune: trial a is number 2 of 3 there, .")
-    lead = (a.values.mean() + EASY.mean() - b.values.mean() - EASY.mean() - there) / 2
+    lead = figure(abs(a.values.mean() - b.values.mean() - there) / 2, signed=True)
     assert f"on both together {said}, ." in found.contradiction
-    assert f", {figure(abs(lead), signed=True)} [" in found.contradiction
+    assert f", {lead} [" in found.contradiction
     assert not field(a, b, c, holdout=Holdout(again | {"a": EASY + 0.2}, ALONE, uses=1)).contradiction
     assert not field(a, b, c, holdout=Holdout({"b": EASY}, ALONE, uses=1)).contradiction
 
@@ -116,9 +116,8 @@ def test_what_a_choice_is_worth_is_estimated_with_all_that_was_looked_at() -> No
     tried = [EASY + NOISE[:, row] * 3 for row in range(30)]
     few = [entrant(f"t{row}", values) for row, values in enumerate(tried[:2])]
     best = max(one.reached.mean for one in few)
-    worse = [values for values in tried[2:] if values.mean() <= best]
-    alone, all_seen = field(*few), field(*few, elsewhere=tried[2:])
-    assert (alone.among, alone.before, all_seen.among, all_seen.before) == (2, 0, 2 + len(worse), len(worse))
+    alone, all_seen, worse = field(*few), field(*few, elsewhere=tried[2:]), sum(one.mean() <= best for one in tried[2:])
+    assert (alone.among, alone.before, all_seen.among, all_seen.before) == (2, 0, 2 + worse, worse)
     assert all_seen.expected.mean < alone.expected.mean < best
     assert ", 1 of them of other sweeps)" in field(*few, elsewhere=[EASY - 0.1]).expectation("ndcg@10")
     assert Winner.from_json(all_seen.to_json()).expected.mean == all_seen.expected.mean

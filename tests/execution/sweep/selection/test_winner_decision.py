@@ -170,7 +170,8 @@ def test_the_margin_of_a_sum_is_in_its_own_units() -> None:
 
 @pytest.mark.parametrize(("asked", "deviation"), [(100, 0.2), (200, 0.1)])
 def test_a_cheaper_trial_that_is_as_good_is_taken_from_as_many_questions_as_a_plan_says(asked: int, deviation: float) -> None:
-    number = needed([EASY[:asked], EASY[:asked] + shifted(0, deviation, asked)], np.arange(asked), Rule())
+    values = [EASY[:asked], EASY[:asked] + shifted(0, deviation, asked)]
+    number, easier = (needed(values, np.arange(asked), Rule(margin)) for margin in (0.03, 0.06))
     taken = [decided(*pair(round(share * number), 1e-6, deviation, cost=1.0))[1].recommended for share in (0.7, 1.4)]
     assert taken == ["better", "worse"]
-    assert needed([EASY], np.arange(400), Rule()) is None
+    assert (easier, needed([EASY], np.arange(400), Rule())) == (pytest.approx(number / 4), None)
