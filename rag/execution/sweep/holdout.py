@@ -129,7 +129,7 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     again, notes = _measured_again(candidates, decision, store, settings, watch)
     holdout = _holdout(again, objective, store) if again else None
     race = selection.race(candidates.entrants, cluster, span[1] - span[0])
-    elsewhere = [] if objective.measured else other_sweeps.values(candidates.made, store, objective)
+    elsewhere = [] if objective.measured else list(other_sweeps.values(candidates.made, store, objective))
     winner = selection.choose(race, decision, cluster, holdout, objective.sign, candidates.others, span, elsewhere)
     notes += _broken_again(again, objective, winner.recommended, store) if again else []
     taken, ended = candidates.trials[winner.recommended], not again or again.ran.complete

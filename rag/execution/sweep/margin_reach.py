@@ -1,5 +1,7 @@
 """From how many questions on a sweep can take a cheaper trial, by the spread of stored scores of the same questions."""
 
+from itertools import islice
+
 import numpy as np
 
 from rag.core.figures import figure
@@ -23,7 +25,8 @@ def sentence(made: Plan, store: Store) -> str:
     rule, examples = selection_rule(made, objective), made.trials[0].golden.examples
     if len(made.trials) < 2 or rule.prices or not rule.margin or objective.measured or len(goldens) > 1:
         return ""
-    number = needed(other_sweeps.values(made, store, objective, own=True), cluster_numbers(examples), rule)
+    values = list(islice(other_sweeps.values(made, store, objective, own=True), MOST))
+    number = needed(values, cluster_numbers(examples), rule)
     from_on = f"from {many(number)} questions on" if number else "by questions whose number is known after a sweep"
     within = f"A cheaper trial that is as good can be shown to be within {figure(rule.margin)}"
     return f"{within} {from_on}; {len(examples):,} are asked."
@@ -34,7 +37,7 @@ def needed(values: list[Floats], cluster: Ints, rule: Rule) -> float | None:
 
     `values` are those of trials per question. An interval shrinks with the root of the number of questions.
     """
-    best = sorted((one for one in values if not np.isnan(one).all()), key=lambda one: -float(np.nanmean(one)))[:MOST]
+    best = sorted((one for one in values if not np.isnan(one).all()), key=lambda one: -float(np.nanmean(one)))
     drawn = draw(np.stack(best, axis=1), cluster) if len(best) > 1 else None
     if drawn is None:
         return None

@@ -1,5 +1,6 @@
 """A record of the trials that were scored on a set of questions: all that were looked at count for what a choice is worth."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 from rag.config.identity import digest
@@ -14,35 +15,36 @@ from rag.execution.sweep.trial_scores import fingerprints
 
 def log(made: Plan, store: Store) -> None:
     """Log the scores of a sweep, with what they were measured by. A store that cannot be written to keeps its record."""
-    spaces: dict[str, dict[str, dict[str, str]]] = {}
+    spaces: dict[str, dict[str, PlannedTrial]] = {}
     for trial in made.trials:
-        entry = made.stages[trial.ends.score].entry
-        if trial.trial.config.get("control", "none") == "none" and store.has(entry):
-            spaces.setdefault(_space(trial), {})[entry] = fingerprints(trial)
-    for space, scores in spaces.items():
-        if new := {entry: scores[entry] for entry in sorted(scores.keys() - _logged(space, store).keys())}:
+        if trial.trial.config.get("control", "none") == "none":
+            spaces.setdefault(_space(trial), {})[made.stages[trial.ends.score].entry] = trial
+    for space, trials in spaces.items():
+        if new := [entry for entry in sorted(trials.keys() - _logged(space, store).keys()) if store.has(entry)]:
             with suppress(StoreError):
-                store.write(f"{space}/{digest(list(new))}", Entry(meta={"scores": new}))
+                scores = {entry: fingerprints(trials[entry]) for entry in new}
+                store.write(f"{space}/{digest(new)}", Entry(meta={"scores": scores}))
 
 
-def values(made: Plan, store: Store, objective: Objective, own: bool = False) -> list[Floats]:
+def values(made: Plan, store: Store, objective: Objective, own: bool = False) -> Iterator[Floats]:
     """The objective per question of every trial of other sweeps that was scored by the same metrics; equal ones once.
 
     With `own` also of trials of this plan.
     """
-    trial, left = made.trials[0], {made.stages[trial.ends.score].entry for trial in made.trials if not own}
-    measures, config, columns = fingerprints(trial), trial.trial.config, {term.column for term in objective.terms}
+    columns, left = {term.column for term in objective.terms}, {made.stages[trial.ends.score].entry for trial in made.trials}
+    trial = next((trial for trial in made.trials if columns <= set(trial.trial.config["metrics"])), None)
+    if trial is None:
+        return
+    measures, config, found = fingerprints(trial), trial.trial.config, set[bytes]()
     needed = {f"metric {parse_column(column, config['k'], config['metric']).metric}" for column in columns} | {"coverage"}
-    found = {}
     for score, others in _logged(_space(trial), store).items():
-        entry = (
-            store.read(score) if score not in left and all(others.get(name) == measures.get(name) for name in needed) else None
-        )
-        # Scores may have been removed since.
+        alike = all(others.get(name) == measures[name] for name in needed)
+        entry = store.read(score) if alike and (own or score not in left) else None  # it may have been removed since
         if entry and columns <= set((table := Scores.from_arrays(entry.arrays)).columns):
             one = objective.per_question(table)
-            found[one.tobytes()] = one
-    return list(found.values())
+            if one.tobytes() not in found:
+                yield one
+            found.add(one.tobytes())
 
 
 def _space(trial: PlannedTrial) -> str:

@@ -96,7 +96,7 @@ def test_trials_of_other_sweeps_over_the_same_questions_are_found(tmp_path: Path
 
     def others(*overrides: str) -> list[int]:
         done, _ = run(path, *overrides)
-        found = other_sweeps.values(done.plan, store, done.board.objective)
+        found = [*other_sweeps.values(done.plan, store, done.board.objective)]
         return [len(found), *{len(each) for each in found}]
 
     assert others("split=all") == [0]
