@@ -10,6 +10,7 @@ from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import other_sweeps
 from rag.execution.sweep.leaderboard import objective_of
+from rag.execution.sweep.selection import scores_of
 from rag.execution.sweep.selection.bootstrap import draw
 from rag.execution.sweep.selection.reasons import many
 from rag.execution.sweep.selection.rule import Rule, selection_rule
@@ -25,7 +26,10 @@ def sentence(made: Plan, store: Store) -> str:
     rule, examples = selection_rule(made, objective), made.trials[0].golden.examples
     if len(made.trials) < 2 or rule.prices or not rule.margin or objective.measured or len(goldens) > 1:
         return ""
-    values = list(islice(other_sweeps.values(made, store, objective, own=True), MOST))
+    columns, tables = {term.column for term in objective.terms}, (scores_of(trial, made, store) for trial in made.trials)
+    known = (objective.per_question(table) for table in tables if table and columns <= set(table.columns))
+    values = list(islice(known, MOST))
+    values = values if len(values) > 1 else list(islice(other_sweeps.values(made, store, objective), MOST))
     number = needed(values, cluster_numbers(examples), rule)
     from_on = f"from {many(number)} questions on" if number else "by questions whose number is known after a sweep"
     within = f"A cheaper trial that is as good can be shown to be within {figure(rule.margin)}"

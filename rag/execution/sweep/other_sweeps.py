@@ -26,12 +26,9 @@ def log(made: Plan, store: Store) -> None:
                 store.write(f"{space}/{digest(new)}", Entry(meta={"scores": scores}))
 
 
-def values(made: Plan, store: Store, objective: Objective, own: bool = False) -> Iterator[Floats]:
-    """The objective per question of every trial of other sweeps that was scored by the same metrics; equal ones once.
-
-    With `own` also of trials of this plan.
-    """
-    columns, left = {term.column for term in objective.terms}, {made.stages[trial.ends.score].entry for trial in made.trials}
+def values(made: Plan, store: Store, objective: Objective) -> Iterator[Floats]:
+    """The objective per question of every trial of other sweeps that was scored by the same metrics; equal ones once."""
+    columns, own = {term.column for term in objective.terms}, {made.stages[trial.ends.score].entry for trial in made.trials}
     trial = next((trial for trial in made.trials if columns <= set(trial.trial.config["metrics"])), None)
     if trial is None:
         return
@@ -39,7 +36,7 @@ def values(made: Plan, store: Store, objective: Objective, own: bool = False) ->
     needed = {f"metric {parse_column(column, config['k'], config['metric']).metric}" for column in columns} | {"coverage"}
     for score, others in _logged(_space(trial), store).items():
         alike = all(others.get(name) == measures[name] for name in needed)
-        entry = store.read(score) if alike and (own or score not in left) else None  # it may have been removed since
+        entry = store.read(score) if alike and score not in own else None  # it may have been removed since
         if entry and columns <= set((table := Scores.from_arrays(entry.arrays)).columns):
             one = objective.per_question(table)
             if one.tobytes() not in found:
