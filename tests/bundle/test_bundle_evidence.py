@@ -43,7 +43,7 @@ def test_scores_are_on_the_questions_that_the_gate_asks(there: Path, tmp_path: P
     assert not (sealed.path / "cards").exists()
     assert sealed.manifest.metrics.keys() == {"ndcg@10", "recall@5", "faithfulness"}
     scores = baseline.load(sealed.path / "scores.json")
-    assert (sealed.manifest.split, scores.split) == ("tune", "holdout")
+    assert (sealed.manifest.split, scores.split) == ("all", "holdout")
     assert len(scores.result.scores.query_ids) == 32
     lines = (sealed.path / "golden.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line)["query"]["query_id"] for line in lines][:2] == ["short-000", "long-000"]

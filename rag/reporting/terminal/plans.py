@@ -14,8 +14,7 @@ from rag.reporting.terminal.output import Table, escape, out, table, tokens
 def planned(made: Plan, shares: Mapping[str, float | None], margin: str = "") -> None:
     """Print what a sweep would run, reuse and take.
 
-    `shares` of the chunks exceed an embedder's window, by trial id; None where that is not known. `margin` is a sentence on the
-    questions that a cheaper trial needs.
+    `shares` of the chunks exceed an embedder's window, by trial id; None where that is not known. `margin` is a sentence.
     """
     counts = made.to_json()
     stages = counts["stages"]
