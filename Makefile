@@ -10,7 +10,7 @@ export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install core lock sweep plan report baseline gate export serve ui ask chat test tests test-fast test-llm check bench docs clean
+.PHONY: help install core lock sweep plan report baseline gate export serve ui ask chat test browser tests test-fast test-llm check bench docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -72,9 +72,12 @@ ask: core ## Ask a question                                    (Q="How many days
 chat: core ## Converse; /help in it, Ctrl-D leaves
 	$(RAG) chat
 
-test: install ## Check the code, run all tests
-	bash .ci/browser
+test: ## Check the code, run all tests
+	$(MAKE) --no-print-directory -j 2 install browser
 	$(MAKE) --no-print-directory -j 2 check tests
+
+browser:
+	bash .ci/browser
 
 # One thread for each of two workers on two cores. Bytecode is written: a test process compiles what it imports otherwise.
 tests test-fast: export OMP_NUM_THREADS := 1
