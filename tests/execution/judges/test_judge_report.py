@@ -141,7 +141,7 @@ def test_what_a_metric_could_not_ask_its_own_model_is_shown_too(here: Path, rag:
     assert lost in " ".join(rag("sweep", study, "--no-track").out.split())
     done, store = swept(study)
     assert assessors(done.plan, store) == []
-    assert [row.measured["judge_failures"] for row in done.board.rows] == [4, 4]
+    assert [row.measured["judge_failures"] for row in done.board.rows] == [20, 20]
     assert lost in judges(done.plan, store, done.plan.trials[0]).sentence
 
 
