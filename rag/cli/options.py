@@ -33,6 +33,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 Place = Annotated[str, typer.Option("--store", help="Folder or fsspec URL.")]
 Track = Annotated[bool, typer.Option(help="Send the trials to MLflow.")]
 Bridge = Annotated[list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")]
+Better = Annotated[
+    list[str] | None, typer.Option(metavar="METRIC=lower|higher", help="Files of scores: whether less of a metric is better.")
+]
 Inconclusive = Annotated[str, typer.Option(help="The verdict if the scores do not decide: warn (exit 3), fail or pass.")]
 ModelFolder = Annotated[list[str] | None, typer.Option(help="The path of a model folder that a bundle names: role=PATH.")]
 TrustHost = Annotated[list[str] | None, typer.Option(help="A server of models that a bundle may name.")]

@@ -43,7 +43,7 @@ def container_of(path: Path) -> str:
         head = file.read(1 << 16)
     if known := MAGIC.get(head[:4], "yaml" if path.suffix.lower() in (".yaml", ".yml") else ""):
         return known
-    text = head.decode(_codec(path), "ignore").lstrip()
+    text = head.decode(codec_of(path), "ignore").lstrip()
     first, _, rest = text.partition("\n")
     is_row = text[:1] == "{" and ("\n" not in text or (first.rstrip()[-1:] == "}" and rest.lstrip()[:1] in ("", "{")))
     return "jsonl" if is_row else "json" if text[:1] in ("{", "[") else "csv"
@@ -52,7 +52,7 @@ def container_of(path: Path) -> str:
 def read(path: Path, container: str) -> Rows:
     """The rows of a file, which a confined process parses; DataError as `rows_of`, and for a file over a limit."""
     with refusal(str(path), f"a {container} file"), path.open("rb") as file:
-        parameters = {"descriptor": file.fileno(), "name": str(path), "container": container, "codec": _codec(path)}
+        parameters = {"descriptor": file.fileno(), "name": str(path), "container": container, "codec": codec_of(path)}
         asked: dict[str, Any] = {"target": f"{__name__}.RowsParser", "parameters": parameters, "name": ""}
         asked |= {"seconds": LIMITS.seconds, "answer": LIMITS.answer}
         child = ChildProcess(installation([]), LIMITS, [file.fileno()])
@@ -115,7 +115,7 @@ def rows_of(file: BinaryIO, name: str, container: str, codec: str) -> Rows:
             yield from _numbered(name, _listed(file.read().decode(codec), container, name))
 
 
-def _codec(path: Path) -> str:
+def codec_of(path: Path) -> str:
     """The encoding of a text file: by its byte order mark, UTF-16 by its zero bytes, UTF-8, or cp1252."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:

@@ -3,6 +3,7 @@
 Questions of one cluster (a document, a conversation) are not independent: clusters are resampled and change sign as a whole.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,7 @@ class Family:
     `effect` is mean / standard deviation, `error` the cluster-robust standard error. `detectable` is the smallest mean that a
     set of this size detects in four of five tries, corrected for the family; `needed` is the number of questions at which the
     observed mean would be detectable (infinite for a mean of 0).
+    `equal` is the number of clusters of equal size that inform as much, `level` that of the corrected interval by itself.
     """
 
     mean: Floats
@@ -52,6 +54,8 @@ class Family:
     losses: Ints
     detectable: Floats
     needed: Floats
+    equal: Floats
+    level: Floats
 
     @property
     def size(self) -> int:
@@ -112,7 +116,14 @@ def family(differences: Floats, cluster: Ints, span: Floats | float = 1.0, seed:
         losses=(values < 0).sum(axis=0),
         detectable=detectable,
         needed=np.maximum(needed, np.where(n > 0, 2, np.nan)),
+        equal=effective(counts),
+        level=np.full(len(n), level),
     )
+
+
+def span_of(scores: Floats) -> float:
+    """The most that means of scores can differ: 1 for shares, else unknown."""
+    return 1.0 if np.nanmin(scores, initial=0.0) >= 0 and np.nanmax(scores, initial=1.0) <= 1 else math.inf
 
 
 def rough(clusters: int) -> str:
