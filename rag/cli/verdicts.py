@@ -54,9 +54,10 @@ def compare(
 
     if score_files.given(names):
         score_files.check_options({"--by": by != "kind" and by, "--bridge": bridge})
-        of_files = score_files.compared(names, metric or (), better or ())
-        print_json(of_files.to_json()) if as_json else comparisons(of_files)
+        found = score_files.compared(names, metric or (), better or ())
+        print_json(found.to_json()) if as_json else comparisons(found)
         return
+    score_files.check_options({"--better": better}, of_files=False)
     dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]
     found = compared(names, metric or (), dimensions, bridge or ())
     print_json(found.to_json()) if as_json else comparisons(found)

@@ -17,7 +17,7 @@ from rag.evaluation.statistics.paired import Family, family, span_of
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep.trial_scores import Result
 
-UNTOLD = ("error", "equal", "level")
+UNTOLD = ("error", "level")
 """Fields of a Family that a comparison does not show."""
 TINY = 1e-6
 """Scores that differ by less are equal: a baseline stores six digits."""
@@ -70,7 +70,7 @@ def tabled(rows: Sequence["Tested"], cluster: Ints, lower: Collection[str] = ())
             base_id=row.base.trial_id,
             candidate_id=row.candidate.trial_id,
             lower=row.column in lower,
-            **{name: value for name, value in values.items() if name not in UNTOLD},
+            **{name: value for name, value in _turned(values, row.column in lower).items() if name not in UNTOLD},
         )
         for row, values, believed in zip(rows, figures, _shrunk(rows, figures), strict=True)
     )
@@ -142,6 +142,11 @@ def _figures(results: Family, number: int, tested: bool) -> dict[str, Any]:
     values["difference"] = values.pop("mean")
     untested = {} if tested else dict.fromkeys(("p", "p_adjusted", "needed"), math.nan)
     return values | untested | {"detectable": values["detectable"] or math.nan}
+
+
+def _turned(values: dict[str, Any], is_lower: bool) -> dict[str, Any]:
+    """The figures of a metric, with its losses as wins where less is better."""
+    return values | {"wins": values["losses"], "losses": values["wins"]} if is_lower else values
 
 
 def _shrunk(rows: Sequence[Tested], figures: Sequence[dict[str, Any]]) -> list[float]:

@@ -73,8 +73,8 @@ def read(path: Path) -> ScoreTable:
         runs.setdefault(score.run)
         if score.cluster and clusters.setdefault(score.question, score.cluster) != score.cluster:
             what = f"puts a question into {score.cluster!r}, which was in {clusters[score.question]!r}"
-            raise DataError(score.where, what, "give a question one cluster")
-        for value in _numbers(score):
+            raise DataError(f"{path} row {score.row}", what, "give a question one cluster")
+        for value in _numbers(score, path):
             rows.append(row)
             columns.append(column)
             values.append(value)
@@ -103,11 +103,13 @@ def _is_numeric(value: Any) -> bool:
     return value is not None and not isinstance(value, Mapping) and value != [] and value != ""
 
 
-def _numbers(score: Score) -> Sequence[float]:
+def _numbers(score: Score, path: Path) -> Sequence[float]:
     """The numbers of a cell, of a list each; DataError for a text, an object and infinity."""
     value = score.value
+    if type(value) is float and math.isfinite(value):
+        return (value,)
     if isinstance(value, list):
-        return [number for each in value for number in _numbers(score._replace(value=each))]
+        return [number for each in value for number in _numbers(score._replace(value=each), path)]
     try:
         number = WORDS.get(value.strip().lower()) if isinstance(value, str) else math.nan if value is None else float(value)
         number = float(value) if number is None else number
@@ -115,7 +117,7 @@ def _numbers(score: Score) -> Sequence[float]:
         number = math.inf
     if math.isinf(number):
         what = f"{score.metric} is {shortened(repr(value))}, not a number"
-        raise DataError(score.where, what, "write a number, or nothing where there is no value")
+        raise DataError(f"{path} row {score.row}", what, "write a number, or nothing where there is no value")
     return (number,)
 
 
@@ -226,11 +228,12 @@ def compared(names: Sequence[str], metrics: Sequence[str] = (), better: Sequence
     return Compared(results, replace(table, added=found.added, removed=found.removed, notes=found.notes))
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Raise ConfigError for an option that files of scores do not have."""
+def check_options(options: Mapping[str, Any], of_files: bool = True) -> None:
+    """Raise ConfigError for an option that files of scores do not have, or trials."""
     for name, value in options.items():
         if value:
-            raise ConfigError(name, "is for trials, and these are files of scores", "leave it out")
+            what = "is for trials, and these are files of scores" if of_files else "is for files of scores, and this is a trial"
+            raise ConfigError(name, what, "leave it out")
 
 
 def _both(scores: Floats) -> Floats:

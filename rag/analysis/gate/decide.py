@@ -15,14 +15,15 @@ import numpy as np
 
 from rag.analysis.baseline import DIGITS
 from rag.analysis.compare.comparability import matched
+from rag.analysis.gate.power import LOSS, least_error, power
 from rag.analysis.gate.spec import Margin
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.errors import DataError
 from rag.core.numbers import mean
 from rag.evaluation.data import slices
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.statistics.paired import family
-from rag.evaluation.statistics.resampling import cluster_numbers
+from rag.evaluation.statistics.paired import ALPHA, family, span_of
+from rag.evaluation.statistics.resampling import by_cluster, cluster_numbers
 from rag.execution.sweep.trial_scores import Result
 
 PASS: Final = "PASS"  # noqa: S105
@@ -69,7 +70,8 @@ class Row(Judged):
     """The result for one metric, on all questions (`slice` is empty) or on a slice; None for what is unknown.
 
     `base` and `candidate` are means over the `n` questions that the metric applies to, in `clusters` clusters; [low, high] is
-    the corrected interval of `difference`. `needed` is the number of such questions that would settle it.
+    the corrected interval of `difference`. `needed` is the number of such questions that would settle it. A `loss` of this
+    size fails the row in a share `power` of tries (`rag.analysis.gate.power`).
     """
 
     column: str
@@ -86,6 +88,8 @@ class Row(Judged):
     why: str
     needed: int | None = None
     advisory: bool = False
+    loss: float | None = None
+    power: float | None = None
 
     @property
     def name(self) -> str:
@@ -107,6 +111,11 @@ class Pair:
     def differences(self) -> Floats:
         """Candidate - baseline, shape (questions, columns), NaN where a column does not apply."""
         return self.candidate - self.base
+
+    def scores(self, column: str) -> Floats:
+        """Both sides in one column, shape (2, questions)."""
+        place = self.columns.index(column)
+        return np.stack([self.base[:, place], self.candidate[:, place]])
 
     def change(self, column: str) -> Floats:
         """The differences in one column."""
@@ -151,18 +160,25 @@ def decide(pair: Pair, margins: Sequence[Margin], same: bool = False, advisory: 
     if not parts:
         return ()
     columns = [np.where(members, pair.change(margin.column), np.nan) for margin, _, members in parts]
-    ends = _corrected_ends(np.stack(columns, axis=1), pair.cluster)
-    return tuple(_row(pair, *part, ends[:, number], same, part[0].column in advisory) for number, part in enumerate(parts))
+    spans = np.array([span_of(pair.scores(margin.column)) for margin, _, _ in parts])
+    tested = _tested(np.stack(columns, axis=1), pair.cluster, spans)
+    return tuple(_row(pair, *part, tested[:, number], same, part[0].column in advisory) for number, part in enumerate(parts))
 
 
-def _corrected_ends(differences: Floats, cluster: Ints) -> Floats:
-    """Corrected ends of every column, shape (2, columns); NaN for a single cluster, and if no question changed."""
-    ends = np.full((2, differences.shape[1]), np.nan)
+def _tested(differences: Floats, cluster: Ints, spans: Floats) -> Floats:
+    """Of every column the corrected ends, the error and the level of the interval, shape (4, columns).
+
+    The ends are NaN for a single cluster, and if no question changed; a column without ends has no part in the joint level.
+    """
     known = [bool(np.nan_to_num(column).any()) and _clusters(column, cluster) > 1 for column in differences.T]
+    results = np.full((4, differences.shape[1]), np.nan)
+    level, silent = ALPHA, len(known) - sum(known)
     if any(known):
-        tested = family(differences[:, known], cluster)
-        ends[:, known] = tested.corrected_low, tested.corrected_high
-    return ends
+        tested = family(differences[:, known], cluster, spans[known])
+        results[:3, known] = tested.corrected_low, tested.corrected_high, tested.error
+        level, silent = float(tested.level[0]), silent + 1
+    results[3] = level / silent
+    return results
 
 
 def _clusters(values: Floats, cluster: Ints) -> int:
@@ -170,15 +186,16 @@ def _clusters(values: Floats, cluster: Ints) -> int:
     return len(np.unique(cluster[~np.isnan(values)]))
 
 
-def _row(pair: Pair, margin: Margin, name: str, members: Flags, ends: Floats, same: bool, is_advisory: bool) -> Row:
+def _row(pair: Pair, margin: Margin, name: str, members: Flags, tested: Floats, same: bool, is_advisory: bool) -> Row:
     place = pair.columns.index(margin.column)
     base, candidate = pair.base[members, place], pair.candidate[members, place]
     n, clusters = int((~np.isnan(base)).sum()), _clusters(base, pair.cluster[members])
     whole = pair.change(margin.column)
     unmoved = not np.nan_to_num(whole).any() and _clusters(whole, pair.cluster) >= LEAST
-    interval = mean(candidate - base), float(ends[0]), float(ends[1])
+    interval = mean(candidate - base), float(tested[0]), float(tested[1])
     finding = verdict_of(interval, margin.margin, n, clusters, trusted=same or clusters >= LEAST or unmoved)
     difference, low, high = map(_rounded, interval)
+    loss, found = _power(pair, margin, base, pair.cluster[members], tested)
     return Row(
         column=margin.column,
         slice=name,
@@ -192,13 +209,24 @@ def _row(pair: Pair, margin: Margin, name: str, members: Flags, ends: Floats, sa
         high=high,
         **vars(finding),
         advisory=is_advisory,
+        loss=loss,
+        power=_rounded(found),
     )
+
+
+def _power(pair: Pair, margin: Margin, base: Floats, cluster: Ints, tested: Floats) -> tuple[float, float]:
+    """A loss, and the share of tries in which the row would find it; NaN where that is unknown."""
+    loss, scores = max(LOSS, 2 * margin.margin), pair.scores(margin.column)
+    counts = by_cluster((~np.isnan(base)[:, None]).astype(np.float64), cluster, int(cluster.max(initial=0)) + 1)
+    least = least_error(base - min(0.0, math.floor(np.nanmin(scores))), loss) if math.isfinite(span_of(scores)) else 0.0
+    error = least if math.isnan(least) else float(np.fmax(least, tested[2]))
+    return loss, power(error, counts[:, 0], float(tested[3]), loss, margin.margin)
 
 
 def _parts(pair: Pair, margin: Margin) -> list[tuple[str, Flags]]:
     """Slices by name and members; along a dimension, those with a value of the metric."""
     if not margin.slice:
-        return [("", np.ones(len(pair.golden.examples), np.bool_))]
+        return [("", np.ones(len(pair.cluster), np.bool_))]
     if "=" in margin.slice:
         return [(margin.slice, slices.find_slice(pair.golden, margin.slice).members)]
     applies = ~np.isnan(pair.change(margin.column))

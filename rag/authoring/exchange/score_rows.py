@@ -5,6 +5,7 @@ A file is known by its content: long form has a metric and a value in each row, 
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ LARGEST = 256 << 20
 class Score(NamedTuple):
     """A value as a file has it. `column` says that it stands in a column of a table, which may hold texts instead."""
 
-    where: str
+    row: int
     question: str
     cluster: str
     metric: str
@@ -52,24 +53,32 @@ def scores_in(path: Path) -> Iterator[Score]:
         raise missing_file(path)
     found = False
     for number, row in enumerate(_rows(path), 1):
-        where = f"{path} row {number}"
-        if not isinstance(row, Mapping):
-            raise DataError(where, "is not an object", "write {…}, columns as keys")
-        question = next((text for name in QUESTIONS if (text := _asked(row.get(name)))), "")
+        if not isinstance(row, dict):
+            raise DataError(f"{path} row {number}", "is not an object", "write {…}, columns as keys")
+        named, grouped, several = _places(tuple(row))
+        question = next((text for name in named if (text := _asked(row[name]))), "")
         if not question:
             listed = ", ".join(map(str, row)) or "nothing"
-            raise DataError(where, f"names no question; its columns: {listed}", "add a column question")
-        cluster = next((str(row[name]) for name in CLUSTERS if row.get(name) not in (None, "")), "")
-        run = json.dumps([row[name] for name in RUNS if name in row]) if RUNS[0] in row or RUNS[2] in row else ""
-        for metric, value, column in _measured(row, where):
+            raise DataError(f"{path} row {number}", f"names no question; its columns: {listed}", "add a column question")
+        cluster = next((str(row[name]) for name in grouped if row[name] not in (None, "")), "")
+        run = json.dumps([row[name] for name in several]) if several else ""
+        for metric, value, column in _measured(row):
             found = True
-            yield Score(where, question, cluster, metric, value, run, column)
+            yield Score(number, question, cluster, metric, value, run, column)
     if not found:
         remedy = "write rows of question, cluster, metric and value, or a column for each metric"
         raise DataError(str(path), "has no scores", remedy)
 
 
-def _measured(row: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any, bool]]:
+@lru_cache(maxsize=1024)
+def _places(columns: tuple[str, ...]) -> tuple[list[str], list[str], list[str]]:
+    """Of these columns, those that name a question, a cluster and a run."""
+    several = RUNS if RUNS[0] in columns or RUNS[2] in columns else ()  # a provider alone may be anything
+    asked, grouped, runs = ([name for name in names if name in columns] for names in (QUESTIONS, CLUSTERS, several))
+    return asked, grouped, runs
+
+
+def _measured(row: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
     """Metric, value, and whether the metric is a column of a table."""
     if "metric" in row or ("dataType" in row and "name" in row):
         value = next((row[name] for name in ("value", "score") if name in row), None)
@@ -101,7 +110,7 @@ def _asked(value: Any) -> str:
 def _rows(path: Path) -> Iterator[Any]:
     container = tables.container_of(path)
     if container == "jsonl":
-        with path.open("rb") as lines:
+        with path.open(encoding=tables.codec_of(path), newline="\n") as lines:
             yield from (_parsed(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip())
     elif container == "json":
         yield from _listed(_parsed(read_bytes(path, LARGEST), str(path)))
@@ -115,7 +124,7 @@ def _rows(path: Path) -> Iterator[Any]:
         raise DataError(str(path), f"is {container}", "export it as JSON, JSON lines or CSV")
 
 
-def _parsed(text: bytes, where: str) -> Any:
+def _parsed(text: str | bytes, where: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -35,7 +35,7 @@ class Family:
     `effect` is mean / standard deviation, `error` the cluster-robust standard error. `detectable` is the smallest mean that a
     set of this size detects in four of five tries, corrected for the family; `needed` is the number of questions at which the
     observed mean would be detectable (infinite for a mean of 0).
-    `equal` is the number of clusters of equal size that inform as much, `level` that of the corrected interval by itself.
+    `level` is that of the corrected interval by itself.
     """
 
     mean: Floats
@@ -54,7 +54,6 @@ class Family:
     losses: Ints
     detectable: Floats
     needed: Floats
-    equal: Floats
     level: Floats
 
     @property
@@ -116,14 +115,14 @@ def family(differences: Floats, cluster: Ints, span: Floats | float = 1.0, seed:
         losses=(values < 0).sum(axis=0),
         detectable=detectable,
         needed=np.maximum(needed, np.where(n > 0, 2, np.nan)),
-        equal=effective(counts),
         level=np.full(len(n), level),
     )
 
 
 def span_of(scores: Floats) -> float:
-    """The most that means of scores can differ: 1 for shares, else unknown."""
-    return 1.0 if np.nanmin(scores, initial=0.0) >= 0 and np.nanmax(scores, initial=1.0) <= 1 else math.inf
+    """The most that means of scores can differ: 1 for shares and for shares below 0, else unknown, which is infinity."""
+    low, high = np.nanmin(scores, initial=0.0), np.nanmax(scores, initial=0.0)
+    return 1.0 if high - low <= 1 and low >= -1 and (low == 0 or high == 0) else math.inf
 
 
 def rough(clusters: int) -> str:
