@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app, study, verb
-from rag.cli.options import Better, Bridge, Experiment, Inconclusive, Json, Overrides, print_json, print_line
+from rag.cli.options import Bridge, Experiment, Inconclusive, Json, Lower, Overrides, print_json, print_line, unused
 
 BaselinePath = Annotated[
     Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")
@@ -63,7 +63,7 @@ def gate_command(
     previous: Previous = None,
     inconclusive: Inconclusive = "",
     margin: Annotated[list[str] | None, typer.Option(metavar="METRIC=LOSS", help="Files of scores: what may be lost.")] = None,
-    better: Better = None,
+    lower: Lower = None,
     junit: Annotated[Path | None, typer.Option(help="The file to write JUnit XML to.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="The file to write Markdown to.")] = None,
     as_json: Json = False,
@@ -96,15 +96,14 @@ def gate_command(
     from rag.reporting.terminal import gate as report
     from rag.reporting.terminal.output import err
 
-    names, options = [experiment, *(overrides or ())], (bridge or (), inconclusive, previous)
-    of_files, messages = score_files.given(names), ""
+    of_files, messages = score_files.given(names := [experiment, *(overrides or ())]), ""
     try:
         if of_files:
-            score_files.check_options({"--baseline": path, "--previous": previous})
-            verdict = score_gate.gate(names, margin or (), better or (), "questions" in (bridge or ()), inconclusive)
+            unused({"--baseline": path, "--previous": previous}, "a trial")
+            verdict = score_gate.gate(names, margin or (), lower or (), bridge or (), inconclusive)
         else:
-            score_files.check_options({"--margin": margin, "--better": better}, of_files)
-            found = hold_gate(experiment, overrides or (), path, *options)
+            unused({"--margin": margin, "--lower": lower}, "files of scores")
+            found = hold_gate(experiment, overrides or (), path, bridge or (), inconclusive, previous)
             verdict, messages = found.told, found.messages
     except UserError as error:
         gate.write_refusal(Path(experiment).stem, error, junit, markdown)
@@ -112,7 +111,7 @@ def gate_command(
     if messages:
         print_line(messages.rstrip(), err)
     try:
-        folder = None if of_files else sweep.REPORTS / verdict.about.experiment / "gate"
+        folder = None if of_files else sweep.REPORTS / verdict.experiment / "gate"
         written = gate.write(verdict, folder, junit, markdown)
     except StoreError:
         # The verdict is printed although its files cannot be written.

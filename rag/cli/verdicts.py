@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app, study, verb
-from rag.cli.options import Better, Bridge, Experiment, Json, Overrides, Track, prepared, print_json, print_line
+from rag.cli.options import Bridge, Experiment, Json, Lower, Overrides, Track, prepared, print_json, print_line, unused
 
 
 @verb(study)
@@ -18,7 +18,7 @@ def compare(
         str, typer.Option(help="Slices: kind, tag, doc, words, answerable, turns, split, meta.<key>; none of them for ''.")
     ] = "kind",
     bridge: Bridge = None,
-    better: Better = None,
+    lower: Lower = None,
     as_json: Json = False,
 ) -> None:
     """Compare trials that ran, question by question, with the first of them. Nothing is computed again.
@@ -52,14 +52,13 @@ def compare(
     from rag.analysis.compare.trials import compared
     from rag.reporting.terminal.comparisons import comparisons
 
-    if score_files.given(names):
-        score_files.check_options({"--by": by != "kind" and by, "--bridge": bridge})
-        found = score_files.compared(names, metric or (), better or ())
-        print_json(found.to_json()) if as_json else comparisons(found)
-        return
-    score_files.check_options({"--better": better}, of_files=False)
     dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]
-    found = compared(names, metric or (), dimensions, bridge or ())
+    if score_files.given(names):
+        unused({"--by": dimensions}, "trials")
+        found = score_files.compared(names, metric or (), lower or (), bridge or ())
+    else:
+        unused({"--lower": lower}, "files of scores")
+        found = compared(names, metric or (), dimensions, bridge or ())
     print_json(found.to_json()) if as_json else comparisons(found)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from rag.analysis.compare.comparability import check_column, comparable, differing_questions, matched, one_sided
-from rag.analysis.compare.direction import directions
 from rag.analysis.compare.table import Comparison, Table
 from rag.core.arrays import Flags, Floats, Ints
 from rag.evaluation.data.golden import Golden
@@ -51,7 +50,7 @@ def compare(
     ]
     differing = [differing_questions(base, candidate) for candidate in candidates]
     added, removed, changed = (tuple(dict.fromkeys(name for each in differing for name in each[part])) for part in range(3))
-    found = tabled(rows, cluster_numbers(golden.examples), directions(columns))
+    found = tabled(rows, cluster_numbers(golden.examples))
     return replace(found, added=added, removed=removed, changed=changed)
 
 
@@ -70,7 +69,7 @@ def tabled(rows: Sequence["Tested"], cluster: Ints, lower: Collection[str] = ())
             base_id=row.base.trial_id,
             candidate_id=row.candidate.trial_id,
             lower=row.column in lower,
-            **{name: value for name, value in _turned(values, row.column in lower).items() if name not in UNTOLD},
+            **{name: value for name, value in values.items() if name not in UNTOLD},
         )
         for row, values, believed in zip(rows, figures, _shrunk(rows, figures), strict=True)
     )
@@ -142,11 +141,6 @@ def _figures(results: Family, number: int, tested: bool) -> dict[str, Any]:
     values["difference"] = values.pop("mean")
     untested = {} if tested else dict.fromkeys(("p", "p_adjusted", "needed"), math.nan)
     return values | untested | {"detectable": values["detectable"] or math.nan}
-
-
-def _turned(values: dict[str, Any], is_lower: bool) -> dict[str, Any]:
-    """The figures of a metric, with its losses as wins where less is better."""
-    return values | {"wins": values["losses"], "losses": values["wins"]} if is_lower else values
 
 
 def _shrunk(rows: Sequence[Tested], figures: Sequence[dict[str, Any]]) -> list[float]:

@@ -75,7 +75,7 @@ def common_columns(results: Sequence[Result]) -> tuple[str, ...]:
 
 def called(result: Result) -> str:
     """The name of a result in messages."""
-    return f"trial {result.trial_id} ({result.name})"
+    return f"trial {result.trial_id} ({result.name})" if result.trial_id != result.name else result.name
 
 
 def check_column(result: Result, column: str) -> None:

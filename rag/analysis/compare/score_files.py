@@ -1,8 +1,9 @@
-"""Files of scores, from any tool, as results to compare: the same paired, cluster-robust statistics as of trials."""
+"""Files of scores from any tool as results: the same paired, cluster-robust statistics as of trials."""
 
 import math
+import re
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from rag.analysis.compare import Tested, tabled
-from rag.analysis.compare.direction import directions, listed
-from rag.analysis.compare.table import Compared
-from rag.authoring.exchange.score_rows import Score, scores_in
+from rag.analysis.compare.comparability import check_bridges, common_columns, comparable, differing_questions
+from rag.analysis.compare.trials import Compared
+from rag.authoring.exchange.score_rows import scored_rows
+from rag.config.identity import digest
 from rag.core.arrays import Floats, Ints
 from rag.core.errors import ConfigError, DataError, closest
 from rag.core.figures import amount
@@ -20,227 +22,154 @@ from rag.documents.folder.json_rows import shortened
 from rag.evaluation.scoring import Scores
 from rag.execution.sweep.trial_scores import Result
 
-SUFFIXES = (".jsonl", ".csv", ".tsv", ".json")
-WORDS = dict.fromkeys(("yes", "true", "pass", "passed", "correct"), 1.0)
-WORDS |= dict.fromkeys(("no", "false", "fail", "failed", "incorrect"), 0.0)
-WORDS |= dict.fromkeys(("", "nan", "none", "null", "n/a", "na"), math.nan)
-"""Words that stand for a value: verdicts of judges, and what stands for no value."""
-CELLS = 50_000_000
-"""Questions × metrics of a file at most."""
-GROUPS = 5_000
-"""Clusters from which on they are tested in groups of several: a test of all would take gigabytes."""
-
-
-@dataclass(frozen=True)
-class ScoreTable:
-    """The scores of a file. `values` are means over repeats, shape (questions, metrics), NaN for none.
-
-    `repeats` counts them per question and metric, `clusters` holds the cluster of a question that has one.
-    """
-
-    path: str
-    questions: Mapping[str, int]
-    metrics: Mapping[str, int]
-    values: Floats
-    repeats: Ints
-    clusters: Mapping[str, str]
+WORDS = dict.fromkeys(("yes", "true", "pass"), 1.0) | dict.fromkeys(("no", "false", "fail"), 0.0)
+WORDS |= dict.fromkeys(("", "nan", "none", "null", "n/a"), math.nan)
+"""Verdicts of judges as values, and words for no value."""
+GROUPS, CELLS = 5_000, 50_000_000
+"""Clusters above which several are tested as one: a test of all would take gigabytes. Values of a file at most."""
+LESS = re.compile(
+    r"latency|duration|seconds|elapsed|cost|price|tokens|errors?|fail(ed|ures?)|toxicity|bias|hallucinations?|noise|perplexity"
+    r"|distance|attack|(^|[^a-z])(ms|wer|cer|time)([^a-z]|$)"
+)
+"""Metrics of which less is better: those of Assay, ragas, DeepEval and MLflow, times and costs."""
 
 
 def given(names: Sequence[str]) -> bool:
-    """Whether arguments name files of scores, and not trials or their baselines only."""
-    files = [Path(name) for name in names if name.endswith(SUFFIXES) and "=" not in name]
-    return bool(files) and any(path.suffix != ".json" or not _is_baseline(path) for path in files)
-
-
-def _is_baseline(path: Path) -> bool:
-    if not path.is_file():
-        return True  # the comparison of trials says what is missing
-    with path.open("rb") as file:
-        return file.read(64).split()[1:2] == [b'"digest":']
-
-
-def read(path: Path) -> ScoreTable:
-    """Read a file of scores; DataError for a value that is no number, and for a file of several runs."""
-    questions, metrics, runs = dict[str, int](), dict[str, int](), dict[str, None]()
-    clusters, texts = dict[str, str](), set[str]()
-    rows, columns, values = array("l"), array("l"), array("d")
-    for score in scores_in(path):
-        if score.column and (score.metric in texts or (score.metric not in metrics and not _is_numeric(score.value))):
-            texts.add(score.metric)
-            continue
-        row = questions.setdefault(score.question, len(questions))
-        column = metrics.setdefault(score.metric, len(metrics))
-        runs.setdefault(score.run)
-        if score.cluster and clusters.setdefault(score.question, score.cluster) != score.cluster:
-            what = f"puts a question into {score.cluster!r}, which was in {clusters[score.question]!r}"
-            raise DataError(f"{path} row {score.row}", what, "give a question one cluster")
-        for value in _numbers(score, path):
-            rows.append(row)
-            columns.append(column)
-            values.append(value)
-    if len(runs) > 1:
-        what = f"holds {len(runs)} runs: several prompts, models or dataset runs"
-        raise DataError(str(path), what, "export each run to a file of its own")
-    shape = len(questions), len(metrics)
-    if not metrics or math.prod(shape) > CELLS:
-        what = f"has {shape[1]:,} metrics of {shape[0]:,} questions" if metrics else "has texts only, no number"
-        raise DataError(str(path), what, "write rows of question, cluster, metric and value")
-    places = np.frombuffer(rows, np.int64) * shape[1] + np.frombuffer(columns, np.int64)
-    numbers = np.frombuffer(values, np.float64)
-    known = ~np.isnan(numbers)
-    sums = np.bincount(places[known], numbers[known], math.prod(shape)).reshape(shape)
-    counts = np.bincount(places[known], minlength=math.prod(shape)).reshape(shape)
-    means = np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0)
-    return ScoreTable(str(path), questions, metrics, means, counts, clusters)
-
-
-def _is_numeric(value: Any) -> bool:
-    if isinstance(value, str):
-        try:
-            float(value)
-        except ValueError:
-            return value.strip().lower() in WORDS and bool(value.strip())
-    return value is not None and not isinstance(value, Mapping) and value != [] and value != ""
-
-
-def _numbers(score: Score, path: Path) -> Sequence[float]:
-    """The numbers of a cell, of a list each; DataError for a text, an object and infinity."""
-    value = score.value
-    if type(value) is float and math.isfinite(value):
-        return (value,)
-    if isinstance(value, list):
-        return [number for each in value for number in _numbers(score._replace(value=each), path)]
-    try:
-        number = WORDS.get(value.strip().lower()) if isinstance(value, str) else math.nan if value is None else float(value)
-        number = float(value) if number is None else number
-    except (TypeError, ValueError):
-        number = math.inf
-    if math.isinf(number):
-        what = f"{score.metric} is {shortened(repr(value))}, not a number"
-        raise DataError(f"{path} row {score.row}", what, "write a number, or nothing where there is no value")
-    return (number,)
+    """Whether a path among the arguments is a file of scores, and not a baseline of a trial."""
+    files = [Path(name) for name in names if name.endswith((".jsonl", ".csv", ".tsv", ".json")) and "=" not in name]
+    return any(path.suffix != ".json" or (path.is_file() and b'"digest"' not in path.open("rb").read(32)) for path in files)
 
 
 @dataclass(frozen=True)
-class Matched:
-    """Files on the same questions: those of the base, then others. `values` has shape (files, questions, metrics).
+class ScoreFiles:
+    """Files matched by question: `values` has shape (files, questions of the base, columns), NaN for none.
 
-    `cluster` numbers the cluster of each question, `lower` are the metrics of which less is better, `notes` say what a reader
-    must know, `apart` are the questions that only one of base and others has.
+    `cluster` numbers clusters from 0, of `lower` columns less is better, `notes` are sentences for the reader.
     """
 
-    tables: tuple[ScoreTable, ...]
-    questions: tuple[str, ...]
-    metrics: tuple[str, ...]
+    results: tuple[Result, ...]
+    columns: tuple[str, ...]
     values: Floats
     cluster: Ints
     lower: frozenset[str]
     notes: tuple[str, ...]
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
 
 
-def matched(names: Sequence[str], metrics: Sequence[str], better: Sequence[str]) -> Matched:
-    """Read files and match their questions; UserError if they have no question or no metric in common."""
-    if len(names) < 2:
-        raise ConfigError("compare", f"{names[0]} is all there is to compare", "name a second file")
-    if odd := next((name for name in names if not name.endswith(SUFFIXES) and not Path(name).is_file()), ""):
-        raise ConfigError(odd, "is no file of scores", "compare files with files, and trials with trials")
-    if len({Path(name).resolve() for name in names}) < len(names):
-        raise ConfigError("compare", "a file is named twice", "name it once")
-    found = tuple(read(Path(name)) for name in names)
-    base, *others = found
-    common = [metric for metric in base.metrics if all(metric in each.metrics for each in others)]
-    if not common:
-        sides = "; ".join(f"{each.path} has {', '.join(each.metrics)}" for each in found)
-        raise DataError("metrics", f"the files have none in common: {sides}", "name them alike in each")
-    for metric in metrics:
-        if metric not in common:
-            raise ConfigError(f"--metric {metric}", "is not in each file", closest(metric, common))
-    chosen = tuple(dict.fromkeys(metrics or common))
+def read(path: Path, clusters: dict[str, str], notes: list[str]) -> Result:
+    """A file as a result; several values of a question and metric are repeats, and count by their mean.
+
+    `clusters` of questions are added. DataError for text where a number must be, a second cluster, and several runs.
+    """
+    questions, metrics, runs, texts = dict[str, int](), dict[str, int](), set[str](), set[str]()
+    rows, columns, values = array("l"), array("l"), array("d")
+    for row in scored_rows(path):
+        runs.add(row.run)
+        if row.cluster and clusters.setdefault(row.question, row.cluster) != row.cluster:
+            what = f"puts a question into {row.cluster!r}, which was in {clusters[row.question]!r}"
+            raise DataError(row.where, what, "give a question one cluster")
+        number = questions.setdefault(row.question, len(questions))
+        for metric, value in row.values.items():
+            numbers = _numbers(value)
+            if numbers is None and metric not in texts and not (row.table and metric not in metrics):
+                what = f"{metric} is {shortened(repr(value))}, not a number"
+                raise DataError(row.where, what, "write a number, or nothing where there is no value")
+            if numbers is None:
+                texts.add(metric)
+            for each in numbers or () if metric not in texts else ():
+                rows.append(number)
+                columns.append(metrics.setdefault(metric, len(metrics)))
+                values.append(each)
+    shape = len(questions), len(metrics)
+    if len(runs) > 1 or math.prod(shape) > CELLS:
+        what = f"holds {len(runs)} runs, {shape[0]:,} questions and {shape[1]:,} metrics"
+        raise DataError(str(path), what, "export each run to its own file: one prompt, model and data set")
+    cells = np.array(rows, np.int64) * shape[1] + np.array(columns, np.int64)
+    counts, sums = (np.bincount(cells, weights, math.prod(shape)).reshape(shape) for weights in (None, np.array(values)))
+    if (most := int(counts.max(initial=0))) > 1:
+        notes.append(f"{path}: up to {most} values of a question and metric; their mean counts as one.")
+    means = np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0)
+    scores = Scores(tuple(questions), tuple(metrics), means, np.zeros(len(questions), np.bool_))
+    return Result(str(path), str(path), {}, {}, scores, dict.fromkeys(questions, ""), {"golden": digest(sorted(questions))})
+
+
+def _numbers(value: Any) -> list[float] | None:
+    """The numbers in a cell, none for no value; None for text and infinity."""
+    if isinstance(value, list):
+        parts = [_numbers(each) for each in value]
+        return None if None in parts else [number for part in parts for number in part or ()]
+    known = WORDS.get(value.strip().lower()) if isinstance(value, str) else math.nan if value is None else None
+    try:
+        number = float(value) if known is None else known
+    except (TypeError, ValueError):
+        return None
+    return None if math.isinf(number) else [] if math.isnan(number) else [number]
+
+
+def matched(names: Sequence[str], columns: Sequence[str], lower: Sequence[str], bridges: Collection[str]) -> ScoreFiles:
+    """Read files and match their questions by text or id; UserError as for trials that are not comparable."""
+    if len(names) < 2 or len({Path(name).resolve() for name in names}) < len(names):
+        raise ConfigError(" ".join(names), "is all there is to compare", "name another file of scores")
+    check_bridges(bridges)
+    clusters, notes = dict[str, str](), list[str]()
+    base, *others = results = [read(Path(name), clusters, notes) for name in names]
+    if not (common := common_columns(results)):
+        sides = "; ".join(f"{each.name} has {', '.join(each.scores.columns) or 'none'}" for each in results)
+        raise DataError("metrics", f"the files have none in common: {sides}", "name a metric alike in each file")
     for each in others:
         if base.questions.keys().isdisjoint(each.questions):
-            first = [repr(shortened(next(iter(side.questions)))) for side in (base, each)]
-            what = f"has no question in common with {base.path}: {first[1]} is its first, and there {first[0]}"
-            raise DataError(each.path, what, "a question needs the same text or id in both; a trace has an id of its own")
-    questions = tuple(dict.fromkeys(name for each in found for name in each.questions))
-    values = np.full((len(found), len(questions), len(chosen)), np.nan)
-    numbers = {name: row for row, name in enumerate(questions)}
-    for side, each in enumerate(found):
-        rows = np.fromiter((numbers[name] for name in each.questions), np.int64, len(each.questions))
-        values[side, rows] = each.values[:, [each.metrics[metric] for metric in chosen]]
-    added = tuple(dict.fromkeys(name for each in others for name in each.questions.keys() - base.questions.keys()))
-    removed = tuple(name for name in base.questions if any(name not in each.questions for each in others))
-    lower = directions(chosen, better)
-    cluster, notes = _clusters(found, questions), _notes(found, chosen, values, lower)
-    grouped = int(cluster.max(initial=-1)) + 1
-    if grouped > GROUPS:
-        cluster = cluster % GROUPS
-        notes += (f"{grouped:,} clusters are tested in {GROUPS:,} groups of them.",)
-    return Matched(found, questions, chosen, values, cluster, lower, notes, tuple(sorted(added)), removed)
+            what = f"has no question in common with {base.name}, for example {shortened(each.scores.query_ids[0])!r}"
+            raise DataError(each.name, what, "a question needs the same text or id in both; ids of traces differ between runs")
+        comparable(base, each, bridges)
+    for column in (*columns, *lower):
+        if column not in common:
+            raise ConfigError(column, "is not a metric of each file", closest(column, common))
+    chosen = tuple(dict.fromkeys(columns or common))
+    values = np.full((len(results), len(base.questions), len(chosen)), np.nan)
+    for side, result in enumerate(results):
+        rows = {name: row for row, name in enumerate(result.scores.query_ids)}
+        pairs = np.array([(row, rows[name]) for row, name in enumerate(base.questions) if name in rows])
+        values[side, pairs[:, 0]] = np.stack([result.scores.column(column) for column in chosen], axis=1)[pairs[:, 1]]
+    less = frozenset(column for column in chosen if column in lower or LESS.search(column.lower()))
+    notes += _notes(results, chosen, values, less)
+    named = [clusters.get(name) or f"\0{name}" for name in base.questions]
+    numbers = {name: number for number, name in enumerate(sorted(set(named)))}
+    cluster = np.array([numbers[name] for name in named], np.int64)
+    if len(numbers) > GROUPS:
+        cluster %= GROUPS
+        notes.append(f"{len(numbers):,} clusters are tested as {GROUPS:,} groups of clusters.")
+    return ScoreFiles(tuple(results), chosen, values, cluster, less, tuple(notes))
 
 
-def _clusters(found: Sequence[ScoreTable], questions: Sequence[str]) -> Ints:
-    """The number of each question's cluster, from 0; DataError where two files contradict each other."""
-    clusters = dict[str, str]()
-    for each in found:
-        for question, cluster in each.clusters.items():
-            if clusters.setdefault(question, cluster) != cluster:
-                what = f"puts {shortened(question)!r} into {cluster!r}, and another file into {clusters[question]!r}"
-                raise DataError(each.path, what, "give a question one cluster")
-    numbers = dict[tuple[str, str], int]()
-    named = ((name, "") if (name := clusters.get(question, "")) else ("", question) for question in questions)
-    return np.fromiter((numbers.setdefault(name, len(numbers)) for name in named), np.int64, len(questions))
-
-
-def _notes(found: Sequence[ScoreTable], metrics: Sequence[str], values: Floats, lower: Collection[str]) -> tuple[str, ...]:
-    notes = [f"Less is better: {', '.join(sorted(lower))}."] if lower else []
-    if higher := [metric for metric in metrics if metric not in lower]:
-        notes.append(f"More is better: {', '.join(higher)}. --better METRIC=lower says otherwise.")
-    for each in found:
-        most, least = int(each.repeats.max(initial=0)), int(each.repeats[each.repeats > 0].min(initial=1 << 30))
-        if most > 1:
-            count = str(most) if most == least else f"{least} to {most}"
-            notes.append(f"{each.path}: a question has {count} values of a metric; their mean counts as one.")
-        if left := [metric for metric in each.metrics if metric not in metrics]:
-            notes.append(f"{each.path}: not compared: {', '.join(left[:12])}{' …' if len(left) > 12 else ''}.")
-    there = np.isnan(values)
-    for column, metric in enumerate(metrics):
-        if odd := int((there[:, :, column].any(axis=0) & ~there[:, :, column].all(axis=0)).sum()):
-            notes.append(f"{metric}: {amount(odd, 'question')} without a value in one of the files, and left out.")
-    return tuple(notes)
-
-
-def compared(names: Sequence[str], metrics: Sequence[str] = (), better: Sequence[str] = ()) -> Compared:
-    """Compare the first of several files of scores with each of the others, question by question, as one family."""
-    found = matched(names, metrics, better)
-    results = tuple(_named(each.path) for each in found.tables)
-    rows = [
-        Tested(results[0], result, metric, None, _both(found.values[[0, side], :, column].T))
-        for side, result in enumerate(results[1:], 1)
-        for column, metric in enumerate(found.metrics)
+def _notes(results: Sequence[Result], columns: Sequence[str], values: Floats, less: Collection[str]) -> list[str]:
+    left = sorted({name for each in results for name in each.scores.columns} - set(columns))
+    halves = np.isnan(values).any(axis=0) & ~np.isnan(values).all(axis=0)
+    odd = [
+        f"{amount(int(half.sum()), 'question')} of {name}"
+        for name, half in zip(columns, np.transpose(halves), strict=True)
+        if half.any()
     ]
-    for row in rows:
-        if np.isnan(row.scores).all():
-            what = f"{row.column} has no question with a value in both {names[0]} and {row.candidate.name}"
-            raise DataError("compare", what, f"name the others with --metric; {listed(found.metrics)}")
+    more = ", ".join(name for name in columns if name not in less)
+    lines = {"Less is better": ", ".join(sorted(less)), "More is better, unless --lower says otherwise": more}
+    lines |= {"Not in each file, or not asked for": ", ".join(left), "Without a value in one of the files": ", ".join(odd)}
+    return [f"{name}: {listed}." for name, listed in lines.items() if listed]
+
+
+def compared(
+    names: Sequence[str], columns: Sequence[str] = (), lower: Sequence[str] = (), bridges: Collection[str] = ()
+) -> Compared:
+    """Compare the first of several files of scores with each of the others, question by question, as one family."""
+    found = matched(names, columns, lower, bridges)
+    base, *others = found.results
+    sides = [(result, found.values[[0, side]]) for side, result in enumerate(others, 1)]
+    rows = [
+        Tested(base, result, column, None, np.where(np.isnan(both).any(axis=0), np.nan, both)[:, :, place].T)
+        for result, both in sides
+        for place, column in enumerate(found.columns)
+        if not np.isnan(both[:, :, place]).any(axis=0).all()
+    ]
+    if not rows:
+        raise DataError("metrics", "no question has a value in both files", "score the same questions in both")
     table = tabled(rows, found.cluster, found.lower)
-    return Compared(results, replace(table, added=found.added, removed=found.removed, notes=found.notes))
-
-
-def check_options(options: Mapping[str, Any], of_files: bool = True) -> None:
-    """Raise ConfigError for an option that files of scores do not have, or trials."""
-    for name, value in options.items():
-        if value:
-            what = "is for trials, and these are files of scores" if of_files else "is for files of scores, and this is a trial"
-            raise ConfigError(name, what, "leave it out")
-
-
-def _both(scores: Floats) -> Floats:
-    scores[np.isnan(scores).any(axis=1)] = np.nan
-    return scores
-
-
-def _named(path: str) -> Result:
-    scores = Scores((), (), np.empty((0, 0)), np.empty(0, np.bool_))
-    return Result(path, path, {}, {}, scores, {}, {})
+    differing = [differing_questions(base, each) for each in others]
+    added, removed = (tuple(dict.fromkeys(name for each in differing for name in each[part])) for part in range(2))
+    return Compared(found.results, replace(table, added=added, removed=removed, notes=found.notes))

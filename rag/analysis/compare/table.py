@@ -6,7 +6,6 @@ from typing import Any
 
 from rag.core.numbers import jsonable
 from rag.evaluation.statistics.paired import ALPHA
-from rag.execution.sweep.trial_scores import Result
 
 
 @dataclass(frozen=True)
@@ -17,8 +16,8 @@ class Comparison:
     interval, [corrected_low, corrected_high] that corrected for the family; `p` is its own p-value, `p_adjusted` that adjusted
     for the family. `effect` is the mean difference in its standard deviations. `detectable` is the smallest difference that
     these questions detect in four of five tries, `needed` the number of questions that would detect the observed one. `shrunk`
-    is the difference of a slice after shrinkage (`rag.evaluation.data.slices.shrunk`). A row of one cluster is not tested. Of a metric with `lower` less is better; wins are
-    then losses of the metric.
+    is the difference of a slice after shrinkage (`rag.evaluation.data.slices.shrunk`). A row of one cluster is not tested.
+    `lower` says that less of the column is better.
     """
 
     base_name: str
@@ -67,7 +66,7 @@ class Table:
     """All rows of a comparison; `family` is the number of tested differences.
 
     `added` and `removed` are questions that only a candidate, or only the base, has; `changed` have another content. They are
-    not compared. `notes` are sentences on files of scores.
+    not compared. `notes` are sentences about files of scores.
     """
 
     rows: tuple[Comparison, ...]
@@ -79,19 +78,5 @@ class Table:
 
     def to_json(self) -> dict[str, Any]:
         """What `rag study compare --json` prints."""
-        questions = {name: list(getattr(self, name)) for name in ("added", "removed", "changed")}
-        noted = {"notes": list(self.notes)} if self.notes else {}
-        return {"family": self.family, **questions, **noted, "rows": [row.to_json() for row in self.rows]}
-
-
-@dataclass(frozen=True)
-class Compared:
-    """The compared results, the base first, and the table of their differences."""
-
-    results: tuple[Result, ...]
-    table: Table
-
-    def to_json(self) -> dict[str, Any]:
-        """What `rag study compare --json` prints."""
-        named = [{"trial": result.trial_id, "name": result.name} for result in self.results]
-        return {"base": named[0], "candidates": named[1:]} | self.table.to_json()
+        questions = {name: list(getattr(self, name)) for name in ("added", "removed", "changed", "notes")}
+        return {"family": self.family, **questions, "rows": [row.to_json() for row in self.rows]}

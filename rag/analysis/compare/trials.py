@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rag.analysis import baseline
-from rag.analysis.compare import compare
+from rag.analysis.compare import Table, compare
 from rag.analysis.compare.comparability import check_bridges, common_columns
-from rag.analysis.compare.table import Compared as Compared
 from rag.config.compose import compose, no_data
 from rag.config.experiment import Trial
 from rag.config.resolver import Resolver
@@ -31,6 +31,19 @@ class Side:
 
     result: Result
     golden: Golden | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The compared results, the base first, and the table of their differences."""
+
+    results: tuple[Result, ...]
+    table: Table
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag study compare --json` prints."""
+        named = [{"trial": result.trial_id, "name": result.name} for result in self.results]
+        return {"base": named[0], "candidates": named[1:]} | self.table.to_json()
 
 
 def compared(

@@ -9,13 +9,14 @@ exception is a column in which no question of the whole set changed, if the whol
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any
 
 import numpy as np
 
 from rag.analysis.baseline import DIGITS
 from rag.analysis.compare.comparability import matched
-from rag.analysis.gate.power import LOSS, least_error, power
+from rag.analysis.gate.finding import LEAST, PASS, Verdict, verdict_of
+from rag.analysis.gate.power import LOSS, row_power
 from rag.analysis.gate.spec import Margin
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.errors import DataError
@@ -23,25 +24,8 @@ from rag.core.numbers import mean
 from rag.evaluation.data import slices
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.statistics.paired import ALPHA, family, span_of
-from rag.evaluation.statistics.resampling import by_cluster, cluster_numbers
+from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep.trial_scores import Result
-
-PASS: Final = "PASS"  # noqa: S105
-FAIL: Final = "FAIL"
-INCONCLUSIVE: Final = "INCONCLUSIVE"
-Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
-INSIDE = "worse, but inside the margin"
-LEAST = 10
-SLACK = 1e-9
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A verdict, the reason in words, and the number of questions that would settle an open verdict, if any number would."""
-
-    verdict: Verdict
-    why: str
-    needed: int | None = None
 
 
 class Judged:
@@ -70,8 +54,8 @@ class Row(Judged):
     """The result for one metric, on all questions (`slice` is empty) or on a slice; None for what is unknown.
 
     `base` and `candidate` are means over the `n` questions that the metric applies to, in `clusters` clusters; [low, high] is
-    the corrected interval of `difference`. `needed` is the number of such questions that would settle it. A `loss` of this
-    size fails the row in a share `power` of tries (`rag.analysis.gate.power`).
+    the corrected interval of `difference`. `needed` is the number of such questions that would settle it.
+    The row fails in a share `power` of tries if the metric loses `loss` (`rag.analysis.gate.power`).
     """
 
     column: str
@@ -88,7 +72,7 @@ class Row(Judged):
     why: str
     needed: int | None = None
     advisory: bool = False
-    loss: float | None = None
+    loss: float = LOSS
     power: float | None = None
 
     @property
@@ -111,11 +95,6 @@ class Pair:
     def differences(self) -> Floats:
         """Candidate - baseline, shape (questions, columns), NaN where a column does not apply."""
         return self.candidate - self.base
-
-    def scores(self, column: str) -> Floats:
-        """Both sides in one column, shape (2, questions)."""
-        place = self.columns.index(column)
-        return np.stack([self.base[:, place], self.candidate[:, place]])
 
     def change(self, column: str) -> Floats:
         """The differences in one column."""
@@ -160,24 +139,22 @@ def decide(pair: Pair, margins: Sequence[Margin], same: bool = False, advisory: 
     if not parts:
         return ()
     columns = [np.where(members, pair.change(margin.column), np.nan) for margin, _, members in parts]
-    spans = np.array([span_of(pair.scores(margin.column)) for margin, _, _ in parts])
-    tested = _tested(np.stack(columns, axis=1), pair.cluster, spans)
+    spans = [span_of(np.stack([pair.base, pair.candidate])[:, :, pair.columns.index(margin.column)]) for margin, _, _ in parts]
+    tested = _tested(np.stack(columns, axis=1), pair.cluster, np.array(spans))
     return tuple(_row(pair, *part, tested[:, number], same, part[0].column in advisory) for number, part in enumerate(parts))
 
 
 def _tested(differences: Floats, cluster: Ints, spans: Floats) -> Floats:
-    """Of every column the corrected ends, the error and the level of the interval, shape (4, columns).
+    """Corrected ends, error and level of the interval of every column, and its span, shape (5, columns).
 
-    The ends are NaN for a single cluster, and if no question changed; a column without ends has no part in the joint level.
+    The ends are NaN for a single cluster, and if no question changed. Such columns have their share of the level, for power.
     """
     known = [bool(np.nan_to_num(column).any()) and _clusters(column, cluster) > 1 for column in differences.T]
-    results = np.full((4, differences.shape[1]), np.nan)
-    level, silent = ALPHA, len(known) - sum(known)
+    results = np.stack([*np.full((3, len(known)), np.nan), np.full(len(known), ALPHA / len(known)), spans])
     if any(known):
         tested = family(differences[:, known], cluster, spans[known])
         results[:3, known] = tested.corrected_low, tested.corrected_high, tested.error
-        level, silent = float(tested.level[0]), silent + 1
-    results[3] = level / silent
+        results[3] = tested.level[0] / (1 + len(known) - sum(known))
     return results
 
 
@@ -195,7 +172,7 @@ def _row(pair: Pair, margin: Margin, name: str, members: Flags, tested: Floats, 
     interval = mean(candidate - base), float(tested[0]), float(tested[1])
     finding = verdict_of(interval, margin.margin, n, clusters, trusted=same or clusters >= LEAST or unmoved)
     difference, low, high = map(_rounded, interval)
-    loss, found = _power(pair, margin, base, pair.cluster[members], tested)
+    loss, power = row_power(base, pair.cluster[members], margin.margin, *tested[2:].tolist())
     return Row(
         column=margin.column,
         slice=name,
@@ -210,17 +187,8 @@ def _row(pair: Pair, margin: Margin, name: str, members: Flags, tested: Floats, 
         **vars(finding),
         advisory=is_advisory,
         loss=loss,
-        power=_rounded(found),
+        power=_rounded(power),
     )
-
-
-def _power(pair: Pair, margin: Margin, base: Floats, cluster: Ints, tested: Floats) -> tuple[float, float]:
-    """A loss, and the share of tries in which the row would find it; NaN where that is unknown."""
-    loss, scores = max(LOSS, 2 * margin.margin), pair.scores(margin.column)
-    counts = by_cluster((~np.isnan(base)[:, None]).astype(np.float64), cluster, int(cluster.max(initial=0)) + 1)
-    least = least_error(base - min(0.0, math.floor(np.nanmin(scores))), loss) if math.isfinite(span_of(scores)) else 0.0
-    error = least if math.isnan(least) else float(np.fmax(least, tested[2]))
-    return loss, power(error, counts[:, 0], float(tested[3]), loss, margin.margin)
 
 
 def _parts(pair: Pair, margin: Margin) -> list[tuple[str, Flags]]:
@@ -233,39 +201,6 @@ def _parts(pair: Pair, margin: Margin) -> list[tuple[str, Flags]]:
     return [
         (part.name, part.members) for part in slices.slices_along(pair.golden, (margin.slice,)) if applies[part.members].any()
     ]
-
-
-def verdict_of(interval: tuple[float, float, float], margin: float, n: int, clusters: int, trusted: bool) -> Finding:
-    """The verdict on a difference with its two ends; `trusted` is true if there are enough clusters to pass.
-
-    Half-widths shrink with the square root of the number of questions. An open verdict is settled when the half-width is below
-    the loss (FAIL) or below the distance to the margin (PASS).
-    """
-    difference, low, high = interval
-    if n == 0:
-        return Finding(INCONCLUSIVE, "no question has a value")
-    if high < 0 and low < -margin - SLACK:
-        return Finding(FAIL, "worse, and more than the margin may be lost")
-    settled = needed_for(interval, margin, n)
-    if not trusted:
-        needed = settled and max(math.ceil(LEAST * n / clusters), settled)
-        questions = "1 question" if n == 1 else f"{n} questions"
-        grouped = "" if clusters == n else f" in {clusters} cluster{'' if clusters == 1 else 's'}"
-        return Finding(INCONCLUSIVE, f"too few questions: {questions}{grouped}, and {LEAST} clusters are the least", needed)
-    if math.isnan(low) or low >= -margin - SLACK:
-        still = "better" if low > 0 else "inside the margin" if difference else "no change"
-        return Finding(PASS, INSIDE if high < 0 else still)
-    return Finding(INCONCLUSIVE, "may be worse by more than the margin, or not", settled)
-
-
-def needed_for(interval: tuple[float, float, float], margin: float, n: int) -> int | None:
-    """The number of questions that makes an interval narrow enough; None if no number does, or if nothing varied."""
-    difference, low, high = interval
-    half = max(difference - low, high - difference)
-    reach = max(-difference, difference + margin)
-    if not half > SLACK or reach <= SLACK:
-        return None
-    return max(n + 1, math.ceil(n * (half / reach) ** 2 - SLACK))
 
 
 def _rounded(value: float) -> float | None:

@@ -1,48 +1,59 @@
 """How likely a gate finds a loss: the share of tries in which its own test gives FAIL."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
-from rag.core.arrays import Floats
+from rag.core.arrays import Floats, Ints
+from rag.core.figures import figure
 from rag.evaluation.statistics import student
 from rag.evaluation.statistics.resampling import effective
 
 LOSS = 0.05
 """The loss that is asked about; twice the margin where that is more."""
-STEPS = 400
 FEWEST = 6
-"""Clusters below which no sign flip is rare enough to fail."""
+"""Clusters below which no share of sign flips is rare enough to fail."""
+NORMAL = np.array([student.normal_quantile((step + 0.5) / 400) for step in range(400)])
 
 
-def least_error(room: Floats, loss: float) -> float:
-    """The standard error that a loss brings at least, if some questions lose all that they can and the others nothing.
+def row_power(base: Floats, cluster: Ints, margin: float, error: float, level: float, span: float) -> tuple[float, float]:
+    """A loss, and the share of tries in which a row of a gate would find it; NaN where that is unknown.
 
-    `room` is the most that each question can lose, NaN for one without a value. NaN if they cannot lose as much.
+    `base` are the scores of the baseline, NaN where there is none; `error` is the standard error of today's difference. A loss
+    of shares brings an error of its own, even where nothing differs today: at least that of some questions losing all they
+    have. The larger of the two counts.
     """
-    known = room[~np.isnan(room)]
-    most = float(known.mean()) if len(known) else 0.0
-    if most < loss or not len(known):
-        return math.nan
-    return math.sqrt((loss * float((known**2).mean()) / most - loss**2) / len(known))
+    loss, known = max(LOSS, 2 * margin), ~np.isnan(base)
+    counts = np.bincount(cluster[known]).astype(np.float64)
+    if math.isfinite(span) and known.any():
+        room = base[known] - min(0.0, math.floor(base[known].min()))  # shares below 0 are those of which less is better
+        if room.mean() < loss:
+            return loss, math.nan
+        error = float(np.fmax(error, math.sqrt((loss * (room**2).mean() / room.mean() - loss**2) / len(room))))
+    return loss, power(error, counts, level, loss, margin)
 
 
 def power(error: float, counts: Floats, level: float, loss: float, margin: float) -> float:
-    """The share of tries in which a mean difference of -`loss` is below 0 and below -`margin` by its interval, NaN if unknown.
+    """The share of tries in which the interval of a mean of -`loss` is below 0, and its lower end below -`margin`.
 
-    The mean is normal with the standard `error`, which is estimated from clusters of `counts` questions. So this is the
-    noncentral t distribution with a second bound. `level` is that of the interval by itself.
+    The mean is normal with the standard `error`, which is estimated from clusters of `counts` questions: the noncentral t
+    distribution, with a second bound. `level` is that of the interval by itself. NaN without an error.
     """
-    if np.count_nonzero(counts) < FEWEST:
-        return 0.0
-    if not error > 0:
-        return math.nan
+    if np.count_nonzero(counts) < FEWEST or not error > 0:
+        return 0.0 if error > 0 else math.nan
     freedom = float(effective(counts)) - 1
-    width = float(student.quantile(freedom, 1 - level / 2))
-    shares = (np.arange(STEPS) + 0.5) / STEPS
-    # Wilson and Hilferty (PNAS 17, 1931): the cube root of χ² is close to normal.
-    normal = np.array([student.normal_quantile(share) for share in shares])
-    chi = np.maximum(1 - 2 / (9 * freedom) + normal * math.sqrt(2 / (9 * freedom)), 0) ** 1.5
-    half = error * chi * width
-    ends = np.minimum(-half, half - margin)
-    return float(student.normal_cdf((ends + loss) / error).mean())
+    # Wilson and Hilferty (PNAS 17, 1931): the cube root of χ² is nearly normal.
+    chi = np.maximum(1 - 2 / (9 * freedom) + NORMAL * math.sqrt(2 / (9 * freedom)), 0) ** 1.5
+    half = error * chi * float(student.quantile(freedom, 1 - level / 2))
+    return float(student.normal_cdf((np.minimum(-half, half - margin) + loss) / error).mean())
+
+
+def power_in_words(rows: Iterable[tuple[str, float, float | None]]) -> str:
+    """How likely a gate finds a loss: names, losses and powers of its rows; empty if no power is known."""
+    groups: dict[float, list[str]] = {}
+    for name, loss, share in rows:
+        if share is not None:
+            percent = "over 99" if share > 0.995 else "under 1" if share < 0.005 else f"{100 * share:.0f}"
+            groups.setdefault(loss, []).append(f"{percent} % of tries ({name})")
+    return " ".join(f"Finds a loss of {figure(loss, 2)} in {', '.join(parts)}." for loss, parts in groups.items())

@@ -1,116 +1,84 @@
 """A gate on two files of scores: the verdicts of a gate on trials, with margins from the command line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from rag.analysis.compare import score_files
-from rag.analysis.compare.direction import listed
-from rag.analysis.compare.score_files import Matched
-from rag.analysis.gate.decide import INCONCLUSIVE, PASS, SLACK, Pair, Row, decide
+from rag.analysis.compare.comparability import differences_in_words
+from rag.analysis.gate.decide import Pair, Row, decide
+from rag.analysis.gate.finding import INCONCLUSIVE, PASS
 from rag.analysis.gate.spec import MARGIN, Margin, check_inconclusive
-from rag.analysis.gate.verdict import MOST_LOST, About, GateReport, Lost, overall, said_of
+from rag.analysis.gate.verdict import GateReport, overall, said_of
 from rag.core.errors import ConfigError, DataError
 from rag.core.figures import amount
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.statistics.paired import span_of
 
-BRIDGE = "questions"
-
 
 def gate(
-    names: Sequence[str], margins: Sequence[str] = (), better: Sequence[str] = (), bridge: bool = False, inconclusive: str = ""
+    names: Sequence[str],
+    margins: Sequence[str] = (),
+    lower: Sequence[str] = (),
+    bridges: Collection[str] = (),
+    inconclusive: str = "",
 ) -> GateReport:
-    """The report on the second of two files of scores, with the first as the baseline; UserError for wrong input.
+    """The report on the second of two files of scores against the first; UserError for wrong input.
 
-    `margins` are texts METRIC=LOSS; without them every metric of shares from 0 to 1 may lose MARGIN. Questions or values that
-    only one of the files has leave a PASS undecided unless `bridge` allows them.
+    `margins` are METRIC=LOSS; without them each metric of shares may lose MARGIN. A row does not pass if questions have a
+    value in one file only, unless `bridges` has metrics.
     """
-    if len(names) != 2:
-        raise ConfigError("gate", f"{len(names)} files are given", "name two: rag gate BASE NEW")
-    found = score_files.matched(names, (), better)
-    allowed, notes = _margins(found, margins)
-    metrics = [margin.column for margin in allowed]
-    signs = np.array([-1.0 if metric in found.lower else 1.0 for metric in metrics])
-    sides = found.values[:, :, [found.metrics.index(metric) for metric in metrics]]
-    half = np.isnan(sides[0]) != np.isnan(sides[1])
-    both = np.where(half, np.nan, sides) * signs
-    pair = Pair(Golden((), ()), tuple(metrics), both[0], both[1], found.cluster)
-    rows = tuple(
-        _turned(row if bridge else _whole(row, int(half[:, column].sum())), row.column in found.lower)
-        for column, row in enumerate(decide(pair, allowed))
+    if len(names) > 2:
+        raise ConfigError(" ".join(names), "are more than two files", "name two: rag gate BASE NEW")
+    given = [(name, size) for name, _, size in (text.rpartition("=") for text in margins)]
+    found = score_files.matched(names, (), lower, bridges)
+    allowed = [Margin(name, "", _size(name, size, found.columns)) for name, size in given] or [
+        Margin(name, "", MARGIN) for place, name in enumerate(found.columns) if span_of(found.values[:, :, place]) == 1
+    ]
+    notes, columns = list(found.notes), [margin.column for margin in allowed]
+    if left := [name for name in found.columns if name not in columns]:
+        notes.append(f"Not judged: {', '.join(left)}. --margin METRIC=LOSS says how much each may lose.")
+    if not allowed:
+        raise DataError("gate", f"no metric has all its values from 0 to 1: {', '.join(left)}", "--margin METRIC=LOSS")
+    values = found.values[:, :, [found.columns.index(name) for name in columns]]
+    half = np.isnan(values).any(axis=0) & ~np.isnan(values).all(axis=0)
+    signed = np.where(half, np.nan, values) * np.array([-1.0 if name in found.lower else 1.0 for name in columns])
+    rows = decide(Pair(Golden((), ()), tuple(columns), signed[0], signed[1], found.cluster), allowed)
+    missing = half.sum(axis=0).tolist() if "metrics" not in bridges else [0] * len(rows)
+    rows = tuple(_row(row, count, row.column in found.lower) for row, count in zip(rows, missing, strict=True))
+    base, new = found.results
+    verdict, compared = overall(rows), len(base.questions.keys() & new.questions.keys())
+    about = (
+        Path(new.name).stem,
+        "",
+        len(new.questions),
+        check_inconclusive(inconclusive or "warn"),
+        ("", base.name),
+        ("", new.name),
     )
-    verdict = overall(rows)
-    compared = int((~np.isnan(both[0]) & ~np.isnan(both[1])).any(axis=1).sum())
-    counts = {"added": len(found.added), "removed": len(found.removed)}
-    apart = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    about = About(
-        "", "", len(found.tables[1].questions), check_inconclusive(inconclusive or "warn"), *(("", name) for name in names)
-    )
-    lost = _lost(found, pair, signs)
-    return GateReport(
-        replace(about, notes=(*found.notes, *notes)),
-        verdict,
-        said_of(verdict, rows, ()),
-        rows,
-        lost=lost,
-        compared=compared,
-        apart=apart,
-    )
+    apart = differences_in_words(base, new)
+    return GateReport(*about, verdict, said_of(verdict, rows, ()), rows, compared=compared, apart=apart, notes=tuple(notes))
 
 
-def _margins(found: Matched, given: Sequence[str]) -> tuple[list[Margin], list[str]]:
-    """The margins, and a note on the metrics without one. ConfigError for wrong ones, DataError if there is none."""
-    margins = []
-    for text in given:
-        metric, _, size = text.rpartition("=")
-        try:
-            margin = float(size)
-        except ValueError:
-            margin = -1.0
-        if metric not in found.metrics or not 0 <= margin < np.inf:
-            raise ConfigError(
-                f"--margin {text}", "is no metric with a loss", f"METRIC=LOSS, as in faithfulness=0.03; {listed(found.metrics)}"
-            )
-        margins.append(Margin(metric, "", margin))
-    shares = [metric for column, metric in enumerate(found.metrics) if np.isfinite(span_of(found.values[:, :, column]))]
-    margins = margins or [Margin(metric, "", MARGIN) for metric in shares]
-    left = [metric for metric in found.metrics if metric not in {margin.column for margin in margins}]
-    if not margins:
-        raise DataError(
-            "gate", f"no metric has values from 0 to 1: {', '.join(left)}", "say how much may be lost: --margin METRIC=LOSS"
-        )
-    return margins, [f"Not judged: {', '.join(left)}. --margin METRIC=LOSS says how much may be lost."] if left else []
+def _size(name: str, size: str, columns: Sequence[str]) -> float:
+    """The loss that a metric may have, in its own unit."""
+    try:
+        margin = float(size)
+    except ValueError:
+        margin = -1.0
+    if name not in columns or not 0 <= margin < np.inf:
+        remedy = f"METRIC=LOSS, as in faithfulness=0.03; metrics: {', '.join(columns)}"
+        raise ConfigError(f"--margin {name}={size}", "is no metric with a loss from 0", remedy)
+    return margin
 
 
-def _whole(row: Row, missing: int) -> Row:
-    """A row that does not pass where questions have a value in one file only: the rest may be the easier ones."""
-    if row.verdict != PASS or not missing:
-        return row
-    why = f"{amount(missing, 'question')} with a value in one file only; if that is meant: --bridge {BRIDGE}"
-    return replace(row, verdict=INCONCLUSIVE, why=why)
-
-
-def _turned(row: Row, is_lower: bool) -> Row:
-    """A row of a metric of which less is better with the signs of the files."""
-    if not is_lower or row.base is None or row.candidate is None or row.difference is None:
-        return row
-    low, high = (None if end is None else 0.0 - end for end in (row.high, row.low))
-    return replace(row, base=0.0 - row.base, candidate=0.0 - row.candidate, difference=0.0 - row.difference, low=low, high=high)
-
-
-def _lost(found: Matched, pair: Pair, signs: np.ndarray) -> tuple[Lost, ...]:
-    """The questions that lost most, by the sum of their losses in metrics of shares."""
-    losses = -np.nansum(pair.differences, axis=1)
-    order = np.argsort(-losses, kind="stable")[:MOST_LOST]
-    return tuple(_question(found, pair, signs, int(row)) for row in order if losses[row] > SLACK)
-
-
-def _question(found: Matched, pair: Pair, signs: np.ndarray, row: int) -> Lost:
-    scores: Mapping[str, tuple[float, float]] = {
-        metric: (float(pair.base[row, column] * signs[column]), float(pair.candidate[row, column] * signs[column]))
-        for column, metric in enumerate(pair.columns)
-        if pair.differences[row, column] < -SLACK
-    }
-    return Lost(found.questions[row], "", "", dict(scores), "")
+def _row(row: Row, missing: int, is_lower: bool) -> Row:
+    """A row with the signs of the file, undecided where a PASS rests on the questions that have a value in both files."""
+    if missing and row.verdict == PASS:
+        why = f"{amount(missing, 'question')} with a value in one file only; if that is meant: --bridge metrics"
+        row = replace(row, verdict=INCONCLUSIVE, why=why)
+    figures = {"base": row.base, "candidate": row.candidate, "difference": row.difference, "low": row.high, "high": row.low}
+    turned = {name: None if value is None else 0.0 - value for name, value in figures.items()}
+    return replace(row, **turned) if is_lower else row  # type: ignore[arg-type]

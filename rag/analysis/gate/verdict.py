@@ -13,13 +13,15 @@ from rag.analysis import blame, compare
 from rag.analysis.baseline import Baseline
 from rag.analysis.compare.comparability import differences_in_words
 from rag.analysis.gate import candidate, decide, differences, limits, measure, sample
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
+from rag.analysis.gate.decide import Pair, Row
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS, SLACK, Verdict
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.measure import Gated
+from rag.analysis.gate.power import power_in_words
 from rag.analysis.gate.spec import EXIT_CODES, Margin
 from rag.config.experiment import Experiment
 from rag.core.errors import CRASHED, ConfigError, DataError
-from rag.core.figures import amount, figure
+from rag.core.figures import amount
 from rag.core.redaction import redacted_text
 from rag.evaluation.data.slices import slices_along
 from rag.execution.judges import judge_report
@@ -43,10 +45,12 @@ class Lost:
 
 
 @dataclass(frozen=True)
-class About:
-    """The subject of a gate: the `questions` of the candidate in a `split`, and trial id and name of both sides.
+class GateReport:
+    """The result of a gate. `lost` are the questions that lost most, `losses` counts all losses by stage.
 
-    `notes` are sentences on files of scores.
+    `compared` counts the questions that baseline and candidate share, `questions` those of the candidate; `apart` describes
+    the others. `baseline` and `candidate` are trial id and name. `changed` lists differences of config, models and data: key,
+    baseline, candidate. `replaced` describes what a pull request did to its own baseline, `notes` are about files of scores.
     """
 
     experiment: str
@@ -55,19 +59,6 @@ class About:
     inconclusive: str
     baseline: tuple[str, str]
     candidate: tuple[str, str]
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class GateReport:
-    """The result of a gate. `lost` are the questions that lost most, `losses` counts all losses by stage.
-
-    `compared` counts the questions that baseline and candidate share; `apart` describes the others. `changed` lists
-    differences of config, models and data: key, baseline, candidate. `replaced` describes what a pull request did to its own
-    baseline.
-    """
-
-    about: About
     verdict: Verdict
     sentence: str
     rows: tuple[Row, ...] = ()
@@ -79,15 +70,20 @@ class GateReport:
     compared: int = 0
     apart: str = ""
     replaced: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def counted(self) -> str:
         """The number of compared questions, in words."""
-        of_split = f" of {self.about.split}" if self.about.split else ""
-        if self.compared == self.about.questions and not self.apart:
-            return amount(self.compared, "question") + of_split
+        if self.compared == self.questions and not self.apart:
+            return amount(self.questions, "question")
         since = f" (since the baseline: {self.apart})" if self.apart else ""
-        return f"{self.compared} of {self.about.questions} questions{since}{of_split}"
+        return f"{self.compared} of {self.questions} questions{since}"
+
+    @property
+    def power(self) -> str:
+        """How likely the gate finds a loss, by row."""
+        return power_in_words((row.name, row.loss, row.power) for row in self.rows)
 
     @property
     def judged(self) -> tuple[Row | BoundResult, ...]:
@@ -99,23 +95,23 @@ class GateReport:
         """0 for PASS, 1 for FAIL, CRASHED for a candidate that did not run, the code of the gate for INCONCLUSIVE."""
         if self.error:
             return CRASHED
-        return {PASS: 0, FAIL: 1}.get(self.verdict, EXIT_CODES[self.about.inconclusive])
+        return {PASS: 0, FAIL: 1}.get(self.verdict, EXIT_CODES[self.inconclusive])
 
     def to_json(self) -> dict[str, Any]:
         """What `rag gate --json` prints; independent of timings and of what was computed."""
-        about = self.about
         return {
-            "experiment": about.experiment,
+            "experiment": self.experiment,
             "verdict": self.verdict,
             "sentence": self.sentence,
-            "power": power_of(self.rows),
+            "power": self.power,
+            "notes": list(self.notes),
             "exit_code": self.exit_code,
-            "split": about.split,
-            "questions": about.questions,
+            "split": self.split,
+            "questions": self.questions,
             "compared": self.compared,
             "apart": self.apart,
-            "baseline": dict(zip(("trial", "name"), about.baseline, strict=True)),
-            "candidate": dict(zip(("trial", "name"), about.candidate, strict=True)),
+            "baseline": dict(zip(("trial", "name"), self.baseline, strict=True)),
+            "candidate": dict(zip(("trial", "name"), self.candidate, strict=True)),
             "changed": [{"key": key, "baseline": old, "candidate": new} for key, old, new in self.changed],
             "rows": [row.to_json() for row in self.rows],
             "bounds": [kept.to_json() for kept in self.bounds],
@@ -123,7 +119,7 @@ class GateReport:
             "losses": dict(self.losses),
             "error": self.error,
             "replaced": self.replaced,
-        } | ({"notes": list(about.notes)} if about.notes else {})
+        }
 
 
 def command(experiment: Experiment, kept: Baseline, changes: Sequence[str] = ()) -> str:
@@ -157,11 +153,15 @@ def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path 
 
     `previous` is the path of the baseline of the target branch of a pull request.
     """
-    about = _about(gated)
+    there, here = gated.kept.result, gated.candidate.trial
+    sides = (there.trial_id, there.name), (here.trial_id, here.trial.name)
+    about = (gated.kept.experiment, gated.gate.split, len(here.golden.examples), gated.gate.inconclusive, *sides)
     changed, replaced = differences.changes(gated), differences.replacement(gated, previous) if previous else ""
     if error:
         reason = last_line(error)
-        return GateReport(about, FAIL, f"The candidate did not run: {reason}", error=reason, changed=changed, replaced=replaced)
+        return GateReport(
+            *about, FAIL, f"The candidate did not run: {reason}", error=reason, changed=changed, replaced=replaced
+        )
     result = measure.result(gated)
     warned = limits.advisory(gated)
     pair = decide.paired(gated.kept.result, result, gated.candidate.trial.golden, gated.gate.columns)
@@ -177,13 +177,7 @@ def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path 
     lost, losses = ((), ()) if gated.same else _lost(gated, pair, rows)
     apart = differences_in_words(gated.kept.result, result)
     compared = len(pair.golden.examples)
-    return GateReport(about, verdict, sentence, rows, held, lost, losses, "", changed, compared, apart, replaced)
-
-
-def _about(gated: Gated) -> About:
-    there, here = gated.kept.result, gated.candidate.trial
-    count, sides = len(here.golden.examples), ((there.trial_id, there.name), (here.trial_id, here.trial.name))
-    return About(gated.kept.experiment, gated.gate.split, count, gated.gate.inconclusive, *sides)
+    return GateReport(*about, verdict, sentence, rows, held, lost, losses, "", changed, compared, apart, replaced)
 
 
 def _absent(gated: Gated, pair: Pair) -> list[Margin]:
@@ -204,16 +198,6 @@ def overall(judged: Sequence[Row | BoundResult]) -> Verdict:
     """FAIL if anything failed, else INCONCLUSIVE if anything is open; advisory results do not count."""
     verdicts = {each.verdict for each in judged if not each.advisory}
     return FAIL if FAIL in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else PASS
-
-
-def power_of(rows: Sequence[Row]) -> str:
-    """How likely the gate finds a loss, by row, the same loss in one clause; empty if it is unknown for all rows."""
-    groups: dict[float, list[str]] = {}
-    for row in rows:
-        if row.loss is not None and row.power is not None:
-            share = "over 99" if row.power > 0.995 else "under 1" if row.power < 0.005 else f"{100 * row.power:.0f}"
-            groups.setdefault(row.loss, []).append(f"{share} % of tries in {row.name}")
-    return "".join(f"Finds a loss of {figure(loss)} in {', '.join(parts)}. " for loss, parts in groups.items()).strip()
 
 
 def said_of(verdict: Verdict, rows: Sequence[Row], held: Sequence[BoundResult], same: bool = False) -> str:
@@ -243,7 +227,7 @@ def _lost(gated: Gated, pair: Pair, rows: Sequence[Row]) -> tuple[tuple[Lost, ..
     if not places:
         return (), ()
     lost = -np.nansum(pair.differences[:, places], axis=1)
-    order = [int(row) for row in np.lexsort((np.arange(len(lost)), -lost)) if lost[row] > decide.SLACK]
+    order = [int(row) for row in np.lexsort((np.arange(len(lost)), -lost)) if lost[row] > SLACK]
     if not order:
         return (), ()
     parts = (ready.trial, ready.plan, ready.store)

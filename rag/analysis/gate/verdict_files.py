@@ -8,9 +8,10 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rag.analysis.baseline import write_text
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
+from rag.analysis.gate.decide import Row
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.limits import BoundResult
-from rag.analysis.gate.verdict import GateReport, power_of
+from rag.analysis.gate.verdict import GateReport
 from rag.core.errors import UserError
 from rag.core.figures import brackets, figure
 
@@ -22,13 +23,16 @@ LONGEST = 160
 
 
 def write(report: GateReport, folder: Path | None, junit: Path | None = None, markdown: Path | None = None) -> tuple[Path, ...]:
-    """Write gate.json, junit.xml and gate.md into a folder, if there is one, or the last two to other paths; return the paths."""
+    """Write gate.json, junit.xml and gate.md into a folder, or the last two to other paths; return the paths.
+
+    Without a folder only the files with a path are written.
+    """
     files = {
         folder and folder / "gate.json": json.dumps(report.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         junit or (folder and folder / "junit.xml"): junit_of(report),
         markdown or (folder and folder / "gate.md"): markdown_of(report),
     }
-    written = {path: text for path, text in files.items() if path is not None}
+    written = {path: text for path, text in files.items() if path}
     for path, text in written.items():
         write_text(path, text)
     return tuple(written)
@@ -47,9 +51,9 @@ def write_refusal(experiment: str, error: UserError, junit: Path | None, markdow
 def junit_of(report: GateReport) -> str:
     """One test case per row and bound; INCONCLUSIVE is skipped unless the gate counts it as failed."""
     judged = report.judged
-    suite = Element("testsuite", name=f"gate {_printable(report.about.experiment)}", tests=str(max(len(judged), 1)))
+    suite = Element("testsuite", name=f"gate {_printable(report.experiment)}", tests=str(max(len(judged), 1)))
     outcomes = [_case(suite, report, each) for each in judged] or [
-        _broken(suite, report.about.experiment, "the candidate runs", report.sentence)
+        _broken(suite, report.experiment, "the candidate runs", report.sentence)
     ]
     for name in ("failure", "error", "skipped"):
         suite.set({"failure": "failures", "error": "errors"}.get(name, name), str(outcomes.count(name)))
@@ -62,10 +66,10 @@ def _xml(suite: Element) -> str:
 
 
 def _case(suite: Element, report: GateReport, each: Row | BoundResult) -> str:
-    case = SubElement(suite, "testcase", classname=f"gate.{_printable(report.about.experiment)}", name=_printable(each.name))
+    case = SubElement(suite, "testcase", classname=f"gate.{_printable(report.experiment)}", name=_printable(each.name))
     if each.label == PASS:
         return "passed"
-    strict = each.label == INCONCLUSIVE and report.about.inconclusive == "fail"
+    strict = each.label == INCONCLUSIVE and report.inconclusive == "fail"
     outcome = "failure" if each.label == FAIL or strict else "skipped"
     SubElement(case, outcome, message=_printable(f"{each.label}: {sentence(each)}"))
     return outcome
@@ -107,12 +111,8 @@ def marker(experiment: str) -> str:
 
 def markdown_of(report: GateReport) -> str:
     """The report as Markdown: verdict, changes, rows and bounds, the questions that lost most."""
-    trial, name = report.about.baseline
-    parts = [
-        marker(report.about.experiment),
-        f"## {report.verdict}: gate of {code(report.about.experiment)}",
-        escaped(report.sentence),
-    ]
+    trial, name = report.baseline
+    parts = [marker(report.experiment), f"## {report.verdict}: gate of {code(report.experiment)}", escaped(report.sentence)]
     if report.replaced:
         parts.append(f"**{escaped(report.replaced)}**")
     if report.changed:
@@ -127,10 +127,11 @@ def markdown_of(report: GateReport) -> str:
             f"### Questions that lost most\n\n{stages}.",
             _table(("question", "kind", "was → is", "lost"), _losses(report)),
         ]
+    questions = f"{escaped(report.counted)} of {code(report.split)}"
+    parts += [escaped(said) for said in (report.power, *report.notes) if said]
     level = "Intervals hold at 95 % for all rows together. " if report.rows else ""
-    parts.append(" ".join(escaped(said) for said in (power_of(report.rows), *report.about.notes) if said))
-    parts.append(f"{level}{escaped(report.counted)}; baseline: {'trial ' if trial else ''}{code(trial)} {code(name)}.")
-    return "\n\n".join(filter(None, parts)) + "\n"
+    parts.append(f"{level}{questions}; baseline: {f'trial {code(trial)} ' if trial else ''}{code(name)}.")
+    return "\n\n".join(parts) + "\n"
 
 
 def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rag.analysis.compare import Comparison
 from rag.analysis.compare import Table as Differences
-from rag.analysis.compare.table import Compared
+from rag.analysis.compare.trials import Compared
 from rag.config.stand_ins import remark
 from rag.core.figures import amount, brackets, figure
 from rag.evaluation.statistics.paired import FEW, rough

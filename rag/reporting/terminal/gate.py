@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from rag.analysis.baseline import Baseline
-from rag.analysis.gate.decide import INSIDE, PASS, Row
+from rag.analysis.gate.decide import Row
+from rag.analysis.gate.finding import INSIDE, PASS
 from rag.analysis.gate.limits import BoundResult
-from rag.analysis.gate.verdict import GateReport, power_of
+from rag.analysis.gate.verdict import GateReport
 from rag.core.figures import amount, brackets, figure, interval
 from rag.reporting.terminal.output import Table, dimmed, escape, out, print_line, shortened, stream, table
 
@@ -27,14 +28,12 @@ def gate(report: GateReport, written: Sequence[Path]) -> None:
     judged(report.rows, report.bounds)
     if report.lost:
         losses = escape("; ".join(f"{name}: {n}" for name, n in report.losses))
-        out.print(f"\nQuestions that lost most{f' ({losses})' if losses else ''}", soft_wrap=True)
+        out.print(f"\nQuestions that lost most ({losses})", soft_wrap=True)
         out.print(_lost(report))
-    out.print(f"\n[dim]{escape(report.counted)}.", end=" ", soft_wrap=True)
+    out.print(f"\n[dim]{escape(report.counted)} of {escape(report.split)}.", end=" ", soft_wrap=True)
     out.print("[dim]Brackets: 95 % intervals that hold for all rows together.[/dim]", soft_wrap=True)
-    if said := power_of(report.rows):
+    for said in filter(None, (report.power, *report.notes)):
         print_line(said)
-    for note in report.about.notes:
-        print_line(note)
     for path in written[-1:]:
         print_line(str(path))
 
@@ -77,9 +76,9 @@ def _lost(report: GateReport) -> Table:
     shown = table("", "", words=2, show_header=False)
     for lost in report.lost:
         column, (was, now) = next(iter(lost.scores.items()))
-        change = f"{f'{escape(lost.stage)}, ' if lost.stage else ''}{escape(column)} {figure(was)} → {figure(now)}"
+        change = f"{escape(lost.stage)}, {escape(column)} {figure(was)} → {figure(now)}"
         text = escape(shortened(" ".join(lost.text.split()), EXCERPT))
-        shown.add_row(escape(shortened(lost.query_id, EXCERPT)), f"{change}\n[dim]{text}[/dim]")
+        shown.add_row(escape(lost.query_id), f"{change}\n[dim]{text}[/dim]")
     return shown
 
 

@@ -5,7 +5,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from rag.analysis.baseline import Baseline
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
+from rag.analysis.gate.decide import Row
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.spec import Gate
 from rag.analysis.gate.verdict import GateReport, Lost
