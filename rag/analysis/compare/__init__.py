@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rag.analysis.compare.comparability import check_column, comparable, differing_questions, matched, one_sided
+from rag.analysis.compare.comparability import check_column, comparable, differing_questions, matched, one_sided, span_of
 from rag.analysis.compare.table import Comparison, Table
 from rag.core.arrays import Flags, Floats, Ints
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import Slice, shrunk
-from rag.evaluation.statistics.paired import Family, family, span_of
+from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep.trial_scores import Result
 
@@ -124,7 +124,7 @@ def _rows(
 def _tested(rows: Sequence[Tested], cluster: Ints) -> tuple[int, list[dict[str, Any]]]:
     """How many rows were tested, and the figures of each: a row of one cluster is not tested."""
     differences = np.column_stack([row.differences for row in rows])
-    spans = np.array([span_of(row.scores) for row in rows])
+    spans = np.array([span_of(row.column, row.scores) for row in rows])
     testable = np.array([len(np.unique(cluster[~np.isnan(column)])) > 1 for column in differences.T])
     figures: list[dict[str, Any]] = [{} for _ in rows]
     for tested in set(testable.tolist()):

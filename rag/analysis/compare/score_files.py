@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rag.analysis.compare import Tested, tabled
-from rag.analysis.compare.comparability import check_bridges, common_columns, comparable, differing_questions
+from rag.analysis.compare.comparability import UNITS, check_bridges, common_columns, comparable, differing_questions
 from rag.analysis.compare.trials import Compared
 from rag.authoring.exchange.score_rows import scored_rows
 from rag.config.identity import digest
@@ -28,8 +28,8 @@ WORDS |= dict.fromkeys(("", "nan", "none", "null", "n/a"), math.nan)
 GROUPS, CELLS = 5_000, 50_000_000
 """Clusters above which several are tested as one: a test of all would take gigabytes. Values of a file at most."""
 LESS = re.compile(
-    r"latency|duration|seconds|elapsed|cost|price|tokens|errors?|fail(ed|ures?)|toxicity|bias|hallucinations?|noise|perplexity"
-    r"|distance|attack|(^|[^a-z])(ms|wer|cer|time)([^a-z]|$)"
+    rf"{UNITS.pattern}|errors?|fail(ed|ures?)|toxicity|bias|hallucinations?|noise|perplexity|distance|attack|(^|[^a-z])[wc]er([^a-z]|$)",
+    re.IGNORECASE,
 )
 """Metrics of which less is better: those of Assay, ragas, DeepEval and MLflow, times and costs."""
 
@@ -129,7 +129,7 @@ def matched(names: Sequence[str], columns: Sequence[str], lower: Sequence[str], 
         rows = {name: row for row, name in enumerate(result.scores.query_ids)}
         pairs = np.array([(row, rows[name]) for row, name in enumerate(base.questions) if name in rows])
         values[side, pairs[:, 0]] = np.stack([result.scores.column(column) for column in chosen], axis=1)[pairs[:, 1]]
-    less = frozenset(column for column in chosen if column in lower or LESS.search(column.lower()))
+    less = frozenset(column for column in chosen if column in lower or LESS.search(column))
     notes += _notes(results, chosen, values, less)
     named = [clusters.get(name) or f"\0{name}" for name in base.questions]
     numbers = {name: number for number, name in enumerate(sorted(set(named)))}

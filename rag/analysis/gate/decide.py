@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rag.analysis.baseline import DIGITS
-from rag.analysis.compare.comparability import matched
+from rag.analysis.compare.comparability import matched, span_of
 from rag.analysis.gate.finding import LEAST, PASS, Verdict, verdict_of
 from rag.analysis.gate.power import LOSS, row_power
 from rag.analysis.gate.spec import Margin
@@ -23,7 +23,7 @@ from rag.core.errors import DataError
 from rag.core.numbers import mean
 from rag.evaluation.data import slices
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.statistics.paired import ALPHA, family, span_of
+from rag.evaluation.statistics.paired import ALPHA, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep.trial_scores import Result
 
@@ -139,7 +139,8 @@ def decide(pair: Pair, margins: Sequence[Margin], same: bool = False, advisory: 
     if not parts:
         return ()
     columns = [np.where(members, pair.change(margin.column), np.nan) for margin, _, members in parts]
-    spans = [span_of(np.stack([pair.base, pair.candidate])[:, :, pair.columns.index(margin.column)]) for margin, _, _ in parts]
+    both = np.stack([pair.base, pair.candidate])
+    spans = [span_of(margin.column, both[:, :, pair.columns.index(margin.column)]) for margin, _, _ in parts]
     tested = _tested(np.stack(columns, axis=1), pair.cluster, np.array(spans))
     return tuple(_row(pair, *part, tested[:, number], same, part[0].column in advisory) for number, part in enumerate(parts))
 

@@ -11,7 +11,7 @@ from rag.evaluation.statistics import student
 from rag.evaluation.statistics.resampling import effective
 
 LOSS = 0.05
-"""The loss that is asked about; twice the margin where that is more."""
+"""The loss of shares that is asked about; twice the margin where that is more, and of all else."""
 FEWEST = 6
 """Clusters below which no share of sign flips is rare enough to fail."""
 NORMAL = np.array([student.normal_quantile((step + 0.5) / 400) for step in range(400)])
@@ -24,14 +24,15 @@ def row_power(base: Floats, cluster: Ints, margin: float, error: float, level: f
     of shares brings an error of its own, even where nothing differs today: at least that of some questions losing all they
     have. The larger of the two counts.
     """
-    loss, known = max(LOSS, 2 * margin), ~np.isnan(base)
+    shares, known = math.isfinite(span), ~np.isnan(base)
+    loss = max(LOSS * shares, 2 * margin)
     counts = np.bincount(cluster[known]).astype(np.float64)
-    if math.isfinite(span) and known.any():
+    if shares and known.any():
         room = base[known] - min(0.0, math.floor(base[known].min()))  # shares below 0 are those of which less is better
         if room.mean() < loss:
             return loss, math.nan
         error = float(np.fmax(error, math.sqrt((loss * (room**2).mean() / room.mean() - loss**2) / len(room))))
-    return loss, power(error, counts, level, loss, margin)
+    return loss, power(error, counts, level, loss, margin) if loss else math.nan
 
 
 def power(error: float, counts: Floats, level: float, loss: float, margin: float) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from rag.analysis.compare import score_files
-from rag.analysis.compare.comparability import differences_in_words
+from rag.analysis.compare.comparability import differences_in_words, span_of
 from rag.analysis.gate.decide import Pair, Row, decide
 from rag.analysis.gate.finding import INCONCLUSIVE, PASS
 from rag.analysis.gate.spec import MARGIN, Margin, check_inconclusive
@@ -15,7 +15,6 @@ from rag.analysis.gate.verdict import GateReport, overall, said_of
 from rag.core.errors import ConfigError, DataError
 from rag.core.figures import amount
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.statistics.paired import span_of
 
 
 def gate(
@@ -35,13 +34,13 @@ def gate(
     given = [(name, size) for name, _, size in (text.rpartition("=") for text in margins)]
     found = score_files.matched(names, (), lower, bridges)
     allowed = [Margin(name, "", _size(name, size, found.columns)) for name, size in given] or [
-        Margin(name, "", MARGIN) for place, name in enumerate(found.columns) if span_of(found.values[:, :, place]) == 1
+        Margin(name, "", MARGIN) for place, name in enumerate(found.columns) if span_of(name, found.values[:, :, place]) == 1
     ]
     notes, columns = list(found.notes), [margin.column for margin in allowed]
     if left := [name for name in found.columns if name not in columns]:
         notes.append(f"Not judged: {', '.join(left)}. --margin METRIC=LOSS says how much each may lose.")
     if not allowed:
-        raise DataError("gate", f"no metric has all its values from 0 to 1: {', '.join(left)}", "--margin METRIC=LOSS")
+        raise DataError("gate", f"no metric is a share from 0 to 1: {', '.join(left)}", "--margin METRIC=LOSS")
     values = found.values[:, :, [found.columns.index(name) for name in columns]]
     half = np.isnan(values).any(axis=0) & ~np.isnan(values).all(axis=0)
     signed = np.where(half, np.nan, values) * np.array([-1.0 if name in found.lower else 1.0 for name in columns])
@@ -52,7 +51,7 @@ def gate(
     verdict, compared = overall(rows), len(base.questions.keys() & new.questions.keys())
     about = (
         Path(new.name).stem,
-        "",
+        "both files",
         len(new.questions),
         check_inconclusive(inconclusive or "warn"),
         ("", base.name),

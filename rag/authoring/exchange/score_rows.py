@@ -13,7 +13,7 @@ from rag.authoring.exchange.columns import NAMES
 from rag.core.errors import DataError
 from rag.documents.folder.files import missing_file
 
-QUESTIONS = ("question_id", "query_id", "datasetItemId", *NAMES["text"].split(), "inputs", "request", "vars", "id", "traceId")
+QUESTIONS = ("question_id", "query_id", "datasetItemId", *NAMES["text"].split(), "inputs", "request", "vars", "traceId", "id")
 """Columns that may name a question, the first that has a value; ids that each run makes anew come last."""
 RUNS = {"promptIdx": ("promptIdx", "provider"), "datasetRunId": ("datasetRunId",)}
 """Columns of promptfoo and of Langfuse with more than one value where a file holds several runs."""
@@ -75,4 +75,7 @@ def _values(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
     if isinstance(named := row.get("namedScores"), dict):
         return {**named, **{name: row[name] for name in ("score", "latencyMs", "cost") if name in row}}, False
     ends = [name for name in row if name.endswith(("/value", "/score"))]
-    return {name.removesuffix("/value").removesuffix("/score"): row[name] for name in ends or row.keys() - OTHERS}, not ends
+    return {
+        name.removesuffix("/value").removesuffix("/score"): row[name]
+        for name in ends or [name for name in row if name not in OTHERS]
+    }, not ends

@@ -3,7 +3,6 @@
 Questions of one cluster (a document, a conversation) are not independent: clusters are resampled and change sign as a whole.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,12 +116,6 @@ def family(differences: Floats, cluster: Ints, span: Floats | float = 1.0, seed:
         needed=np.maximum(needed, np.where(n > 0, 2, np.nan)),
         level=np.full(len(n), level),
     )
-
-
-def span_of(scores: Floats) -> float:
-    """The most that means of scores can differ: 1 for shares and for shares below 0, else unknown, which is infinity."""
-    low, high = np.nanmin(scores, initial=0.0), np.nanmax(scores, initial=0.0)
-    return 1.0 if high - low <= 1 and low >= -1 and (low == 0 or high == 0) else math.inf
 
 
 def rough(clusters: int) -> str:
