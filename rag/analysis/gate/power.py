@@ -8,7 +8,7 @@ import numpy as np
 from rag.core.arrays import Floats, Ints
 from rag.core.figures import figure
 from rag.evaluation.statistics import student
-from rag.evaluation.statistics.resampling import effective
+from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
 
 LOSS = 0.05
 """The loss of shares that is asked about; twice the margin where that is more, and of all else."""
@@ -20,19 +20,36 @@ NORMAL = np.array([student.normal_quantile((step + 0.5) / 400) for step in range
 def row_power(base: Floats, cluster: Ints, margin: float, error: float, level: float, span: float) -> tuple[float, float]:
     """A loss, and the share of tries in which a row of a gate would find it; NaN where that is unknown.
 
-    `base` are the scores of the baseline, NaN where there is none; `error` is the standard error of today's difference. A loss
-    of shares brings an error of its own, even where nothing differs today: at least that of some questions losing all they
-    have. The larger of the two counts.
+    `base` are the scores of the baseline, NaN where there is none; `error` is the standard error of today's difference. Where
+    it is below that of a few questions losing all they have, the loss brings more spread than today shows: such losses are
+    drawn. docs/gate.md has the figures of both on public sets.
     """
     shares, known = math.isfinite(span), ~np.isnan(base)
     loss = max(LOSS * shares, 2 * margin)
-    counts = np.bincount(cluster[known]).astype(np.float64)
-    if shares and known.any():
-        room = base[known] - min(0.0, math.floor(base[known].min()))  # shares below 0 are those of which less is better
+    if not loss or not known.any():
+        return loss, math.nan
+    cluster, base = cluster[known], base[known]
+    if shares:
+        room = base - min(0.0, math.floor(base.min()))  # shares below 0 are those of which less is better
         if room.mean() < loss:
             return loss, math.nan
-        error = float(np.fmax(error, math.sqrt((loss * (room**2).mean() / room.mean() - loss**2) / len(room))))
-    return loss, power(error, counts, level, loss, margin) if loss else math.nan
+        if not error**2 >= (loss * (room**2).mean() / room.mean() - loss**2) / len(room):
+            return loss, drawn_power(room, cluster, level, loss, margin)
+    return loss, power(error, np.bincount(cluster).astype(np.float64), level, loss, margin)
+
+
+def drawn_power(room: Floats, cluster: Ints, level: float, loss: float, margin: float) -> float:
+    """The share of drawn tries that fail, in which each question loses its `room` or nothing, and the mean is `loss`."""
+    tries = max(20, min(2_000, 10**7 // len(room)))
+    lost = np.random.default_rng(0).uniform(size=(len(room), tries)) < loss / room.mean()
+    sums, counts = (
+        by_cluster(each, cluster, int(cluster.max()) + 1) for each in (-room[:, None] * lost, np.ones_like(room[:, None]))
+    )
+    error = standard_error(sums, np.broadcast_to(counts, sums.shape))
+    low = sums.sum(axis=0) / len(room) - error * student.quantile(effective(counts) - 1, 1 - level / 2)
+    # Of sums that are all below 0, two of all sign flips are as far from 0.
+    rare = 2.0 ** (1 - (sums < 0).sum(axis=0)) <= level
+    return float((rare & (low < -margin)).mean())
 
 
 def power(error: float, counts: Floats, level: float, loss: float, margin: float) -> float:
