@@ -77,12 +77,14 @@ def gate_command(
 
     With --json, one object, the same bytes for the same change:
     experiment, split, questions (how many), compared (how many), apart (how the others differ), verdict, sentence, exit_code
+    power: how likely the gate finds a loss; notes: sentences about files of scores
     baseline, candidate: trial (its id) and name
     changed: key of the config, baseline, candidate
     rows: one per metric and slice, null for what cannot be known. Each has
     - column; slice, empty for all questions; margin; n questions in clusters
     - base, candidate: means; difference, with joint low and high
-    - verdict, why; needed: how many questions would settle it; advisory: a judge without a card, which fails nothing
+    - verdict, why; loss and power: the share of tries in which it is found
+    - needed: how many questions would settle it; advisory: a judge without a card, which fails nothing
     bounds: text, value, low, high, verdict, why, needed, advisory
     lost: query_id, text, kind, scores (was, is) by column, stage
     losses: how many questions lost by stage; error: why nothing ran; replaced: a comparison with the previous baseline

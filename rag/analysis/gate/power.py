@@ -21,8 +21,8 @@ def row_power(base: Floats, cluster: Ints, margin: float, error: float, level: f
     """A loss, and the share of tries in which a row of a gate would find it; NaN where that is unknown.
 
     `base` are the scores of the baseline, NaN where there is none; `error` is the standard error of today's difference. Where
-    it is below that of a few questions losing all they have, the loss brings more spread than today shows: such losses are
-    drawn. docs/gate.md has the figures of both on public sets.
+    its square is less than a quarter of what questions bring that lose all they have, today shows less spread than a loss has:
+    then such losses are drawn. docs/gate.md has the figures of both on public sets.
     """
     shares, known = math.isfinite(span), ~np.isnan(base)
     loss = max(LOSS * shares, 2 * margin)
@@ -33,7 +33,7 @@ def row_power(base: Floats, cluster: Ints, margin: float, error: float, level: f
         room = base - min(0.0, math.floor(base.min()))  # shares below 0 are those of which less is better
         if room.mean() < loss:
             return loss, math.nan
-        if not error**2 >= (loss * (room**2).mean() / room.mean() - loss**2) / len(room):
+        if not 4 * error**2 >= (loss * (room**2).mean() / room.mean() - loss**2) / len(room):
             return loss, drawn_power(room, cluster, level, loss, margin)
     return loss, power(error, np.bincount(cluster).astype(np.float64), level, loss, margin)
 

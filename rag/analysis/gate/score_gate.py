@@ -31,9 +31,8 @@ def gate(
     """
     if len(names) > 2:
         raise ConfigError(" ".join(names), "are more than two files", "name two: rag gate BASE NEW")
-    given = [(name, size) for name, _, size in (text.rpartition("=") for text in margins)]
     found = score_files.matched(names, (), lower, bridges)
-    allowed = [Margin(name, "", _size(name, size, found.columns)) for name, size in given] or [
+    allowed = [_margin(text, found.columns) for text in margins] or [
         Margin(name, "", MARGIN) for place, name in enumerate(found.columns) if span_of(name, found.values[:, :, place]) == 1
     ]
     notes, columns = list(found.notes), [margin.column for margin in allowed]
@@ -61,16 +60,17 @@ def gate(
     return GateReport(*about, verdict, said_of(verdict, rows, ()), rows, compared=compared, apart=apart, notes=tuple(notes))
 
 
-def _size(name: str, size: str, columns: Sequence[str]) -> float:
+def _margin(text: str, columns: Sequence[str]) -> Margin:
     """The loss that a metric may have, in its own unit."""
+    name, _, size = text.rpartition("=")
     try:
         margin = float(size)
     except ValueError:
         margin = -1.0
     if name not in columns or not 0 <= margin < np.inf:
         remedy = f"METRIC=LOSS, as in faithfulness=0.03; metrics: {', '.join(columns)}"
-        raise ConfigError(f"--margin {name}={size}", "is no metric with a loss from 0", remedy)
-    return margin
+        raise ConfigError(f"--margin {text}", "is no metric with a loss from 0", remedy)
+    return Margin(name, "", margin)
 
 
 def _row(row: Row, missing: int, is_lower: bool) -> Row:
