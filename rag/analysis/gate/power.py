@@ -8,10 +8,10 @@ import numpy as np
 from rag.core.arrays import Floats, Ints
 from rag.core.figures import figure
 from rag.evaluation.statistics import student
-from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
+from rag.evaluation.statistics.resampling import effective
 
 LOSS = 0.05
-"""The loss of shares that is asked about; twice the margin where that is more, and of all else."""
+"""The loss of shares in question; twice the margin where that is more, and of all else. A FAIL then rests on 0 alone."""
 FEWEST = 6
 """Clusters below which no share of sign flips is rare enough to fail."""
 NORMAL = np.array([student.normal_quantile((step + 0.5) / 400) for step in range(400)])
@@ -22,7 +22,7 @@ def row_power(base: Floats, cluster: Ints, margin: float, error: float, level: f
 
     `base` are the scores of the baseline, NaN where there is none; `error` is the standard error of today's difference. Where
     its square is less than a quarter of what questions bring that lose all they have, today shows less spread than a loss has:
-    then such losses are drawn. docs/gate.md has the figures of both on public sets.
+    then the share is that of such losses. docs/gate.md has the figures of both on public sets.
     """
     shares, known = math.isfinite(span), ~np.isnan(base)
     loss = max(LOSS * shares, 2 * margin)
@@ -34,37 +34,35 @@ def row_power(base: Floats, cluster: Ints, margin: float, error: float, level: f
         if room.mean() < loss:
             return loss, math.nan
         if not 4 * error**2 >= (loss * (room**2).mean() / room.mean() - loss**2) / len(room):
-            return loss, drawn_power(room, cluster, level, loss, margin)
-    return loss, power(error, np.bincount(cluster).astype(np.float64), level, loss, margin)
+            return loss, whole_losses(room, cluster, level, loss)
+    return loss, power(error, np.bincount(cluster).astype(np.float64), level, loss)
 
 
-def drawn_power(room: Floats, cluster: Ints, level: float, loss: float, margin: float) -> float:
-    """The share of drawn tries that fail, in which each question loses its `room` or nothing, and the mean is `loss`."""
-    tries = max(20, min(2_000, 10**7 // len(room)))
-    lost = np.random.default_rng(0).uniform(size=(len(room), tries)) < loss / room.mean()
-    sums, counts = (
-        by_cluster(each, cluster, int(cluster.max()) + 1) for each in (-room[:, None] * lost, np.ones_like(room[:, None]))
-    )
-    error = standard_error(sums, np.broadcast_to(counts, sums.shape))
-    low = sums.sum(axis=0) / len(room) - error * student.quantile(effective(counts) - 1, 1 - level / 2)
-    # Of sums that are all below 0, two of all sign flips are as far from 0.
-    rare = 2.0 ** (1 - (sums < 0).sum(axis=0)) <= level
-    return float((rare & (low < -margin)).mean())
+def whole_losses(room: Floats, cluster: Ints, level: float, loss: float) -> float:
+    """The share of tries in which enough clusters lose, if each question loses its `room` or nothing, and the mean is `loss`.
+
+    If k clusters lose and none gains, two of 2^k sign flips are as far from 0: the p-value is 2^(1 - k).
+    """
+    able = np.bincount(cluster, room > 0)
+    few = np.zeros(max(math.ceil(1 - math.log2(level)), 1))
+    few[0] = 1.0  # the chances of 0, 1, ... clusters, too few for the level
+    for share in 1 - (1 - loss / room.mean()) ** able:
+        few = few * (1 - share) + np.append(0.0, few[:-1]) * share
+    return 1 - float(few.sum())
 
 
-def power(error: float, counts: Floats, level: float, loss: float, margin: float) -> float:
-    """The share of tries in which the interval of a mean of -`loss` is below 0, and its lower end below -`margin`.
+def power(error: float, counts: Floats, level: float, loss: float) -> float:
+    """The share of tries in which the interval of a mean of -`loss` is below 0: the noncentral t distribution.
 
-    The mean is normal with the standard `error`, which is estimated from clusters of `counts` questions: the noncentral t
-    distribution, with a second bound. `level` is that of the interval by itself. NaN without an error.
+    The mean is normal with the standard `error`, which is estimated from clusters of `counts` questions. `level` is that of the
+    interval by itself. NaN without an error.
     """
     if np.count_nonzero(counts) < FEWEST or not error > 0:
         return 0.0 if error > 0 else math.nan
     freedom = float(effective(counts)) - 1
     # Wilson and Hilferty (PNAS 17, 1931): the cube root of χ² is nearly normal.
     chi = np.maximum(1 - 2 / (9 * freedom) + NORMAL * math.sqrt(2 / (9 * freedom)), 0) ** 1.5
-    half = error * chi * float(student.quantile(freedom, 1 - level / 2))
-    return float(student.normal_cdf((np.minimum(-half, half - margin) + loss) / error).mean())
+    return float(student.normal_cdf(loss / error - chi * float(student.quantile(freedom, 1 - level / 2))).mean())
 
 
 def power_in_words(rows: Iterable[tuple[str, float, float | None]]) -> str:

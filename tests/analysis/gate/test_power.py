@@ -26,7 +26,7 @@ def test_the_stated_power_is_that_of_the_verdicts(n: int, groups: int, spread: f
     tries = family(-loss + spread * (np.sqrt(1 - together) * own + np.sqrt(together) * shared), cluster, np.inf)
     failed = ((tries.high < 0) & (tries.low < -margin)).mean()
     error = spread * np.sqrt(((1 - together) + together * n / groups) / n)
-    assert power(error, np.bincount(cluster).astype(np.float64), 0.05, loss, margin) == pytest.approx(failed, abs=0.03)
+    assert power(error, np.bincount(cluster).astype(np.float64), 0.05, loss) == pytest.approx(failed, abs=0.03)
 
 
 @pytest.mark.parametrize(("n", "groups"), [(100, 100), (200, 25), (400, 400)])
