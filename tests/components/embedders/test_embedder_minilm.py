@@ -88,6 +88,8 @@ def test_a_vector_is_the_same_in_any_batch_thread_and_process_to_the_last_bit(
     assert np.array_equal(one.embed_documents(LENGTHS), alone)
     assert np.array_equal(two.embed_documents(LENGTHS[::-1])[::-1], alone)
     assert np.array_equal(two.embed_queries(LENGTHS), alone)
+    few = [f"{text} {number}" for text in TEXTS for number in range(4)]  # texts of one length are read together
+    assert np.array_equal(one.embed_documents(few), np.concatenate([one.embed_documents([text]) for text in few]))
     program = f"""
 import sys
 from rag.components.embedders.minilm import {made.__name__}
