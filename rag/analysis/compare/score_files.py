@@ -37,7 +37,12 @@ LESS = re.compile(
 def given(names: Sequence[str]) -> bool:
     """Whether a path among the arguments is a file of scores, and not a baseline of a trial."""
     files = [Path(name) for name in names if name.endswith((".jsonl", ".csv", ".tsv", ".json")) and "=" not in name]
-    return any(path.suffix != ".json" or (path.is_file() and b'"digest"' not in path.open("rb").read(32)) for path in files)
+    return any(path.suffix != ".json" or (path.is_file() and not _is_baseline(path)) for path in files)
+
+
+def _is_baseline(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b'"digest"' in file.read(32)
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def _numbers(value: Any) -> list[float] | None:
     known = WORDS.get(value.strip().lower()) if isinstance(value, str) else math.nan if value is None else None
     try:
         number = float(value) if known is None else known
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return None if math.isinf(number) else [] if math.isnan(number) else [number]
 

@@ -12,6 +12,7 @@ from rag.analysis.gate.decide import Pair, Row, decide
 from rag.analysis.gate.finding import INCONCLUSIVE, PASS
 from rag.analysis.gate.spec import MARGIN, Margin, check_inconclusive
 from rag.analysis.gate.verdict import GateReport, overall, said_of
+from rag.core.arrays import Flags
 from rag.core.errors import ConfigError, DataError
 from rag.core.figures import amount
 from rag.evaluation.data.golden import Golden
@@ -41,23 +42,19 @@ def gate(
     if not allowed:
         raise DataError("gate", f"no metric is a share from 0 to 1: {', '.join(left)}", "--margin METRIC=LOSS")
     values = found.values[:, :, [found.columns.index(name) for name in columns]]
-    half = np.isnan(values).any(axis=0) & ~np.isnan(values).all(axis=0)
+    half: Flags = np.isnan(values).any(axis=0) & ~np.isnan(values).all(axis=0)
     signed = np.where(half, np.nan, values) * np.array([-1.0 if name in found.lower else 1.0 for name in columns])
     rows = decide(Pair(Golden((), ()), tuple(columns), signed[0], signed[1], found.cluster), allowed)
-    missing = half.sum(axis=0).tolist() if "metrics" not in bridges else [0] * len(rows)
-    rows = tuple(_row(row, count, row.column in found.lower) for row, count in zip(rows, missing, strict=True))
     base, new = found.results
+    asked = np.array([name in new.questions and "metrics" not in bridges for name in base.questions])
+    missing = half[asked].sum(axis=0).tolist()
+    rows = tuple(_row(row, count, row.column in found.lower) for row, count in zip(rows, missing, strict=True))
     verdict, compared = overall(rows), len(base.questions.keys() & new.questions.keys())
-    about = (
-        Path(new.name).stem,
-        "both files",
-        len(new.questions),
-        check_inconclusive(inconclusive or "warn"),
-        ("", base.name),
-        ("", new.name),
+    about = (Path(new.name).stem, "both files", len(new.questions), check_inconclusive(inconclusive or "warn"))
+    sides, apart = (("", base.name), ("", new.name)), differences_in_words(base, new)
+    return GateReport(
+        *about, *sides, verdict, said_of(verdict, rows, ()), rows, compared=compared, apart=apart, notes=tuple(notes)
     )
-    apart = differences_in_words(base, new)
-    return GateReport(*about, verdict, said_of(verdict, rows, ()), rows, compared=compared, apart=apart, notes=tuple(notes))
 
 
 def _margin(text: str, columns: Sequence[str]) -> Margin:

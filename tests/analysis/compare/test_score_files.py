@@ -153,9 +153,15 @@ RUNS = [{**row, "promptIdx": number % 2} for number, row in enumerate(long([0.5]
             long([0.5] * 40, cluster="one"), 3, "40 questions in 1 cluster, and 10 clusters are the least", id="cluster"
         ),
         pytest.param(long([0.5] * 40), 0, "Nothing is worse", id="ties"),
-        pytest.param(long([0.5] * 20 + [float("nan")] * 20), 3, "20 questions with a value in one file only", id="NaN"),
+        pytest.param(
+            long([0.5] * 20 + [float("nan")] * 20),
+            3,
+            "20 questions with a value in one file only; if that is meant: --bridge metrics",
+            id="NaN",
+        ),
         pytest.param(long([float("nan")] * 40), 2, "none in common", id="only NaN"),
         pytest.param(TEXT, 2, "row 40: m is 'high', not a number", id="text"),
+        pytest.param(long([10**400]), 2, "not a number", id="too large"),
         pytest.param(long([float("inf")] * 40), 2, "row 1: m is inf, not a number", id="infinity"),
         pytest.param(long([0.5] * 30), 2, "--bridge questions", id="questions in one file only"),
         pytest.param([{**row, "question": f"{row['question']} "} for row in long([0.5] * 40)], 0, "", id="blanks"),
@@ -170,3 +176,5 @@ def test_bad_input_is_told_and_has_no_verdict(rag: Verb, rows: Sequence[Mapping[
     same = long([0.5] * 40, cluster="one") if code == 3 and "cluster" in rows[0] else long([0.5] * 40)
     said = rag("gate", write("a.jsonl", same), write("b.jsonl", rows))
     assert (said.code, told in said.out + said.err) == (code, True), said
+    if told.startswith("--bridge"):
+        assert rag("gate", "a.jsonl", "b.jsonl", *told.split()).code == 0
