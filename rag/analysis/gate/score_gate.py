@@ -42,7 +42,7 @@ def gate(
     if not allowed:
         raise DataError("gate", f"no metric is a share from 0 to 1: {', '.join(left)}", "--margin METRIC=LOSS")
     values = found.values[:, :, [found.columns.index(name) for name in columns]]
-    half: Flags = np.isnan(values).any(axis=0) & ~np.isnan(values).all(axis=0)
+    half: Flags = np.logical_xor(*np.isnan(values))
     signed = np.where(half, np.nan, values) * np.array([-1.0 if name in found.lower else 1.0 for name in columns])
     rows = decide(Pair(Golden((), ()), tuple(columns), signed[0], signed[1], found.cluster), allowed)
     base, new = found.results
