@@ -10,13 +10,14 @@ from typing import Literal
 
 import numpy as np
 
-from rag.core.arrays import Flags, Ints
+from rag.core.arrays import Flags, Floats
 from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, closest
 from rag.core.rankings import Rankings
 from rag.core.roles import AnswerMetric, AssessedMetric, Judgements, RankingMetric
 from rag.core.types import Answer, Example, Reply
+from rag.evaluation.character_budgets import Budgets
 from rag.evaluation.gold_matching import Judged, judge
 from rag.evaluation.gold_table import Gold, gold_table
 from rag.evaluation.scores import Scores
@@ -30,21 +31,25 @@ FORMS = "write metric@5, metric@k (the trial's own k) or metric@2000chars, or an
 
 @dataclass(frozen=True)
 class Column:
-    """A metric at a cut-off, as typed: `size` ranks, or the ranks that fit into `size` characters; no cut for answers."""
+    """A metric at a cut-off, as typed: `size` ranks, or what is read first, up to `size` characters; no cut for answers."""
 
     name: str
     metric: str
     unit: Literal["ranks", "chars", ""] = ""
     size: int = 0
 
-    def cut(self, judged: Judgements) -> Ints:
-        """The last rank that counts, per question: for a budget of characters, that of the last item that fits whole."""
+    def measure(self, metric: RankingMetric, judged: Judgements, budgets: Budgets | None = None) -> Floats:
+        """The scores of all questions; `budgets` judges the rankings cut to a number of characters, None if it is not known.
+
+        Without it an item that does not fit whole counts as nothing.
+        """
         if self.unit != "chars":
-            return np.full(len(judged.items), self.size, np.int64)
+            return metric.score(judged, np.full(len(judged.items), self.size, np.int64))
+        if budgets is not None:
+            judged = budgets(self.size)
         ranks = np.arange(1, judged.chars_read.shape[1] + 1)
         fits = (judged.chars_read <= self.size) & (ranks <= judged.items[:, None])
-        cut: Ints = fits.sum(axis=1)
-        return cut
+        return metric.score(judged, fits.sum(axis=1))
 
 
 def parse_column(text: str, k: int, known: Collection[str] | None = None) -> Column:
@@ -81,10 +86,11 @@ def score(
     k: int,
     failed: Flags | None = None,
     assessments: Sequence[Assessment] | None = None,
+    budgets: Budgets | None = None,
 ) -> Scores:
     """Score every question in every column; `answers` is None if nothing was generated, and holds None for a failed answer.
 
-    Raises ConfigError for invalid columns.
+    `budgets` are those of `Column.measure`. Raises ConfigError for invalid columns.
     """
     lost = np.zeros(len(examples), np.bool_) if failed is None else failed.copy()
     if answers is not None:
@@ -95,7 +101,7 @@ def score(
         metric = metrics[column.metric]
         check_column(column, metric)
         if isinstance(metric, RankingMetric):
-            values[:, number] = metric.score(judged, column.cut(judged))
+            values[:, number] = column.measure(metric, judged, budgets)
         elif answers is not None and isinstance(metric, AnswerMetric):
             pairs = zip(examples, _without_gaps(examples, answers), strict=True)
             values[:, number] = [metric.measure(example, answer) for example, answer in pairs]

@@ -30,6 +30,7 @@ from rag.core.numbers import jsonable
 from rag.core.roles import AnswerMetric, RankingMetric
 from rag.core.types import Answer, Reply
 from rag.evaluation import scoring
+from rag.evaluation.character_budgets import budgets
 from rag.evaluation.scoring import Metric, Scores, parse_column
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import cluster_numbers
@@ -94,9 +95,10 @@ def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> d
 def _with_order(trial: PlannedTrial, steps: Steps, reader: Reader, column: str, metric: Metric) -> Floats:
     candidates = pool([reader.rankings(key) for key in (steps.fused, *steps.indexes.values())])
     gold, examples = reader.gold(trial), trial.golden.examples
-    judged = scoring.judge(perfect_order(candidates, reader.corpus(trial), examples, gold), gold)
-    k = trial.trial.config["k"]
-    return scoring.score(judged, None, examples, {parse_column(column, k).metric: metric}, [column], k).column(column)
+    best, k = perfect_order(candidates, reader.corpus(trial), examples, gold), trial.trial.config["k"]
+    cut = budgets(best, reader.corpus(trial), examples, trial.trial.config["coverage"])
+    metrics = {parse_column(column, k).metric: metric}
+    return scoring.score(scoring.judge(best, gold), None, examples, metrics, [column], k, budgets=cut).column(column)
 
 
 def _with_chunker(trial: PlannedTrial, reader: Reader, own: Floats, column: str, metric: Metric) -> Floats | None:

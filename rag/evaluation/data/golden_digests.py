@@ -18,7 +18,8 @@ def document_fields(document: Document) -> tuple[object, ...]:
 
 def question_fields(example: Example) -> dict[str, object]:
     """The fields of a question that enter its digests."""
-    fields = {**asdict(example), "judged": sorted(example.judged)}
+    fields = {**asdict(example), "judged": sorted(each if isinstance(each, str) else str(each) for each in example.judged)}
+    del fields["searches"]  # Where gold comes from changes no score.
     asked_query(fields["query"])
     if not example.unanswerable:
         del fields["unanswerable"]  # so that sets from before these fields keep their digests

@@ -18,6 +18,7 @@ from rag.core.text.final_answer import awaited
 from rag.core.types import Allowed, Reply
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
+from rag.evaluation.character_budgets import budgets
 from rag.execution.graph import ablation_inputs, link_stages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
@@ -209,7 +210,8 @@ def run_gold(job: Job) -> Entry:
 def run_judge(job: Job) -> Entry:
     """Rankings and gold → the table that ranking metrics read."""
     table = scoring.Gold.from_arrays(job.inputs["gold"].arrays)
-    return Entry(scoring.judge(job.ranking, table).to_arrays())
+    judged = scoring.judge(job.ranking, table)
+    return Entry(judged.to_arrays(), {"read": judged.read()})
 
 
 def run_score(job: Job) -> Entry:
@@ -217,7 +219,8 @@ def run_score(job: Job) -> Entry:
     metrics = {name: job.components.build(node, f"metric.{name}") for name, node in job.nodes["metrics"].items()}
     judged = scoring.Judged.from_arrays(job.inputs["judge"].arrays)
     columns, k, examples, answers = job.values["columns"], job.values.get("k", 1), job.golden.examples, job.answers()
-    scores = scoring.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments())
+    cut = budgets(job.ranking, job.corpus, examples, job.values["coverage"]) if "ranking" in job.inputs else None
+    scores = scoring.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments(), budgets=cut)
     asked = {name: metric for name, metric in metrics.items() if answers and isinstance(metric, AskingMetric)}
     values = {name: scores.column(name).tolist() for name in asked}
     counts = {name: asdict(asked_of(metric, values[name], examples, answers or ())) for name, metric in asked.items()}
