@@ -96,6 +96,7 @@ class Hits:
 
     @classmethod
     def of(cls, rankings: Rankings) -> "Hits":
+        """The hits of rankings."""
         used = rankings.positions != NOTHING
         question, _ = np.nonzero(used)
         counts = used.sum(axis=1)

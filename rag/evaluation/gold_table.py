@@ -196,7 +196,8 @@ def _numbered(examples: Sequence[Example], line: _Line) -> tuple[Ints, Ints, Int
     for number, example in enumerate(examples):
         column = 0
         apart = [*example.judged, *(gold for each in example.evidence if each.grade <= 0 for gold in each.alternatives)]
-        known += [(number, line.place[s.doc_id], s.start, s.end) for gold in apart for s in spans_of(gold) if s.doc_id in line.place]
+        read = (span for gold in apart for span in spans_of(gold) if span.doc_id in line.place)
+        known += [(number, line.place[span.doc_id], span.start, span.end) for span in read]
         judged += [(number, line.place[gold]) for gold in apart if isinstance(gold, str) and gold in line.place]
         for evidence in example.evidence if example.route != "records" else ():
             rows = list(_alternatives(example, evidence, line))

@@ -24,6 +24,7 @@ from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations, selection, sweep
 from rag.execution.sweep.ablations import Controlled
+from rag.execution.sweep.holes import Holes, find_holes
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.reopen import REPORTS
 from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, scores_of
@@ -67,6 +68,7 @@ class Conclusion:
     controls: Controlled = field(default_factory=Controlled)
     unread: str = ""
     wins: Wins | None = None
+    holes: Holes | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -98,6 +100,7 @@ class Conclusion:
             "notes": list(self.notes),
             "controls": [result.to_json() for result in self.controls.results],
             "wins": self.wins.to_json() if self.wins else None,
+            "holes": self.holes.to_json() if self.holes else None,
             "judges": [judge.to_json() for judge in self.controls.judges],
         }
 
@@ -108,6 +111,9 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     A sweep that was ended early concludes nothing. After Ctrl-C while measuring again, the conclusion has what was measured.
     """
     concluded = _concluded(done, store, settings, watch)
+    holes = find_holes(concluded.winner, done.board.objective, done.plan, store)
+    concluded = replace(concluded, winner=holes.winner, holes=holes, notes=(*concluded.notes, *holes.notes))
+    concluded = replace(concluded, wins=None, effects=None) if holes.one_search else concluded
     remarks = *language_gaps(done.plan), *stand_in_remarks(planned.trial for planned in done.plan.trials)
     return replace(concluded, notes=(*concluded.notes, *remarks))
 
