@@ -10,7 +10,7 @@ from rag.core.types import Span
 from rag.evaluation.unjudged import NONE
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
-from rag.execution.sweep.holes import Pooled
+from rag.execution.sweep.holes import Pool
 from rag.execution.sweep.leaderboard import build_leaderboard
 from rag.execution.sweep.reopen import AGAIN
 
@@ -24,7 +24,7 @@ def pool_rows(made: Plan, store: Store) -> list[Row]:
     """
     board = build_leaderboard(made, {}, store)
     done = [row for row in board.rows if row.status == "done"]
-    pooled = Pooled(made, store, board.objective, made.trials[0].golden)
+    pooled = Pool(made, store, board.objective)
     swings = pooled.swings(done[0].trial_id, [row.trial_id for row in done[1:]]) if done else {}
     if not swings:
         what = f"has no two finished trials with other rankings whose {board.objective.column} is a metric of ranks"
@@ -38,13 +38,13 @@ def pool_rows(made: Plan, store: Store) -> list[Row]:
     return _rows(pooled, sorted(most.items(), key=lambda item: (-item[1], item[0])), searches)
 
 
-def _rows(pooled: Pooled, ordered: Sequence[tuple[tuple[int, int], float]], searches: Sequence[str]) -> list[Row]:
-    documents = {document.doc_id: document for document in pooled.golden.documents}
+def _rows(pooled: Pool, ordered: Sequence[tuple[tuple[int, int], float]], searches: Sequence[str]) -> list[Row]:
+    documents = {document.doc_id: document for document in pooled.made.trials[0].golden.documents}
     places = list(pooled.known)
     rows = []
     for (question, passage), change in ordered:
         place = places[passage]
         row = place_row(documents[place.doc_id], place) if isinstance(place, Span) else {"doc": place}
-        name = pooled.golden.examples[question].query.query_id
+        name = pooled.examples[question].query.query_id
         rows.append({"id": name, "place": row, "change": round(change, 6), "searches": list(searches)})
     return rows
