@@ -18,9 +18,9 @@ def pool_file(questions: Path) -> Path:
 
 
 def pool_drafts(questions: Sequence[Row], path: Path) -> Iterator[Draft]:
-    """The passages of a pool that are not judged yet, in its order; those of a question that itself waits come later."""
+    """The passages of a pool that are not judged yet, in its order, named by their line; not those of a question that waits."""
     rows = {str(row.get("id")): row for row in questions if not waits(row)}
-    for each in read_rows(path) if path.is_file() else ():
+    for number, each in enumerate(read_rows(path) if path.is_file() else (), 1):
         row, place = rows.get(str(each.fields.get("id"))), each.fields.get("place")
         if row is None or not isinstance(place, dict) or place in _judged(row):
             continue
@@ -29,8 +29,8 @@ def pool_drafts(questions: Sequence[Row], path: Path) -> Iterator[Draft]:
         gold = list(row.get("evidence") or ())
         alone = not gold or all("quote" not in part for group in gold for part in places_of(group))
         more = [*gold, {"any": [place]}] if alone else [{**gold[0], "any": [*gold[0]["any"], place]}, *gold[1:]]
-        name = f"{row['id']} · {place.get('doc')} {str(place.get('quote', ''))[:40]} {place.get('start', '')}".strip()
         refused = {**shown, "judged": [*(row.get("judged") or ()), place]}
+        name = f"{row['id']}/{number}"
         yield Draft(None, {**shown, "evidence": more}, notes=(ASKED,), label=name, before=dict(row), refused=refused)
 
 
