@@ -1,7 +1,5 @@
 """The passages that trials rank first and that no person has judged, ordered by what a label could change of the verdict."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from rag.authoring.candidates import Row, place_row
@@ -35,16 +33,11 @@ def pool_rows(made: Plan, store: Store) -> list[Row]:
             key = question, int(each.passages[question, column])
             most[key] = max(most.get(key, 0.0), abs(float(each.alone[question, column])))
     searches = [row.name for row in done if row.trial_id in swings or row is done[0]]
-    return _rows(pooled, sorted(most.items(), key=lambda item: (-item[1], item[0])), searches)
-
-
-def _rows(pooled: Pool, ordered: Sequence[tuple[tuple[int, int], float]], searches: Sequence[str]) -> list[Row]:
-    documents = {document.doc_id: document for document in pooled.made.trials[0].golden.documents}
-    places = list(pooled.known)
+    documents, places = {each.doc_id: each for each in made.trials[0].golden.documents}, list(pooled.known)
     rows = []
-    for (question, passage), change in ordered:
+    for (question, passage), change in sorted(most.items(), key=lambda item: (-item[1], item[0])):
         place = places[passage]
         row = place_row(documents[place.doc_id], place) if isinstance(place, Span) else {"doc": place}
         name = pooled.examples[question].query.query_id
-        rows.append({"id": name, "place": row, "change": round(change, 6), "searches": list(searches)})
+        rows.append({"id": name, "place": row, "change": round(change, 6), "searches": searches})
     return rows

@@ -4,8 +4,8 @@ Call `gold_table` once per chunking, `judge` once per ranking, `score` and `summ
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,16 +14,17 @@ from rag.core.arrays import Flags, Floats
 from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, closest
-from rag.core.rankings import Rankings
+from rag.core.rankings import NOTHING, Rankings
 from rag.core.roles import AnswerMetric, AssessedMetric, Judgements, RankingMetric
 from rag.core.types import Answer, Example, Reply
-from rag.evaluation.character_budgets import Budgets
-from rag.evaluation.gold_matching import Judged, judge
+from rag.evaluation.gold_matching import Hits, Judged, judge, read_chars
 from rag.evaluation.gold_table import Gold, gold_table
 from rag.evaluation.scores import Scores
 from rag.evaluation.statistics.summary import Summary, summarise
 
 Metric = RankingMetric | AnswerMetric | AssessedMetric
+Budgets = Callable[[int], Judged]
+"""A number of characters → the judgements of what is read of each ranking within it."""
 
 CUT = re.compile(r"0*(?P<size>[1-9][0-9]{0,8})(?P<chars>chars)?")
 FORMS = "write metric@5, metric@k (the trial's own k) or metric@2000chars, or an answer metric without a cut"
@@ -116,6 +117,34 @@ def _without_gaps(examples: Sequence[Example], answers: Sequence[Answer | None])
     """The answers, with an empty one for each that failed."""
     pairs = zip(examples, answers, strict=True)
     return [answer or Answer(example.query, (), Reply("")) for example, answer in pairs]
+
+
+def budgets(rankings: Rankings, corpus: Corpus, examples: Sequence[Example], coverage: float) -> Budgets:
+    """The judgements of these rankings within any number of characters; row i belongs to example i."""
+
+    def within(chars: int) -> Judged:
+        cut, parts = within_chars(rankings, corpus, chars)
+        return judge(cut, gold_table(parts, examples, coverage))
+
+    return within
+
+
+def within_chars(rankings: Rankings, corpus: Corpus, chars: int) -> tuple[Rankings, Corpus]:
+    """The first `chars` characters of every ranking, as rankings of chunks of their own, and these chunks.
+
+    Chunks are read in the order of the row: a hit, then what a selector added to it. The last one loses its end.
+    """
+    used = rankings.positions != NOTHING
+    place = rankings.positions[used]
+    hits = replace(Hits.of(rankings), position=np.arange(len(place)))
+    doc, start, end = corpus.doc[place], corpus.start[place], corpus.end[place]
+    fresh = read_chars(hits, gold_table(Corpus(corpus.documents, doc, start, end), ()))
+    over = hits.running(fresh) - chars
+    kept = over < fresh
+    positions = np.full(rankings.positions.shape, NOTHING, np.int32)
+    positions[used] = np.where(kept, np.cumsum(kept) - 1, NOTHING)
+    parts = Corpus(corpus.documents, doc[kept], start[kept], (end - np.maximum(over, 0))[kept])
+    return replace(rankings, positions=positions), parts
 
 
 def document_rankings(rankings: Rankings, corpus: Corpus) -> list[list[tuple[str, float]]]:

@@ -1,14 +1,14 @@
 """The least and the greatest difference of two trials, whatever the unjudged passages among their first ranks are."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.roles import Judgements
-from rag.evaluation.statistics.paired import family
+from rag.evaluation.statistics.paired import ALPHA, family
 
 NONE = -1
 """The number of no passage."""
@@ -41,40 +41,26 @@ class Swing:
     falls: Floats
     rises: Floats
 
-    @cached_property
+    @property
     def ends(self) -> tuple[float, float]:
         """The least and the greatest mean difference."""
-        known = max(int((~np.isnan(self.base)).sum()), 1)
-        mean = float(np.nansum(self.base)) / known
-        return mean - float(self.falls.sum()) / known, mean + float(self.rises.sum()) / known
-
-    def after(self, labels: int) -> Floats:
-        """The difference per question after the labels that lower it most."""
-        largest = np.argsort(-self.falls, axis=None, kind="stable")[:labels]
-        taken = np.zeros(self.falls.size)
-        taken[largest] = self.falls.ravel()[largest]
-        left: Floats = self.base - taken.reshape(self.falls.shape).sum(axis=1)
-        return left
+        total, known = float(np.nansum(self.base)), max(int((~np.isnan(self.base)).sum()), 1)
+        return (total - float(self.falls.sum())) / known, (total + float(self.rises.sum())) / known
 
     def to_lose(self, cluster: Ints, shown: bool) -> int | None:
         """The least labels after which the first trial is not better, or with `shown` not shown to be; None if there are none.
 
         Exact where each further label of a question changes less than the one before: recall and nDCG of whole documents.
         """
+        largest = np.argsort(-self.falls, axis=None, kind="stable")
 
         def lost(labels: int) -> bool:
-            left = self.after(labels)
-            if np.nansum(left) <= EPS:
-                return True
-            return shown and float(family(left[:, None], cluster).p[0]) > 0.05
+            taken = np.isin(np.arange(self.falls.size), largest[:labels]).reshape(self.falls.shape)
+            left = self.base - np.where(taken, self.falls, 0.0).sum(axis=1)
+            return bool(np.nansum(left) <= EPS or (shown and family(left[:, None], cluster).p[0] > ALPHA))
 
-        low, high = 0, int((self.falls > EPS).sum())
-        if not lost(high):
-            return None
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if lost(middle) else (middle + 1, high)
-        return high
+        most = int((self.falls > EPS).sum())
+        return bisect_left(range(most), True, key=lost) if lost(most) else None
 
 
 def swing(first: Ranked, second: Ranked, whole: Flags) -> Swing:

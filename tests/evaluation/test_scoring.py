@@ -13,12 +13,12 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Answer, Document, Evidence, Example, Query, Reply, Span
-from rag.evaluation.character_budgets import budgets
 from rag.evaluation.scoring import (
     Column,
     Judged,
     Metric,
     Scores,
+    budgets,
     gold_table,
     judge,
     parse_column,

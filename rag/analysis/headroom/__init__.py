@@ -30,7 +30,6 @@ from rag.core.numbers import jsonable
 from rag.core.roles import AnswerMetric, RankingMetric
 from rag.core.types import Answer, Reply
 from rag.evaluation import scoring
-from rag.evaluation.character_budgets import budgets
 from rag.evaluation.scoring import Metric, Scores, parse_column
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import cluster_numbers
@@ -96,7 +95,7 @@ def _with_order(trial: PlannedTrial, steps: Steps, reader: Reader, column: str, 
     candidates = pool([reader.rankings(key) for key in (steps.fused, *steps.indexes.values())])
     gold, examples = reader.gold(trial), trial.golden.examples
     best, k = perfect_order(candidates, reader.corpus(trial), examples, gold), trial.trial.config["k"]
-    cut = budgets(best, reader.corpus(trial), examples, trial.trial.config["coverage"])
+    cut = scoring.budgets(best, reader.corpus(trial), examples, trial.trial.config["coverage"])
     metrics = {parse_column(column, k).metric: metric}
     return scoring.score(scoring.judge(best, gold), None, examples, metrics, [column], k, budgets=cut).column(column)
 

@@ -18,7 +18,6 @@ from rag.core.text.final_answer import awaited
 from rag.core.types import Allowed, Reply
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
-from rag.evaluation.character_budgets import budgets
 from rag.execution.graph import ablation_inputs, link_stages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
@@ -219,7 +218,7 @@ def run_score(job: Job) -> Entry:
     metrics = {name: job.components.build(node, f"metric.{name}") for name, node in job.nodes["metrics"].items()}
     judged = scoring.Judged.from_arrays(job.inputs["judge"].arrays)
     columns, k, examples, answers = job.values["columns"], job.values.get("k", 1), job.golden.examples, job.answers()
-    cut = budgets(job.ranking, job.corpus, examples, job.values["coverage"]) if "ranking" in job.inputs else None
+    cut = scoring.budgets(job.ranking, job.corpus, examples, job.values["coverage"]) if "ranking" in job.inputs else None
     scores = scoring.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments(), budgets=cut)
     asked = {name: metric for name, metric in metrics.items() if answers and isinstance(metric, AskingMetric)}
     values = {name: scores.column(name).tolist() for name in asked}

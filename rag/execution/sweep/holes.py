@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from rag.core.arrays import Floats
 from rag.core.figures import amount, figure
-from rag.core.roles import Judgements, RankingMetric
+from rag.core.roles import Judgements
 from rag.core.types import Span
 from rag.evaluation.gold_matching import Judged
-from rag.evaluation.scoring import parse_column
+from rag.evaluation.scoring import parse_column, score
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.evaluation.unjudged import NONE, Ranked, Swing, swing
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -22,7 +22,7 @@ from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Winner
 
 RIVALS = 8
-"""The most trials that the recommended one is compared with, best first."""
+"""The most trials shown to be worse that the recommended one is compared with, best first."""
 LEAST = 5
 """The gold at the last rank, and expected below it, from which a search is thought to have found all gold itself."""
 ONE_SEARCH = "It is the best by mean, and the questions cannot show more."
@@ -70,20 +70,16 @@ class Pool:
     def _ranked(self, trial: PlannedTrial) -> Ranked | None:
         config, terms = trial.trial.config, () if self.objective.measured else self.objective.terms
         columns = [parse_column(term.column, config["k"]) for term in terms]
-        build = self.made.graph.components.build
-        built = [build(config["metric"][each.metric], "metric") for each in columns]
-        metrics = [each for each in built if isinstance(each, RankingMetric)]
         ends = (trial.ends.judge, trial.ends.ranking, trial.ends.corpus)
         entries = [entry for key in ends if (entry := self.store.read(self.made.stages[key].entry))]
-        ranks = columns and all(each.unit == "ranks" for each in columns) and len(metrics) == len(columns)
-        if not ranks or len(entries) < len(ends):
+        if not columns or any(each.unit != "ranks" for each in columns) or len(entries) < len(ends):
             return None
-        judged = Judged.from_arrays(entries[0].arrays)
-        weights = [term.signed if self.objective.summed else self.objective.sign for term in terms]
+        build, judged = self.made.graph.components.build, Judged.from_arrays(entries[0].arrays)
+        metrics = {each.metric: build(config["metric"][each.metric], "metric") for each in columns}
 
         def value(known: Judgements) -> Floats:
-            parts = (w * column.measure(metric, known) for w, metric, column in zip(weights, metrics, columns, strict=True))
-            return np.asarray(sum(parts))
+            asked = (self.examples, metrics, [term.column for term in terms], config["k"])
+            return self.objective.per_question(score(known, None, *asked))
 
         rankings, corpus = rankings_of(entries[1]), corpus_of(entries[2], trial.golden)
         table = np.full((len(judged), min(max(each.size for each in columns), judged.judged.shape[1])), NONE)
@@ -99,13 +95,24 @@ class Pool:
         return Ranked(judged, table, value)
 
 
-def bounds_of(winner: Winner, pool: Pool) -> tuple[Bounds, ...]:
-    """The bounds against the nearest trial that is tied, and those that are shown to be worse, RIVALS in all."""
-    others = [each for each in winner.standings if each.admitted and each.trial_id != winner.recommended]
-    near = ([each for each in others if each.tied][:1] + [each for each in others if not each.tied])[:RIVALS]
+def qualified(winner: Winner | None, pool: Pool) -> dict[str, Any]:
+    """Fields of a conclusion: bounds against the nearest tied trial and RIVALS that are shown to be worse, and remarks.
+
+    Where one search found all gold, all trials are tied.
+    """
+    if winner is None:
+        return {}
+    admitted = [each for each in winner.standings if each.admitted]
+    if why := _one_search(pool, [each.trial_id for each in admitted]):
+        standings = tuple(replace(each, tied=each.admitted) for each in winner.standings)
+        tied = replace(winner, standings=standings, tied=tuple(each.trial_id for each in admitted), why=ONE_SEARCH)
+        return {"winner": tied, "notes": (why,), "wins": None, "effects": None}
+    others = [each for each in admitted if each.trial_id != winner.recommended]
+    near = [each for each in others if each.tied][:1] + [each for each in others if not each.tied][:RIVALS]
     swings, cluster = pool.swings(winner.recommended, [each.trial_id for each in near]), cluster_numbers(pool.examples)
     found = ((each, swings[each.trial_id]) for each in near if each.trial_id in swings)
-    return tuple(Bounds(each.name, not each.tied, *own.ends, own.to_lose(cluster, not each.tied)) for each, own in found)
+    bounds = tuple(Bounds(each.name, not each.tied, *own.ends, own.to_lose(cluster, not each.tied)) for each, own in found)
+    return {"bounds": bounds, "notes": tuple(remarks(winner.of(winner.recommended).name, bounds))}
 
 
 def remarks(taken: str, bounds: Sequence[Bounds]) -> Iterator[str]:
@@ -119,19 +126,6 @@ def remarks(taken: str, bounds: Sequence[Bounds]) -> Iterator[str]:
             ends = f"{figure(each.low, signed=True)} to {figure(each.high, signed=True)}"
             what = f"undo what is shown against {each.rival}" if each.shown else f"put {each.rival} level with {taken}"
             yield f"{amount(each.labels, 'label')} of passages without a judgement would {what} (difference {ends})."
-
-
-def qualified(winner: Winner | None, pool: Pool) -> dict[str, Any]:
-    """Fields of a conclusion: the bounds and remarks on them. Where one search found all gold, all trials are tied."""
-    if winner is None:
-        return {}
-    admitted = [each.trial_id for each in winner.standings if each.admitted]
-    if why := _one_search(pool, admitted):
-        standings = tuple(replace(each, tied=each.admitted) for each in winner.standings)
-        tied = replace(winner, standings=standings, tied=tuple(admitted), why=ONE_SEARCH)
-        return {"winner": tied, "notes": (why,), "wins": None, "effects": None}
-    bounds = bounds_of(winner, pool)
-    return {"bounds": bounds, "notes": tuple(remarks(winner.of(winner.recommended).name, bounds))}
 
 
 def _one_search(pool: Pool, admitted: Sequence[str]) -> str:
