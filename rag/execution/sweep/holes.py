@@ -26,6 +26,7 @@ RIVALS = 8
 LEAST = 5
 """The gold at the last rank, and expected below it, from which a search is thought to have found all gold itself."""
 ONE_SEARCH = "It is the best by mean, and the questions cannot show more."
+UNSAID = "Whether passages without a judgement would change this cannot be said: the objective is in characters."
 UNFAIR = "what it missed counts as wrong for the others, so that no trial is shown to be better. See rag data pool."
 
 
@@ -112,7 +113,8 @@ def qualified(winner: Winner | None, pool: Pool) -> dict[str, Any]:
     swings, cluster = pool.swings(winner.recommended, [each.trial_id for each in near]), cluster_numbers(pool.examples)
     found = ((each, swings[each.trial_id]) for each in near if each.trial_id in swings)
     bounds = tuple(Bounds(each.name, not each.tied, *own.ends, own.to_lose(cluster, not each.tied)) for each, own in found)
-    return {"bounds": bounds, "notes": tuple(remarks(winner.of(winner.recommended).name, bounds))}
+    unsaid = (UNSAID,) if near and pool.objective.column.endswith("chars") else ()
+    return {"bounds": bounds, "notes": (*remarks(winner.of(winner.recommended).name, bounds), *unsaid)}
 
 
 def remarks(taken: str, bounds: Sequence[Bounds]) -> Iterator[str]:
