@@ -18,7 +18,7 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.files import replace_file
 from rag.core.memo import Recent, once
-from rag.core.models.bert import Bert, built, opened
+from rag.core.models.bert import Bert, built, opened, rounded
 from rag.core.models.pinned import readable, sha256
 from rag.core.models.tokenizers import MINILM, minilm_folder, token_offsets, tokenizer
 from rag.core.numbers import unit_rows
@@ -116,10 +116,13 @@ class Loaded:
 
 
 @once(kept=2)
-def load(rounded: str = "") -> Loaded:
-    """The model, ready to run, `rounded` from a folder or not; ConfigError if the weights are not the released ones."""
+def load(cache: str = "") -> Loaded:
+    """The model, ready to run: the released one, or the int8 one of the folder `cache`.
+
+    ConfigError if the weights are not the released ones.
+    """
     verified_weights()
-    return Loaded(opened(_rounded(Path(rounded)) if rounded else built(minilm_folder())), Recent(64))
+    return Loaded(opened(_int8(Path(cache))) if cache else built(minilm_folder()), Recent(64))
 
 
 def verified_weights() -> str:
@@ -134,14 +137,14 @@ def verified_weights() -> str:
     return digest
 
 
-def _rounded(cache: Path) -> bytes:
+def _int8(cache: Path) -> bytes:
     """The int8 model from the folder `cache`, which the first use fills; a damaged file is made anew."""
     path = cache.absolute() / f"minilm-int8-{INT8_SHA256[:16]}.onnx"
     if path.is_file():
         if hashed(model := path.read_bytes()).hexdigest() == INT8_SHA256:
             return model
         log.warning("%s is damaged and is made anew", path)
-    model = built(minilm_folder(), int8=True)
+    model = rounded(minilm_folder())
     try:
         replace_file(path, model)
     except OSError as error:
