@@ -46,7 +46,8 @@ def asked_fields(example: Example) -> dict[str, object]:
         replace(group, alternatives=tuple(place.asked if isinstance(place, Anchor) else place for place in group.alternatives))
         for group in example.evidence
     )
-    return question_fields(replace(example, evidence=tuple(groups)))
+    judged = frozenset(place.asked if isinstance(place, Anchor) else place for place in example.judged)
+    return question_fields(replace(example, evidence=tuple(groups), judged=judged))
 
 
 def digest(values: Iterable[object]) -> str:
