@@ -94,6 +94,7 @@ def test_gold_of_one_search_shows_nothing(tmp_path: Path, public: bool) -> None:
         _, concluded, _ = measured(folder, first[search])
         assert concluded.winner
         assert len(concluded.winner.tied) == 2
+        assert all(each.tied for each in concluded.winner.standings)
         assert "shown" not in concluded.winner.why
         assert any(f"the first 5 of {search}: it was found with that search" in note for note in concluded.notes)
         assert (concluded.wins, concluded.effects) == (None, None)
