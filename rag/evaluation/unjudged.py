@@ -2,13 +2,14 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.roles import Judgements
-from rag.evaluation.statistics.paired import ALPHA, family
+from rag.evaluation.statistics.paired import ALPHA
+from rag.evaluation.statistics.resampling import by_cluster, sign_flip
 
 NONE = -1
 """The number of no passage."""
@@ -57,7 +58,8 @@ class Swing:
         def lost(labels: int) -> bool:
             taken = np.isin(np.arange(self.falls.size), largest[:labels]).reshape(self.falls.shape)
             left = self.base - np.where(taken, self.falls, 0.0).sum(axis=1)
-            return bool(np.nansum(left) <= EPS or (shown and family(left[:, None], cluster).p[0] > ALPHA))
+            sums = by_cluster(np.nan_to_num(left)[:, None], cluster, int(cluster.max(initial=-1)) + 1)
+            return bool(np.nansum(left) <= EPS or (shown and sign_flip(sums)[0][0] > ALPHA))
 
         most = int((self.falls > EPS).sum())
         return bisect_left(range(most), True, key=lost) if lost(most) else None
@@ -73,8 +75,14 @@ def swing(first: Ranked, second: Ranked, whole: Flags) -> Swing:
     base = first.value(first.judged) - second.value(second.judged)
 
     def change(on: Flags) -> Floats:
-        values = (one.value(labelled(one.judged, own, group, on)) for one, own in zip((first, second), ranks, strict=True))
-        moved: Floats = np.nan_to_num(next(values) - next(values) - base)
+        rows, moved = np.flatnonzero(on.any(axis=1)), np.zeros(len(on))
+        columns = np.flatnonzero(on.any(axis=0))
+        values = []
+        for one, own in zip((first, second), ranks, strict=True):
+            part = replace(one.judged, **{each.name: getattr(one.judged, each.name)[rows] for each in fields(Judgements)})
+            part_of = np.ix_(rows, columns)
+            values.append(one.value(labelled(part, own[part_of], group[part_of], on[part_of])))
+        moved[rows] = np.nan_to_num(values[0] - values[1] - base[rows])
         return moved
 
     there = passages != NONE
@@ -83,9 +91,9 @@ def swing(first: Ranked, second: Ranked, whole: Flags) -> Swing:
         alone[:, column] = change(there & (np.arange(passages.shape[1]) == column))
 
     def path(gain: Floats, sign: float) -> Floats:
-        order = np.argsort(np.argsort(-gain, axis=1, kind="stable"), axis=1)
-        most = int((gain > EPS).sum(axis=1).max(initial=0))
-        steps = [np.zeros(len(gain)), *(sign * change(there & (order < labels)) for labels in range(1, most + 1))]
+        order, useful = np.argsort(np.argsort(-gain, axis=1, kind="stable"), axis=1), (gain > EPS).sum(axis=1)
+        taken = (there & (order < labels) & (useful >= labels)[:, None] for labels in range(1, int(useful.max(initial=0)) + 1))
+        steps = [np.zeros(len(gain)), *(sign * change(each) for each in taken)]
         further: Floats = np.diff(np.maximum.accumulate(np.stack(steps, axis=1), axis=1), axis=1)
         return further
 

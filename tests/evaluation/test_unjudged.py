@@ -29,7 +29,7 @@ def ranked(order: str, gold: tuple[Evidence, ...], metric: RankingMetric, judged
     table = judge(rankings, gold_table(CORPUS, [example]))
 
     def value(known: Judgements) -> np.ndarray:
-        return metric.score(known, np.array([CUT]))
+        return metric.score(known, np.full(len(known.items), CUT))
 
     return Ranked(table, np.array([positions[:CUT]]), value)
 
@@ -69,7 +69,7 @@ def test_as_many_labels_undo_what_is_shown_as_a_sign_test_needs() -> None:
     metric, nine = ReciprocalRank(), []
     for each in (first, second):
         columns = {name: np.repeat(getattr(each.judged, name), 9, axis=0) for name in Judgements.__dataclass_fields__}
-        value = lambda known: metric.score(known, np.full(9, CUT))  # noqa: E731
+        value = lambda known: metric.score(known, np.full(len(known.items), CUT))  # noqa: E731
         nine.append(Ranked(Judgements(**columns), np.repeat(each.passages, 9, axis=0), value))
     found = swing(nine[0], nine[1], np.ones(9, np.bool_))
     assert found.ends == (0.0, 1.0)

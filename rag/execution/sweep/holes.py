@@ -12,7 +12,7 @@ from rag.core.figures import amount, figure
 from rag.core.roles import Judgements
 from rag.core.types import Span
 from rag.evaluation.gold_matching import Judged
-from rag.evaluation.scoring import parse_column, score
+from rag.evaluation.scoring import parse_column
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.evaluation.unjudged import NONE, Ranked, Swing, swing
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -21,7 +21,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Winner
 
-RIVALS = 8
+RIVALS = 5
 """The most trials shown to be worse that the recommended one is compared with, best first."""
 LEAST = 5
 """The gold at the last rank, and expected below it, from which a search is thought to have found all gold itself."""
@@ -76,14 +76,15 @@ class Pool:
         if not columns or any(each.unit != "ranks" for each in columns) or len(entries) < len(ends):
             return None
         build, judged = self.made.graph.components.build, Judged.from_arrays(entries[0].arrays)
-        metrics = {each.metric: build(config["metric"][each.metric], "metric") for each in columns}
+        weights = [term.signed if self.objective.summed else self.objective.sign for term in terms]
+        parts = [(each, build(config["metric"][each.metric], "metric"), weights[at]) for at, each in enumerate(columns)]
 
         def value(known: Judgements) -> Floats:
-            asked = (self.examples, metrics, [term.column for term in terms], config["k"])
-            return self.objective.per_question(score(known, None, *asked))
+            return np.asarray(sum(weight * column.measure(metric, known) for column, metric, weight in parts))
 
         rankings, corpus = rankings_of(entries[1]), corpus_of(entries[2], trial.golden)
         table = np.full((len(judged), min(max(each.size for each in columns), judged.judged.shape[1])), NONE)
+        rankings = rankings if self.whole.any() else rankings.first(table.shape[1])
         for question, whole in enumerate(self.whole.tolist()):
             documents: dict[int, int] = {}
             for position, (rank, _) in rankings.placed(question).items():
