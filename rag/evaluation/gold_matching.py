@@ -40,16 +40,6 @@ class Judged(ArrayTable, Judgements):
     def __len__(self) -> int:
         return len(self.items)
 
-    def read(self) -> dict[str, list[float]]:
-        """By rank, over questions with gold: the share of unjudged items and the characters that are read up to it."""
-        ranks = np.arange(1, self.judged.shape[1] + 1)
-        there = np.minimum(ranks, self.items[:, None])[self.answerable]
-        holes = there - np.cumsum(self.judged, axis=1)[self.answerable]
-        if not len(there):
-            return {}
-        shares, chars = (holes / np.maximum(there, 1)).mean(axis=0), self.chars_read[self.answerable].mean(axis=0)
-        return {"unjudged": np.round(shares, 6).tolist(), "chars_read": np.round(chars, 1).tolist()}
-
 
 def judge(rankings: Rankings, gold: Gold) -> Judged:
     """Match every ranking with its gold; row i of `rankings` belongs to example i of the gold table."""

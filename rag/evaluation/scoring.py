@@ -119,6 +119,17 @@ def _without_gaps(examples: Sequence[Example], answers: Sequence[Answer | None])
     return [answer or Answer(example.query, (), Reply("")) for example, answer in pairs]
 
 
+def reading(judged: Judged) -> dict[str, list[float]]:
+    """By rank, over questions with gold: the share of unjudged items and the characters that are read up to it."""
+    asked, ranks = judged.answerable, np.arange(1, judged.judged.shape[1] + 1)
+    there = np.minimum(ranks, judged.items[:, None])[asked]
+    if not len(there):
+        return {}
+    holes = there - np.cumsum(judged.judged, axis=1)[asked]
+    shares, chars = (holes / np.maximum(there, 1)).mean(axis=0), judged.chars_read[asked].mean(axis=0)
+    return {"unjudged": np.round(shares, 6).tolist(), "chars_read": np.round(chars, 1).tolist()}
+
+
 def budgets(rankings: Rankings, corpus: Corpus, examples: Sequence[Example], coverage: float) -> Budgets:
     """The judgements of these rankings within any number of characters; row i belongs to example i."""
 

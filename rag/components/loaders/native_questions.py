@@ -130,6 +130,8 @@ class _QuestionReader:
         turns = (tried(partial(_turn, part), None) for part in tried(lambda: row.rows("history"), list[Row]()))
         history = tuple(turn for turn in turns if turn)
         dialogue, turn = tried(lambda: _dialogue_turn(row, history), ("", 0))
+        made = row.fields.get("provenance")
+        searches = made.get("searches") if isinstance(made, dict) else None
         return Example(
             query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
             evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), list[Row]())),
@@ -145,7 +147,7 @@ class _QuestionReader:
             route=tried(lambda: _one_of(row, "route", row.text("route", ""), ("", *ROUTES)), ""),
             input=tried(lambda: _input(row), ""),
             judged=frozenset(self.places("judged", row)),
-            searches=_searches(row),
+            searches=tuple(map(str, searches)) if isinstance(searches, list) else (),
         )
 
     def group(self, row: Row) -> Evidence:
@@ -170,12 +172,6 @@ class _QuestionReader:
         with gathered(self.problems):
             result = make()
         return result
-
-
-def _searches(row: Row) -> tuple[str, ...]:
-    made = row.fields.get("provenance")
-    found = made.get("searches") if isinstance(made, dict) else None
-    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def _unanswerable(row: Row) -> bool:

@@ -212,7 +212,7 @@ def run_judge(job: Job) -> Entry:
     """Rankings and gold → the table that ranking metrics read."""
     table = scoring.Gold.from_arrays(job.inputs["gold"].arrays)
     judged = scoring.judge(job.ranking, table)
-    return Entry(judged.to_arrays(), {"read": judged.read()})
+    return Entry(judged.to_arrays(), {"read": scoring.reading(judged)})
 
 
 def run_score(job: Job) -> Entry:
