@@ -20,7 +20,9 @@ def document_fields(document: Document) -> tuple[object, ...]:
 
 def question_fields(example: Example) -> dict[str, object]:
     """The fields of a question that enter its digests."""
-    fields = {**_shallow(example), "query": query_fields(example.query), "judged": sorted(example.judged)}
+    judged = sorted(each if isinstance(each, str) else str(each) for each in example.judged)
+    fields = {**_shallow(example), "query": query_fields(example.query), "judged": judged}
+    del fields["searches"]  # Where gold comes from changes no score.
     if not example.unanswerable:
         del fields["unanswerable"]  # so that sets from before these fields keep their digests
     if not example.expects:
@@ -44,7 +46,8 @@ def asked_fields(example: Example) -> dict[str, object]:
         replace(group, alternatives=tuple(place.asked if isinstance(place, Anchor) else place for place in group.alternatives))
         for group in example.evidence
     )
-    return question_fields(replace(example, evidence=tuple(groups)))
+    judged = frozenset(place.asked if isinstance(place, Anchor) else place for place in example.judged)
+    return question_fields(replace(example, evidence=tuple(groups), judged=judged))
 
 
 def digest(values: Iterable[object]) -> str:

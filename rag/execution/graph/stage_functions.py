@@ -211,7 +211,8 @@ def run_gold(job: Job) -> Entry:
 def run_judge(job: Job) -> Entry:
     """Rankings and gold → the table that ranking metrics read."""
     table = scoring.Gold.from_arrays(job.inputs["gold"].arrays)
-    return Entry(scoring.judge(job.ranking, table).to_arrays())
+    judged = scoring.judge(job.ranking, table)
+    return Entry(judged.to_arrays(), {"read": scoring.reading(judged)})
 
 
 def run_score(job: Job) -> Entry:
@@ -219,7 +220,8 @@ def run_score(job: Job) -> Entry:
     metrics = {name: job.components.build(node, f"metric.{name}") for name, node in job.nodes["metrics"].items()}
     judged = scoring.Judged.from_arrays(job.inputs["judge"].arrays)
     columns, k, examples, answers = job.values["columns"], job.values.get("k", 1), job.golden.examples, job.answers()
-    scores = scoring.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments())
+    cut = scoring.budgets(job.ranking, job.corpus, examples, job.values["coverage"]) if "ranking" in job.inputs else None
+    scores = scoring.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments(), budgets=cut)
     asked = {name: metric for name, metric in metrics.items() if answers and isinstance(metric, AskingMetric)}
     values = {name: scores.column(name).tolist() for name in asked}
     counts = {name: asdict(asked_of(metric, values[name], examples, answers or ())) for name, metric in asked.items()}

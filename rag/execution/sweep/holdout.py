@@ -1,7 +1,7 @@
 """The conclusion of a sweep: the recommended trial, measured again on the holdout, and the effects of the choices."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import ablations, other_sweeps, selection, sweep
+from rag.execution.sweep import ablations, holes, other_sweeps, selection, sweep
 from rag.execution.sweep.ablations import Controlled
+from rag.execution.sweep.holes import Bounds, Pool
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.reopen import REPORTS
 from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, scores_of
@@ -67,6 +68,7 @@ class Conclusion:
     controls: Controlled = field(default_factory=Controlled)
     unread: str = ""
     wins: Wins | None = None
+    bounds: tuple[Bounds, ...] = ()
 
     @property
     def interrupted(self) -> bool:
@@ -98,6 +100,7 @@ class Conclusion:
             "notes": list(self.notes),
             "controls": [result.to_json() for result in self.controls.results],
             "wins": self.wins.to_json() if self.wins else None,
+            "bounds": [asdict(each) for each in self.bounds],
             "judges": [judge.to_json() for judge in self.controls.judges],
         }
 
@@ -110,8 +113,9 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     if watch:
         other_sweeps.log(done.plan, store)
     concluded = _concluded(done, store, settings, watch)
+    unjudged = holes.qualified(concluded.winner, Pool(done.plan, store, done.board.objective))
     remarks = *language_gaps(done.plan), *stand_in_remarks(planned.trial for planned in done.plan.trials)
-    return replace(concluded, notes=(*concluded.notes, *remarks))
+    return replace(concluded, **unjudged | {"notes": (*concluded.notes, *unjudged.get("notes", ()), *remarks)})
 
 
 def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Conclusion:

@@ -94,7 +94,7 @@ def _expected(
 
 def _dominated(entrants: Sequence[Entrant], cluster: Ints) -> dict[str, str]:
     candidates = [
-        pareto.Candidate(each.trial_id, quality, each.seconds, each.latency, each.cost, each.size)
+        pareto.Candidate(each.trial_id, quality, each.seconds, each.latency, each.cost, each.size, each.read)
         for each in entrants
         if (quality := each.quality if each.values is None else each.values) is not None
     ]

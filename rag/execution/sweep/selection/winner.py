@@ -44,7 +44,8 @@ class Entrant:
     """A trial that competes: `values` is the objective per question, higher is better, or None where a clock decides.
 
     `quality` then takes its place on the Pareto front. `reached` is the mean as it is printed, `seconds` are times of single
-    questions, the same in all trials; `latency` is in ms, `cost` in US dollars, `size` in bytes, NaN where not measured.
+    questions, the same in all trials; `latency` is in ms, `cost` in US dollars, `size` in bytes, `read` in characters for a
+    question, NaN where not measured.
     """
 
     trial_id: str
@@ -56,6 +57,7 @@ class Entrant:
     latency: float = math.nan
     cost: float = math.nan
     size: float = math.nan
+    read: float = math.nan
 
 
 @dataclass(frozen=True)
