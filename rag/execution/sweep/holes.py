@@ -21,7 +21,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Winner
 
-RIVALS = 5
+RIVALS = 2
 """The most trials shown to be worse that the recommended one is compared with, best first."""
 LEAST = 5
 """The gold at the last rank, and expected below it, from which a search is thought to have found all gold itself."""
