@@ -110,6 +110,10 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     holdout = content.get("holdout", REMEASURED)
     if isinstance(holdout, bool) or holdout < 0:
         raise ConfigError(f"{path}: holdout", f"is {yaml_text(holdout)}", "how many of the best are measured again, 0 for none")
+    if content.get("holdout") and (split := content.get("split", SPLITS[0])) != SPLITS[0]:
+        raise ConfigError(
+            f"{path}: holdout", f"is {holdout}, and split: {split} keeps nothing back", "split: tune, or no holdout"
+        )
     if not any(_named_key(override) == "split" for override in (*fixed, *others, *_axis_overrides(axes))):
         fixed.append(f"split={SPLITS[0] if content.get('holdout') else 'all'}")
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))

@@ -261,6 +261,8 @@ def test_how_many_are_measured_again(study: Callable[[str], str]) -> None:
     assert load(study("question: q")).holdout == 5
     assert (load(study("question: q\nholdout: 0")).holdout, load(study("question: q\nholdout: 0")).fixed) == (0, ("split=all",))
     assert ad_hoc([]).holdout == 0
+    with pytest.raises(ConfigError, match="holdout: is 3, and split: all keeps nothing back"):
+        load(study("question: q\nsplit: all\nholdout: 3"))
 
 
 def test_an_experiment_is_found_by_path_then_here_then_among_ours(here: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rag.config.experiment import Trial
-from rag.config.search_space import stand_in_remarks
+from rag.config.search_space import own_judge_remarks, stand_in_remarks
 from rag.core.errors import DataError, ProblemsError, StoreError
 from rag.core.figures import figure
 from rag.core.types import SPLITS
@@ -114,7 +114,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
         other_sweeps.log(done.plan, store)
     concluded = _concluded(done, store, settings, watch)
     unjudged = holes.qualified(concluded.winner, Pool(done.plan, store, done.board.objective))
-    remarks = *language_gaps(done.plan), *stand_in_remarks(planned.trial for planned in done.plan.trials)
+    trials = [planned.trial for planned in done.plan.trials]
+    remarks = *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
     return replace(concluded, **unjudged | {"notes": (*concluded.notes, *unjudged.get("notes", ()), *remarks)})
 
 
