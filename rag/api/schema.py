@@ -71,6 +71,7 @@ def questions() -> Schema:
         "rewrite": {"type": "string", "description": "A follow-up as it is asked without its history."},
         "answers": TEXTS,
         "evidence": {"type": "array", "items": _closed(group, ["any"]), "description": "All groups are needed."},
+        "judged": {"type": "array", "items": alternative, "description": "Places that were read and are not relevant."},
         "unanswerable": {"type": "boolean"},
         "expects": _closed({"value": TEXT, "values": TEXTS, "table": {"type": "array", "items": TEXTS}})
         | {"description": "The value of a right answer: one of these."},

@@ -18,7 +18,7 @@ rag = pytest.fixture(verb)
 METRICS = ["ndcg@10", "recall@5", "token_f1"]
 TUNE = 12
 """Questions of the split `tune`: two of each document, of every fifth document."""
-MEASURED = {"stage_seconds", "cpu_seconds", "index_bytes", "tokens", "cost_usd"}
+MEASURED = {"stage_seconds", "cpu_seconds", "index_bytes", "tokens", "cost_usd", "unjudged"}
 FOUND = {"answers_declined", "answers_unasked", "found_off_topic"}
 """Findings of the default check."""
 

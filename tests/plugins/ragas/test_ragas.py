@@ -152,6 +152,7 @@ def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
     with pytest.raises(MissingExtraError, match=needed):
         asked.judge([Case("The door is red.", CONTEXTS)])
     monkeypatch.setitem(sys.modules, "ragas", None)
+    monkeypatch.setattr("rag.core.errors._FOUND", set())
     with pytest.raises(MissingExtraError, match=needed):
         judge(SayingAsRagasWants())
 
