@@ -55,6 +55,8 @@ Fate = Literal["exact", "pieced", "words", "unplaced", "parser", "redaction", "n
 FATES: tuple[Fate, ...] = ("exact", "pieced", "words", "unplaced", "parser", "redaction", "noise")
 """A quote in a parsed document: found letter by letter, with tolerance, or by its words on one page; there without a certain
 place (`unplaced`); or lost by one of the three."""
+PLACED: tuple[Fate, ...] = ("exact", "pieced", "words")
+"""The fates of quotes with a place."""
 
 
 @dataclass(frozen=True, slots=True)
