@@ -64,8 +64,8 @@ class Anchor:
     """A quote as gold in a document that a parser or a redactor made.
 
     `spans` are its pieces in reading order, one if `fate` is exact, none if the quote is lost or not placed: `rule` then says
-    why, and `chars` is its length. It is found when the union of its pieces is covered. `asked` is the quote as the golden set has
-    it, the same for every parser: its span in the text of the file, or a digest.
+    why, and `chars` is its length. It is found when the union of its pieces is covered. `asked` is the quote as the golden set
+    has it, the same for every parser: its span in the text of the file, or a digest.
     """
 
     doc_id: str

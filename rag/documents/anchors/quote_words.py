@@ -15,7 +15,7 @@ from rag.documents.anchors.quote_windows import windows
 from rag.documents.anchors.reduced_text import Reduced, plain, reduced
 
 HELD = 0.98
-"""The least share of the words of a quote on a page, weighted by rarity. All numbers must be there, as often as in the quote."""
+"""The least share of the words of a quote on a page, weighted by rarity. All its numbers must be there, and as often."""
 LONE, COMMON = 16, 2
 """Of LONE numbers one with up to COMMON digits may stand on the page without either of its neighbours in the quote."""
 PIECE = 64
@@ -109,6 +109,7 @@ def _held(words: Sequence[tuple[Word, int, float]], counts: Sequence[Counter[str
 def _neighboured(quote: Sequence[Word], page: Sequence[Word]) -> bool:
     """Whether the short numbers of a quote have a neighbour of theirs on a page; LONE says how many need not."""
     near = {frozenset((one.plain, other.plain)) for one, other in pairwise(page)}
-    beside = [(word.plain, quote[max(at - 1, 0) : at + 2]) for at, word in enumerate(quote) if word.is_number]
-    lone = [not any(frozenset((word, other.plain)) in near for other in others) for word, others in beside if len(word) <= COMMON]
-    return LONE * sum(lone) <= len(beside)
+    rows = [(word, quote[max(at - 1, 0) : at + 2]) for at, word in enumerate(quote) if word.is_number]
+    short = [(word, row) for word, row in rows if len(word.plain) <= COMMON]
+    lone = sum(not any(frozenset((word.plain, other.plain)) in near for other in row) for word, row in short)
+    return LONE * lone <= len(rows)

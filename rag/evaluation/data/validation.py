@@ -74,8 +74,8 @@ class DatasetCheck:
 
     `dealing` explains the splits if the dataset names none, else it is empty. `skipped` are files of the corpus that were not
     read; `without_evidence` are questions with answers but no evidence. `fates` counts quotes by fate, `lost` lists those that
-    are not in their documents, and `pieced` question and document of those that are in pieces or found by their words. `routes` counts the questions
-    with a golden route.
+    have no place, and `pieced` question and document of those that are in pieces or found by their words. `routes` counts the
+    questions with a golden route.
     """
 
     documents: int
