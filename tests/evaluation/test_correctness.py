@@ -49,7 +49,7 @@ DENIALS = [
     ("Who was it?", "George Marsh", "It is George Stone, not George Marsh.", 0),
     ("Where could it not be?", "Delhi", "It is Mumbai, not Delhi.", 0),
     ("Where could it not be?", "Delhi", "It could not be in Delhi.", 1),
-    ("What is another name of hard power?", "soft power", "The worth of soft power is not lost on them.", 1),
+    ("What did they value?", "soft power", "The worth of soft power is not lost on them.", 1),
     ("Which is older, Delhi or Agra?", "Agra", "It is Delhi rather than Agra.", 0),
     ("What is it?", "whale oil", "Either whale oil or 1.5 t of coal.", 0),
     ("What is it?", "whale oil", "It is either coal or whale oil.", 0),
