@@ -57,7 +57,7 @@ def resolve(document: Document, quoted: Quoted, where: str, redactor: Redactor |
         return lost(document.doc_id, quoted, "unplaced", SEVERAL)
     fate, rule, place = cause_of(document, quoted, masked, redactor)
     pages, together = standing(document, quoted.text, shown, masked) if fate == "parser" else ([], False)
-    if worded := _chosen(document, quoted, pages, masked):
+    if worded := _chosen(document, quoted, [page for page in pages if _breaks(document.text, masked, page)], masked):
         return _anchor(document, quoted, "words", [masked.offsets(*stretch) for stretch in worded.stretches()])
     if together:
         return lost(document.doc_id, quoted, "unplaced", SEVERAL if len(pages) > 1 else APART)

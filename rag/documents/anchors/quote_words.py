@@ -5,12 +5,11 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
 
 from rag.core.types import Block, Document
-from rag.documents.anchors.quote_pieces import SHARE, Cover, tiled
+from rag.documents.anchors.quote_pieces import LENGTHY, SHARE, SHORT_SHARE, Cover, tiled
 from rag.documents.anchors.quote_windows import windows
 from rag.documents.anchors.reduced_text import Reduced, plain, reduced
 
@@ -20,21 +19,11 @@ LONE, COMMON = 16, 2
 """Of LONE numbers one with up to COMMON digits may stand on the page without either of its neighbours in the quote."""
 PIECE = 64
 """A page has a quote in one stretch and one more for each PIECE characters of it, at most."""
-WORD = re.compile(r"(?P<number>\d+(?:[.,]\d+)*)|[^\W\d_]+(?:[-\u2010-\u2015\u2212\u00ad\x02]\s*[^\W\d_]+)*")
-"""A number, or a word; parts that a hyphen or a dash joins are one word, also across lines."""
-PART = re.compile(r"[^\W_]+")
+WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+HYPHENATED = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad]\s*\n\s*(?=[^\W\d_])")
 
 Borders = tuple[int, int]
 """The offsets [start, end) of a part of a text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A number, or a word without case, accents, hyphens and dashes, with its parts."""
-
-    plain: str
-    parts: tuple[str, ...]
-    is_number: bool
 
 
 def page_borders(blocks: Sequence[Block]) -> dict[int, Borders]:
@@ -54,62 +43,48 @@ def tiled_in(quote: str, text: Reduced, borders: Borders) -> Cover:
 
 
 def standing(document: Document, quote: str, shown: str, text: Reduced) -> tuple[list[Cover], bool]:
-    """The pages on which a quote stands in another order, and whether its words are somewhere together.
+    """The pages on which a quote stands in another order, and whether any page has all of its words.
 
-    `shown` is the text with HOLEs for redactions, `text` the same reduced. Such a page has all words, and SHARE of the quote in
-    few pieces. Together: on one page or on two in a row, and in a document without pages in one window of it.
+    `shown` is the text with HOLEs for redactions, `text` the same reduced. In a document without pages no quote stands; its
+    words are searched in the windows that share most with it.
     """
     pages = tuple(page_borders(document.blocks).values())
     parts = pages or tuple(text.offsets(*window) for window in windows(reduced(quote).text, text.text))
     counts, frequency = _counts(shown, parts)
-    row = _words(quote)
-    words = [(word, times, _rarity(word, frequency, len(parts))) for word, times in Counter(row).items()]
-    words.sort(key=lambda each: (each[0].is_number, each[2]), reverse=True)
-    alone = [border for border, held in zip(parts, counts, strict=True) if _held(words, [held])]
-    likely = (tiled_in(quote, text, border) for border in alone if pages and _neighboured(row, _words(shown[slice(*border)])))
-    covers = [cover for cover in likely if cover.share >= SHARE and len(cover.stretches()) <= 1 + len(quote) / PIECE]
-    return covers, bool(alone) or (bool(pages) and any(_held(words, pair) for pair in pairwise(counts)))
+    words = _words(quote)
+    rarity = {word: math.log(1 + (len(parts) - held + 0.5) / (held + 0.5)) for word in words for held in [frequency[word]]}
+    alone = [borders for borders, held in zip(parts, counts, strict=True) if _holds(held, Counter(words), rarity)]
+    likely = [borders for borders in alone if pages and _neighboured(words, _words(shown[slice(*borders)]))]
+    share = SHARE if len(reduced(quote).text) >= LENGTHY else SHORT_SHARE
+    covers = [tiled_in(quote, text, borders) for borders in likely]
+    return [each for each in covers if each.share >= share and len(each.stretches()) <= 1 + len(quote) / PIECE], bool(alone)
 
 
-def _words(text: str) -> list[Word]:
-    found = []
-    for match in WORD.finditer(text):
-        parts = tuple(filter(None, map(plain, PART.findall(match[0].lower()))))
-        number = match["number"]
-        if parts:
-            found.append(Word(number.replace(",", "") if number else "".join(parts), parts, bool(number)))
-    return found
+def _words(text: str) -> list[str]:
+    """The words without case and accents, and the numbers without commas; words are joined across line ends."""
+    found = (plain(match[0].lower()) or match[0] for match in WORD.finditer(HYPHENATED.sub("", text)))
+    return [word.replace(",", "") for word in found]
 
 
 @lru_cache(maxsize=8)
 def _counts(text: str, parts: tuple[Borders, ...]) -> tuple[list[Counter[str]], Counter[str]]:
-    """The words of parts of a text, joined words also by their parts; and the number of parts with each word."""
-    rows = ([{word.plain} | set(() if word.is_number else word.parts) for word in _words(text[slice(*part)])] for part in parts)
-    counts = [Counter(chain.from_iterable(row)) for row in rows]
+    """The words of parts of a text, and the number of parts with each word."""
+    counts = [Counter(_words(text[slice(*part)])) for part in parts]
     return counts, Counter(chain.from_iterable(counts))
 
 
-def _rarity(word: Word, frequency: Counter[str], parts: int) -> float:
-    held = frequency[word.plain]
-    return math.log(1 + (parts - held + 0.5) / (held + 0.5))
+def _holds(held: Counter[str], wanted: Counter[str], rarity: dict[str, float]) -> bool:
+    """Whether a part holds all numbers of a quote and HELD of its words."""
+    missing = wanted - held
+    if not wanted or any(word[0].isdigit() for word in missing):
+        return False
+    weight, whole = (math.fsum(times * rarity[word] for word, times in each.items()) for each in (missing, wanted))
+    return weight <= (1 - HELD) * whole
 
 
-def _held(words: Sequence[tuple[Word, int, float]], counts: Sequence[Counter[str]]) -> bool:
-    """Whether some parts hold together all numbers of a quote and HELD of its words; numbers and rare words come first."""
-    spare = (1 - HELD) * math.fsum(times * rarity for _, times, rarity in words)
-    for word, times, rarity in words:
-        most = max(sum(held[word.plain] for held in counts), min(sum(held[part] for held in counts) for part in word.parts))
-        if most < times:
-            spare -= (times - most) * rarity
-            if spare < 0 or word.is_number:
-                return False
-    return bool(words)
-
-
-def _neighboured(quote: Sequence[Word], page: Sequence[Word]) -> bool:
+def _neighboured(quote: Sequence[str], page: Sequence[str]) -> bool:
     """Whether the short numbers of a quote have a neighbour of theirs on a page; LONE says how many need not."""
-    near = {frozenset((one.plain, other.plain)) for one, other in pairwise(page)}
-    rows = [(word, quote[max(at - 1, 0) : at + 2]) for at, word in enumerate(quote) if word.is_number]
-    short = [(word, row) for word, row in rows if len(word.plain) <= COMMON]
-    lone = sum(not any(frozenset((word.plain, other.plain)) in near for other in row) for word, row in short)
+    near = set(map(frozenset, pairwise(page)))
+    rows = [(word, quote[max(at - 1, 0) : at + 2]) for at, word in enumerate(quote) if word[0].isdigit()]
+    lone = sum(len(word) <= COMMON and near.isdisjoint(frozenset((word, each)) for each in row) for word, row in rows)
     return LONE * lone <= len(rows)
