@@ -22,23 +22,30 @@ FIRST = ("sweep", "plan", "report", "ask", "gate", "export", "serve", "list")
 Verb = TypeVar("Verb", bound=Callable[..., None])
 
 
-class FirstVerbs(TyperGroup):
-    """Lists the verbs of FIRST in their order, then the groups."""
+class VerbGroup(TyperGroup):
+    """Lists the verbs of FIRST in their order, then the others; the first sentence of each is whole."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names; hidden ones are the names of before 0.2."""
         return sorted(self.commands, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list; click itself would cut a sentence at the end of the line."""
+        shown = [(name, verb) for name in self.list_commands(ctx) if not (verb := self.commands[name]).hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.get_short_help_str(limit=1000)) for name, verb in shown])
+
 
 app = typer.Typer(
-    cls=FirstVerbs,
+    cls=VerbGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # with rich, --help takes twice the time
     help="Assay: declared experiments for retrieval-augmented generation, every stage run once.",
     epilog="Start with rag init: it writes a first experiment about your own documents. Exit codes: 0 done; 1 worse, or a "
     "trial failed; 2 wrong input; 3 undecided; 4 budget spent; 70 crashed, or the output cannot be written; 130 interrupted.",
 )
-data, study, bundle = (typer.Typer(no_args_is_help=True) for _ in range(3))
+data, study, bundle = (typer.Typer(cls=VerbGroup, no_args_is_help=True) for _ in range(3))
 app.add_typer(data, name="data", help="Documents and golden sets: ingest, check, generate, import, review.")
 app.add_typer(study, name="study", help="Trials and their questions: run, baseline, compare, why, judge, track.")
 app.add_typer(bundle, name="bundle", help="Sealed trials: verify, register, promote, keys of a server.")

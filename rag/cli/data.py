@@ -1,5 +1,6 @@
 """Verbs about corpora and golden sets."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -113,6 +114,38 @@ def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = 
         print_json({"experiment": ready.plan.experiment.name, "sets": [each.to_json() for each in sets]})
     for each in () if as_json else sets:
         report.health(each)
+
+
+@data.command()
+def pool(
+    experiment: Experiment,
+    overrides: Overrides = None,
+    to: Annotated[Path | None, typer.Option(help="The file to write; by default next to the questions, for a review.")] = None,
+    most: Annotated[int, typer.Option(help="The most passages to write.")] = 500,
+    as_json: Json = False,
+) -> None:
+    """List passages that trials of a finished sweep rank first and that have no judgement, what changes the verdict most first.
+
+    rag data review then shows them: accepted, a passage is gold; dropped, it is judged as not relevant. Present labels stay.
+    """
+    from rag.authoring.pool import pool_rows
+    from rag.authoring.review.pool_drafts import pool_file
+    from rag.components.loaders.native_questions import NativeQuestions
+    from rag.core.errors import ConfigError
+    from rag.core.files import replace_text
+
+    ready = prepared(experiment, overrides)
+    config = ready.trial.trial.config
+    questions = ready.plan.graph.components.role("dataset", config["dataset"])
+    if to is None and not isinstance(questions, NativeQuestions):
+        raise ConfigError("dataset", "has a format that cannot be reviewed", "name a file: --to pool.jsonl; or rag data import")
+    rows = pool_rows(ready.plan, ready.store)
+    path = to or pool_file(questions.file)
+    replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows[:most]))
+    if as_json:
+        print_json({"pool": str(path), "passages": len(rows), "written": min(most, len(rows))})
+    else:
+        print_line(f"{min(most, len(rows)):,} of {len(rows):,} passages without a judgement written to {path}.")
 
 
 @verb(data)

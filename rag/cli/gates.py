@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app, study, verb
-from rag.cli.options import Bridge, Experiment, Inconclusive, Json, Overrides, print_json, print_line
+from rag.cli.options import Bridge, Experiment, Inconclusive, Json, Lower, Overrides, print_json, print_line, unused
 
 BaselinePath = Annotated[
     Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")
@@ -62,6 +62,8 @@ def gate_command(
     bridge: Bridge = None,
     previous: Previous = None,
     inconclusive: Inconclusive = "",
+    margin: Annotated[list[str] | None, typer.Option(metavar="METRIC=LOSS", help="Files of scores: what may be lost.")] = None,
+    lower: Lower = None,
     junit: Annotated[Path | None, typer.Option(help="The file to write JUnit XML to.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="The file to write Markdown to.")] = None,
     as_json: Json = False,
@@ -70,42 +72,53 @@ def gate_command(
 
     A change is given as overrides, which may replace fixed values of the experiment or choices of an axis. If the store has
     the scores, a sample of questions is computed again: other scores are an error.
+    `rag gate BASE NEW` compares two files of scores of any tool, as `rag compare` reads them.
     Exit codes: 0 not worse, 1 worse, 2 wrong input, 3 undecided, 4 budget spent, 70 crashed, or no candidate ran.
 
     With --json, one object, the same bytes for the same change:
     experiment, split, questions (how many), compared (how many), apart (how the others differ), verdict, sentence, exit_code
+    power: how likely the gate finds a loss; notes: sentences about files of scores
     baseline, candidate: trial (its id) and name
     changed: key of the config, baseline, candidate
     rows: one per metric and slice, null for what cannot be known. Each has
     - column; slice, empty for all questions; margin; n questions in clusters
     - base, candidate: means; difference, with joint low and high
-    - verdict, why; needed: how many questions would settle it; advisory: a judge without a card, which fails nothing
+    - verdict, why; loss and power: the share of tries in which it is found
+    - needed: how many questions would settle it; advisory: a judge without a card, which fails nothing
     bounds: text, value, low, high, verdict, why, needed, advisory
     lost: query_id, text, kind, scores (was, is) by column, stage
     losses: how many questions lost by stage; error: why nothing ran; replaced: a comparison with the previous baseline
     """
     from rag.analysis import gate
+    from rag.analysis.compare import score_files
+    from rag.analysis.gate import score_gate
     from rag.api.verdicts import gate as hold_gate
     from rag.core.errors import StoreError, UserError
     from rag.execution.sweep import sweep
     from rag.reporting.terminal import gate as report
     from rag.reporting.terminal.output import err
 
-    options = (bridge or (), inconclusive, previous)
+    of_files, messages = score_files.given(names := [experiment, *(overrides or ())]), ""
     try:
-        found = hold_gate(experiment, overrides or (), path, *options)
+        if of_files:
+            unused({"--baseline": path, "--previous": previous}, "a trial")
+            verdict = score_gate.gate(names, margin or (), lower or (), bridge or (), inconclusive)
+        else:
+            unused({"--margin": margin, "--lower": lower}, "files of scores")
+            found = hold_gate(experiment, overrides or (), path, bridge or (), inconclusive, previous)
+            verdict, messages = found.told, found.messages
     except UserError as error:
         gate.write_refusal(Path(experiment).stem, error, junit, markdown)
         raise
-    if found.messages:
-        print_line(found.messages.rstrip(), err)
-    verdict = found.told
+    if messages:
+        print_line(messages.rstrip(), err)
     try:
-        written = gate.write(verdict, sweep.REPORTS / verdict.experiment / "gate", junit, markdown)
+        folder = None if of_files else sweep.REPORTS / verdict.experiment / "gate"
+        written = gate.write(verdict, folder, junit, markdown)
     except StoreError:
         # The verdict is printed although its files cannot be written.
         report.gate(verdict, ())
         raise
     print_json(verdict.to_json()) if as_json else report.gate(verdict, written)
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    if verdict.exit_code:
+        raise typer.Exit(verdict.exit_code)

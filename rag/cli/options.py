@@ -33,11 +33,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 Place = Annotated[str, typer.Option("--store", help="Folder or fsspec URL.")]
 Track = Annotated[bool, typer.Option(help="Send the trials to MLflow.")]
 Bridge = Annotated[list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")]
+Lower = Annotated[list[str] | None, typer.Option(metavar="METRIC", help="Files of scores: less of this metric is better.")]
 Inconclusive = Annotated[str, typer.Option(help="The verdict if the scores do not decide: warn (exit 3), fail or pass.")]
 ModelFolder = Annotated[list[str] | None, typer.Option(help="The path of a model folder that a bundle names: role=PATH.")]
 TrustHost = Annotated[list[str] | None, typer.Option(help="A server of models that a bundle may name.")]
 INTERRUPTED, FAILED, BAD_INPUT, UNSURE, SPENT = 130, 1, 2, 3, 4
 """Exit codes besides 0 and `rag.core.errors.CRASHED`."""
+
+
+def unused(options: Mapping[str, Any], kind: str) -> None:
+    """Raise ConfigError for an option that is given, and is for another kind of input."""
+    from rag.core.errors import ConfigError
+
+    for name, value in options.items():
+        if value:
+            raise ConfigError(name, f"is for {kind} only", "leave it out")
 
 
 def prepared(experiment: str, overrides: list[str] | None) -> "Prepared":

@@ -22,6 +22,7 @@ def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = Fa
     """
     from rag.api import sweeps
     from rag.execution.graph.unparsed_files import UnparsedError
+    from rag.execution.sweep import margin_reach
     from rag.reporting.terminal.plans import planned
 
     try:
@@ -33,7 +34,9 @@ def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = Fa
             print_line(f"{error.what}.\nThe stages after them are known when they are parsed, by a sweep for example.")
         return
     shares = made.unread
-    print_json(made.to_json() | {"unread": shares}) if as_json else planned(made.prepared.plan, shares)
+    margin = margin_reach.sentence(made.prepared.plan, made.prepared.store)
+    found = made.to_json() | {"unread": shares, "margin": margin}
+    print_json(found) if as_json else planned(made.prepared.plan, shares, margin)
 
 
 @app.command(name="sweep")

@@ -5,20 +5,26 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app, study, verb
-from rag.cli.options import Bridge, Experiment, Json, Overrides, Track, prepared, print_json, print_line
+from rag.cli.options import Bridge, Experiment, Json, Lower, Overrides, Track, prepared, print_json, print_line, unused
 
 
 @verb(study)
 def compare(
-    names: Annotated[list[str], typer.Argument(metavar="BASE OTHER", help="Trial ids, or paths of baselines.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="BASE OTHER", help="Trial ids, paths of baselines, or files of scores.")
+    ],
     metric: Annotated[list[str] | None, typer.Option(help="A column to compare; default: all common ones.")] = None,
     by: Annotated[
         str, typer.Option(help="Slices: kind, tag, doc, words, answerable, turns, split, meta.<key>; none of them for ''.")
     ] = "kind",
     bridge: Bridge = None,
+    lower: Lower = None,
     as_json: Json = False,
 ) -> None:
     """Compare trials that ran, question by question, with the first of them. Nothing is computed again.
+
+    Files of scores of any tool: rows of question, cluster (optional), metric and value in JSON lines or CSV, or what MLflow,
+    promptfoo, DeepEval, ragas and Langfuse export.
 
     Intervals and p-values are corrected for all differences of the table (max-t).
     Without --metric all columns are compared, and only ndcg@10 by slice.
@@ -27,7 +33,7 @@ def compare(
 
     base, candidates: trial and name of each.
     family: how many differences were tested together.
-    added, removed, changed: questions that are not compared.
+    added, removed, changed: questions that are not compared; notes on files of scores.
     rows: the differences, null for unknown values. Each has
     - base_name, candidate_name, base_id, candidate_id
     - column; slice, empty for all questions; n questions in clusters
@@ -39,13 +45,20 @@ def compare(
     - wins, ties, losses: questions
     - detectable: the smallest difference found in 4 of 5 tries
     - needed: how many questions would show this difference
+    - lower: less of the metric is better
     - shrunk: the difference of a slice, shrunk towards that of all questions
     """
+    from rag.analysis.compare import score_files
     from rag.analysis.compare.trials import compared
     from rag.reporting.terminal.comparisons import comparisons
 
     dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]
-    found = compared(names, metric or (), dimensions, bridge or ())
+    if score_files.given(names):
+        unused({"--by": dimensions}, "trials")
+        found = score_files.compared(names, metric or (), lower or (), bridge or ())
+    else:
+        unused({"--lower": lower}, "files of scores")
+        found = compared(names, metric or (), dimensions, bridge or ())
     print_json(found.to_json()) if as_json else comparisons(found)
 
 

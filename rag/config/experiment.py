@@ -35,7 +35,7 @@ CALLED: Mapping[Any, str] = {
 }
 MOST_TRIALS = 100_000
 REMEASURED = 5
-"""The default number of best trials that are measured again on the holdout."""
+"""The number of best trials that are measured again on the holdout, where an experiment sets `split: tune` and no number."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Experiment:
 
 
 def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
-    """Read an experiment; its default split is `tune`. ConfigError for anything in it that is not valid.
+    """Read an experiment; its default split is `all`, and `tune` with a `holdout`. ConfigError for anything that is not valid.
 
     `overrides` are added to the fixed ones; an override of the key that names an axis replaces the choices of the axis.
     """
@@ -107,11 +107,15 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     others = [override for override in overrides if override not in instead.values()]
     axes |= {axis: _choices(override, override) for axis, override in instead.items()}
     _check_apart(others, axes)
-    if not any(_named_key(override) == "split" for override in (*fixed, *others, *_axis_overrides(axes))):
-        fixed.append(f"split={SPLITS[0]}")
     holdout = content.get("holdout", REMEASURED)
     if isinstance(holdout, bool) or holdout < 0:
         raise ConfigError(f"{path}: holdout", f"is {yaml_text(holdout)}", "how many of the best are measured again, 0 for none")
+    if content.get("holdout") and (split := content.get("split", SPLITS[0])) != SPLITS[0]:
+        raise ConfigError(
+            f"{path}: holdout", f"is {holdout}, and split: {split} keeps nothing back", "split: tune, or no holdout"
+        )
+    if not any(_named_key(override) == "split" for override in (*fixed, *others, *_axis_overrides(axes))):
+        fixed.append(f"split={SPLITS[0] if content.get('holdout') else 'all'}")
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
     gate = content.get("gate", {})
     answers = tuple(dict.fromkeys(map(str, content.get("answers", []))))

@@ -35,6 +35,14 @@ def stand_in_remarks(trials: Iterable[Trial]) -> tuple[str, ...]:
     return tuple(f"{name}: {sentences}" for name, sentences in used.items() if sentences)
 
 
+def own_judge_remarks(trials: Iterable[Trial]) -> tuple[str, ...]:
+    """A sentence for each model that judges its own answers."""
+    nodes = (trial.config for trial in trials)
+    pairs = ((each.get("generator") or {}, (each.get("judge") or {}).get("generator") or {}) for each in nodes)
+    own = {str(one["model"]) for one, other in pairs if one.get("model") and one["model"] == other.get("model")}
+    return tuple(f"{model} judges its own answers, which models favour: let another model judge." for model in sorted(own))
+
+
 def compose_trials(fixed: Sequence[str], axes: Mapping[str, Sequence[Choice]]) -> tuple[list[Trial], list[UserError]]:
     """A trial for every combination of choices that can be composed, in the order of the axes; the errors of the others.
 

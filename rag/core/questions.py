@@ -76,6 +76,9 @@ class Anchor:
     chars: int = 0
 
 
+ALL = "*"
+"""In `Example.judged`: every passage is judged, so that what is no evidence is not relevant."""
+
 Place = Span | Anchor | str
 """Gold: a span, a quote in a parsed document, or the doc_id of a whole document."""
 
@@ -119,8 +122,9 @@ class Example:
     Without evidence the corpus cannot answer it, unless it has `answers` and is not `unanswerable`: then the place of the
     answer is not known, and only metrics that compare answers with references apply.
 
-    `cluster` is the unit of resampling when trials are compared; `judged` names the documents with a judgement for this
-    question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1). `route` is the
+    `cluster` is the unit of resampling when trials are compared; `judged` are the documents and spans with a judgement for this
+    question, relevant or not, and ALL where everything is judged. `searches` names the searches that its gold was looked for
+    with; empty if unknown. Questions of one `dialogue` are asked one after the other, by `turn` (from 1). `route` is the
     right one of `rag.core.records.queries.ROUTES`, empty if unknown: metrics of retrieval do not apply to `records`. `input` is
     the right one of INPUTS, empty if unknown; all but questions have no evidence.
     """
@@ -132,13 +136,14 @@ class Example:
     tags: tuple[str, ...] = ()
     split: str = ""
     cluster: str = ""
-    judged: frozenset[str] = frozenset()
+    judged: frozenset[Place] = frozenset()
     dialogue: str = ""
     turn: int = 0
     unanswerable: bool = False
     expects: Expected | None = None
     route: str = ""
     input: str = ""
+    searches: tuple[str, ...] = ()
 
     @property
     def places(self) -> tuple[Place, ...]:

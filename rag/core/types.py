@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rag.core.documents import BLOCKS, Block, Box, Chunk, Document, Parsed, Redaction, Span, Value
 from rag.core.looks import Condensed, Look
 from rag.core.questions import (
+    ALL,
     FATES,
     INPUTS,
     REPLIED,

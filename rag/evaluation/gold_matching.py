@@ -30,7 +30,8 @@ class Judged(ArrayTable, Judgements):
     rank of their hit. Any chunk of a whole gold document satisfies its group.
 
     An item is relevant if one of its chunks is: the chunk shares at least `coverage` of the shorter of the two with a gold
-    span, or belongs to a whole gold document. Judged are the documents named by the evidence (of any grade) or by `judged`.
+    span, or belongs to a whole gold document. Judged are relevant items, and those that share so much with a place of `judged`
+    or belong to a document there. What else is in a document of a quote is not judged.
 
     Gold characters are those of one alternative per group, the one that the whole ranking covers best (the first of several),
     counted once where spans overlap. A question with a whole document in its gold has no gold characters.
@@ -44,7 +45,7 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
     """Match every ranking with its gold; row i of `rankings` belongs to example i of the gold table."""
     if len(rankings) != len(gold.by_document):
         raise ValueError(f"{len(rankings)} rankings for {len(gold.by_document)} questions")
-    hits = _Hits.of(rankings)
+    hits = Hits.of(rankings)
     fresh_chars, piece_hit = _segments(hits, gold)
     new_document, document_hit = _documents(hits, gold)
     covering_hit, share = _coverage(piece_hit, len(hits), gold)
@@ -56,10 +57,10 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
         group_ranks=group_ranks,
         grades=grades,
         relevant=items.flags(_among(hits, hits.position, gold.relevant, len(gold.chunk_chars))),
-        judged=items.flags(_among(hits, gold.chunk_document[hits.position], gold.judged, int(gold.documents))),
+        judged=items.flags(_among(hits, hits.position, gold.judged, len(gold.chunk_chars)) | gold.complete[hits.question]),
         gold_seen=items.totals(gold_chars),
         chars_seen=items.totals(fresh_chars),
-        chars_read=items.totals(_read(hits, gold)),
+        chars_read=items.totals(read_chars(hits, gold)),
         gold_chars=np.bincount(gold.piece_question[chosen], gold.piece_chars[chosen], hits.questions).astype(np.int64),
         items=items.table(items.rank[items.end]).max(axis=1),
         answerable=group_ranks[:, 0] >= 0,
@@ -67,7 +68,7 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
 
 
 @dataclass(frozen=True)
-class _Hits:
+class Hits:
     """All hits in one row, question after question, best first. The place `len(hits)` stands for "no hit".
 
     `first` is the place of the first hit of the same question, `rank` the rank of a hit and of the chunks added to it, and
@@ -84,7 +85,8 @@ class _Hits:
     passage: Ints | None = None
 
     @classmethod
-    def of(cls, rankings: Rankings) -> "_Hits":
+    def of(cls, rankings: Rankings) -> "Hits":
+        """The hits of rankings."""
         used = rankings.positions != NOTHING
         question, _ = np.nonzero(used)
         counts = used.sum(axis=1)
@@ -111,14 +113,14 @@ class _Hits:
 class _Items:
     """The items of the rankings: the rank of every hit, the first and last hit of each item, and its place in a table."""
 
-    hits: _Hits
+    hits: Hits
     rank: Ints
     start: Ints
     end: Ints
     place: Ints
 
     @classmethod
-    def of(cls, hits: _Hits, new_document: Flags, by_document: Flags) -> "_Items":
+    def of(cls, hits: Hits, new_document: Flags, by_document: Flags) -> "_Items":
         """Items are new documents for questions `by_document`, else hits with the chunks added to them."""
         own = by_document[hits.question]
         rank = np.where(own, hits.running(new_document.astype(np.int64)), hits.rank)
@@ -143,7 +145,7 @@ class _Items:
         return table.reshape(self.hits.questions, self.hits.width)
 
 
-def _segments(hits: _Hits, gold: Gold) -> tuple[Ints, Ints]:
+def _segments(hits: Hits, gold: Gold) -> tuple[Ints, Ints]:
     """For each hit the characters that no earlier hit of its question has; for each piece the first hit that has it."""
     owner, segment = ranges(gold.chunk_first[hits.position], gold.chunk_last[hits.position])
     size = len(gold.segment_chars)
@@ -153,7 +155,7 @@ def _segments(hits: _Hits, gold: Gold) -> tuple[Ints, Ints]:
     return chars, np.append(owner, len(hits))[place]
 
 
-def _read(hits: _Hits, gold: Gold) -> Ints:
+def read_chars(hits: Hits, gold: Gold) -> Ints:
     """For each hit the characters that it adds to what is read: all, or those that no earlier chunk of its passage has."""
     if hits.passage is None:
         return gold.chunk_chars[hits.position]
@@ -163,7 +165,7 @@ def _read(hits: _Hits, gold: Gold) -> Ints:
     return np.bincount(owner[fresh], gold.segment_chars[segment[fresh]], len(hits)).astype(np.int64)
 
 
-def _documents(hits: _Hits, gold: Gold) -> tuple[Flags, Ints]:
+def _documents(hits: Hits, gold: Gold) -> tuple[Flags, Ints]:
     """Flags of the first hits of documents; for each alternative the first hit of its document, none for a span."""
     wholes = np.flatnonzero(gold.alternative_document >= 0)
     first = np.full(len(gold.alternative_document), len(hits))
@@ -229,7 +231,7 @@ def _groups(covering: Ints, document_hit: Ints, items: _Items, gold: Gold) -> tu
     return ranks, grades
 
 
-def _among(hits: _Hits, values: Ints, members: Ints, size: int) -> Flags:
+def _among(hits: Hits, values: Ints, members: Ints, size: int) -> Flags:
     """True for each hit whose key (question, value) is among the ascending `members`; values are below `size`."""
     keys = hits.question * size + values
     if hits.questions * size <= DENSE:

@@ -9,7 +9,7 @@ import numpy as np
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
-from rag.core.types import Anchor, Arrays, Evidence, Example, Place, Span, document_of, spans_of
+from rag.core.types import ALL, Anchor, Arrays, Evidence, Example, Place, Span, document_of, spans_of
 from rag.evaluation.overlaps import ranges, shared_chars
 
 WHOLE = -1
@@ -38,7 +38,7 @@ class Gold(ArrayTable):
     range of segments, a union of chunks a set of segments. The borders of gold spans cut the segments of one question into
     *pieces*. A *pair* is a piece and a span that contains it. A quote in several places (`rag.core.questions.Anchor`) counts
     as one span, the union of its places, and a lost one as a span that no chunk has. `relevant` and `judged` hold sorted
-    keys: question × chunks + position, and question × documents + document.
+    keys: question × chunks + position. Of a question that is `complete` every chunk is judged.
     """
 
     documents: Ints
@@ -64,19 +64,20 @@ class Gold(ArrayTable):
     piece_chars: Ints
     relevant: Ints
     judged: Ints
+    complete: Flags
 
 
 def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.5) -> Gold:
     """The gold of every example in the chunks of a corpus, in the order of the examples.
 
-    Groups with a grade of 0 or less are not gold; their documents count as judged. Questions that records answer have no gold.
+    Groups with a grade of 0 or less are not gold; their places count as judged. Questions that records answer have no gold.
     Gold in documents that are missing in the corpus counts as gold that no ranking can find. Raises ConfigError for a coverage
     outside (0, 1], and DataError for a group without alternatives and for a span that is empty or outside its document.
     """
     if not 0 < coverage <= 1:
         raise ConfigError("coverage", f"{coverage} is not a valid share of a span's characters", "above 0, at most 1, like 0.5")
     line = _Line.of(corpus, examples)
-    groups, alternatives, places, judged = _numbered(examples, line)
+    groups, alternatives, places, known, judged = _numbered(examples, line)
     group, document = alternatives.T
     question = groups[group, 0]
     is_span = document == WHOLE
@@ -86,7 +87,9 @@ def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.
     placed = (question[places[:, 0]], line.base[places[:, 1]] + places[:, 2], line.base[places[:, 1]] + places[:, 3])
     chars = np.bincount(span, placed[2] - placed[1], len(spans)).astype(np.int64)
     within = line.chunks_in_spans(span, question[spans], *placed[1:], chars, coverage)
-    relevant = line.chunks_of_documents(question[wholes], document[wholes]), within
+    relevant = np.unique(np.concatenate([line.chunks_of_documents(question[wholes], document[wholes]), within]))
+    apart = known[:, 0], line.base[known[:, 1]] + known[:, 2], line.base[known[:, 1]] + known[:, 3]
+    seen = line.chunks_in_spans(np.arange(len(known)), *apart, apart[2] - apart[1], coverage)
     return Gold(
         documents=np.array(len(line.base)),
         chunk_document=corpus.doc.astype(np.int64),
@@ -103,8 +106,9 @@ def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.
         span_chars=chars,
         span_needed=_share(coverage, chars),
         **line.pieces(span, *placed),
-        relevant=np.unique(np.concatenate(relevant)),
-        judged=np.unique(judged[:, 0] * len(line.base) + judged[:, 1]),
+        relevant=relevant,
+        judged=np.unique(np.concatenate([relevant, seen, line.chunks_of_documents(judged[:, 0], judged[:, 1])])),
+        complete=np.array([ALL in example.judged for example in examples], np.bool_),
     )
 
 
@@ -178,30 +182,34 @@ class _Line:
         return keys
 
 
-def _numbered(examples: Sequence[Example], line: _Line) -> tuple[Ints, Ints, Ints, Ints]:
-    """Groups (question, column, grade), alternatives (group, document), places of spans and judged (question, document).
+def _numbered(examples: Sequence[Example], line: _Line) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Groups (question, column, grade), alternatives (group, document), places of spans; judged spans and documents.
 
-    The document of a span is WHOLE; its places are rows of (alternative, document, start, end).
+    The document of a span is WHOLE; its places are rows of (alternative, document, start, end), those that are judged apart
+    from gold of (question, document, start, end).
     """
     groups: list[tuple[int, int, int]] = []
     alternatives: list[tuple[int, int]] = []
     places: list[tuple[int, int, int, int]] = []
+    known: list[tuple[int, int, int, int]] = []
     judged: list[tuple[int, int]] = []
     for number, example in enumerate(examples):
         column = 0
-        judged += [(number, line.place[doc_id]) for doc_id in example.judged if doc_id in line.place]
+        apart = [*example.judged, *(gold for each in example.evidence if each.grade <= 0 for gold in each.alternatives)]
+        read = (span for gold in apart for span in spans_of(gold) if span.doc_id in line.place)
+        known += [(number, line.place[span.doc_id], span.start, span.end) for span in read]
+        judged += [(number, line.place[gold]) for gold in apart if isinstance(gold, str) and gold in line.place]
         for evidence in example.evidence if example.route != "records" else ():
             rows = list(_alternatives(example, evidence, line))
-            judged += [(number, line.place[document_of(gold)]) for gold in evidence.alternatives]
             if evidence.grade > 0:
                 for whole, spans in rows:
                     places += [(len(alternatives), *span) for span in spans]
                     alternatives.append((len(groups), whole))
                 groups.append((number, column, evidence.grade))
                 column += 1
-    tables = ((groups, 3), (alternatives, 2), (places, 4), (judged, 2))
-    first, second, third, fourth = (np.array(rows, np.int64).reshape(-1, width) for rows, width in tables)
-    return first, second, third, fourth
+    tables = ((groups, 3), (alternatives, 2), (places, 4), (known, 4), (judged, 2))
+    first, second, *others = (np.array(rows, np.int64).reshape(-1, width) for rows, width in tables)
+    return first, second, others[0], others[1], others[2]
 
 
 def _spans(gold: Place) -> tuple[Span, ...]:

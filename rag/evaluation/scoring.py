@@ -4,25 +4,27 @@ Call `gold_table` once per chunking, `judge` once per ranking, `score` and `summ
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from rag.core.arrays import Flags, Ints
+from rag.core.arrays import Flags, Floats
 from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, closest
-from rag.core.rankings import Rankings
+from rag.core.rankings import NOTHING, Rankings
 from rag.core.roles import AnswerMetric, AssessedMetric, Judgements, RankingMetric
 from rag.core.types import Answer, Example, Reply
-from rag.evaluation.gold_matching import Judged, judge
+from rag.evaluation.gold_matching import Hits, Judged, judge, read_chars
 from rag.evaluation.gold_table import Gold, gold_table
 from rag.evaluation.scores import Scores
 from rag.evaluation.statistics.summary import Summary, summarise
 
 Metric = RankingMetric | AnswerMetric | AssessedMetric
+Budgets = Callable[[int], Judged]
+"""A number of characters → the judgements of what is read of each ranking within it."""
 
 CUT = re.compile(r"0*(?P<size>[1-9][0-9]{0,8})(?P<chars>chars)?")
 FORMS = "write metric@5, metric@k (the trial's own k) or metric@2000chars, or an answer metric without a cut"
@@ -30,21 +32,25 @@ FORMS = "write metric@5, metric@k (the trial's own k) or metric@2000chars, or an
 
 @dataclass(frozen=True)
 class Column:
-    """A metric at a cut-off, as typed: `size` ranks, or the ranks that fit into `size` characters; no cut for answers."""
+    """A metric at a cut-off, as typed: `size` ranks, or what is read first, up to `size` characters; no cut for answers."""
 
     name: str
     metric: str
     unit: Literal["ranks", "chars", ""] = ""
     size: int = 0
 
-    def cut(self, judged: Judgements) -> Ints:
-        """The last rank that counts, per question: for a budget of characters, that of the last item that fits whole."""
+    def measure(self, metric: RankingMetric, judged: Judgements, budgets: Budgets | None = None) -> Floats:
+        """The scores of all questions; `budgets` judges the rankings cut to a number of characters, None if it is not known.
+
+        Without it an item that does not fit whole counts as nothing.
+        """
         if self.unit != "chars":
-            return np.full(len(judged.items), self.size, np.int64)
+            return metric.score(judged, np.full(len(judged.items), self.size, np.int64))
+        if budgets is not None:
+            judged = budgets(self.size)
         ranks = np.arange(1, judged.chars_read.shape[1] + 1)
         fits = (judged.chars_read <= self.size) & (ranks <= judged.items[:, None])
-        cut: Ints = fits.sum(axis=1)
-        return cut
+        return metric.score(judged, fits.sum(axis=1))
 
 
 def parse_column(text: str, k: int, known: Collection[str] | None = None) -> Column:
@@ -81,10 +87,11 @@ def score(
     k: int,
     failed: Flags | None = None,
     assessments: Sequence[Assessment] | None = None,
+    budgets: Budgets | None = None,
 ) -> Scores:
     """Score every question in every column; `answers` is None if nothing was generated, and holds None for a failed answer.
 
-    Raises ConfigError for invalid columns.
+    `budgets` are those of `Column.measure`. Raises ConfigError for invalid columns.
     """
     lost = np.zeros(len(examples), np.bool_) if failed is None else failed.copy()
     if answers is not None:
@@ -95,7 +102,7 @@ def score(
         metric = metrics[column.metric]
         check_column(column, metric)
         if isinstance(metric, RankingMetric):
-            values[:, number] = metric.score(judged, column.cut(judged))
+            values[:, number] = column.measure(metric, judged, budgets)
         elif answers is not None and isinstance(metric, AnswerMetric):
             pairs = zip(examples, _without_gaps(examples, answers), strict=True)
             values[:, number] = [metric.measure(example, answer) for example, answer in pairs]
@@ -110,6 +117,45 @@ def _without_gaps(examples: Sequence[Example], answers: Sequence[Answer | None])
     """The answers, with an empty one for each that failed."""
     pairs = zip(examples, answers, strict=True)
     return [answer or Answer(example.query, (), Reply("")) for example, answer in pairs]
+
+
+def reading(judged: Judged) -> dict[str, list[float]]:
+    """By rank, over questions with gold: the share of unjudged items and the characters that are read up to it."""
+    asked, ranks = judged.answerable, np.arange(1, judged.judged.shape[1] + 1)
+    there = np.minimum(ranks, judged.items[:, None])[asked]
+    if not len(there):
+        return {}
+    holes = there - np.cumsum(judged.judged, axis=1)[asked]
+    shares, chars = (holes / np.maximum(there, 1)).mean(axis=0), judged.chars_read[asked].mean(axis=0)
+    return {"unjudged": np.round(shares, 6).tolist(), "chars_read": np.round(chars, 1).tolist()}
+
+
+def budgets(rankings: Rankings, corpus: Corpus, examples: Sequence[Example], coverage: float) -> Budgets:
+    """The judgements of these rankings within any number of characters; row i belongs to example i."""
+
+    def within(chars: int) -> Judged:
+        cut, parts = within_chars(rankings, corpus, chars)
+        return judge(cut, gold_table(parts, examples, coverage))
+
+    return within
+
+
+def within_chars(rankings: Rankings, corpus: Corpus, chars: int) -> tuple[Rankings, Corpus]:
+    """The first `chars` characters of every ranking, as rankings of chunks of their own, and these chunks.
+
+    Chunks are read in the order of the row: a hit, then what a selector added to it. The last one loses its end.
+    """
+    used = rankings.positions != NOTHING
+    place = rankings.positions[used]
+    hits = replace(Hits.of(rankings), position=np.arange(len(place)))
+    doc, start, end = corpus.doc[place], corpus.start[place], corpus.end[place]
+    fresh = read_chars(hits, gold_table(Corpus(corpus.documents, doc, start, end), ()))
+    over = hits.running(fresh) - chars
+    kept = over < fresh
+    positions = np.full(rankings.positions.shape, NOTHING, np.int32)
+    positions[used] = np.where(kept, np.cumsum(kept) - 1, NOTHING)
+    parts = Corpus(corpus.documents, doc[kept], start[kept], (end - np.maximum(over, 0))[kept])
+    return replace(rankings, positions=positions), parts
 
 
 def document_rankings(rankings: Rankings, corpus: Corpus) -> list[list[tuple[str, float]]]:

@@ -59,16 +59,21 @@ def verdict_tags(verdict: Winner) -> dict[str, str]:
     tied = "; ".join(verdict.of(trial_id).name for trial_id in verdict.tied)
     lead = "recommended" if verdict.enough else "first"
     tags = {lead: trial.name, f"{lead}.trial": trial.trial_id, f"{lead}.why": verdict.why, "tied": tied}
+    tags |= {"contradiction": verdict.contradiction} if verdict.contradiction else {}
     return tags | ({"uses": str(verdict.uses)} if verdict.holdout else {})
 
 
 def verdict_figures(verdict: Winner, objective: Objective) -> dict[str, float]:
-    """Metrics of a sweep: number of tied trials, uses of the holdout, the objective on the holdout."""
-    counts = {"tied": float(len(verdict.tied))} | ({"uses": float(verdict.uses)} if verdict.holdout else {})
+    """Metrics of a sweep: number of tied trials, what to expect on new questions, the holdout and its uses."""
+    found = {"tied": float(len(verdict.tied))} | ({"uses": float(verdict.uses)} if verdict.holdout else {})
+    expected, held = verdict.expected, verdict.of(verdict.recommended).holdout
+    if expected:
+        found |= {"chosen_among": float(verdict.among), "of_other_sweeps": float(verdict.before)}
     column = "objective" if objective.summed else objective.column
-    held = verdict.of(verdict.recommended).holdout
-    names = {"mean": f"holdout_{column}", "low": f"holdout_{column}_low", "high": f"holdout_{column}_high"}
-    return counts | {names[part]: value for part, value in (held.to_json() if held else {}).items() if value is not None}
+    for lead, mean in (("expected", expected), ("holdout", held)):
+        names = {"mean": f"{lead}_{column}", "low": f"{lead}_{column}_low", "high": f"{lead}_{column}_high"}
+        found |= {names[part]: value for part, value in (mean.to_json() if mean else {}).items() if value is not None}
+    return found
 
 
 def table(trial: PlannedTrial, made: Plan, store: Store) -> dict[str, str]:

@@ -9,7 +9,8 @@ import numpy as np
 from bench.measuring import Row, Rows, declared, public, swept
 from numpy.typing import NDArray
 
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide
+from rag.analysis.gate.decide import Pair, decide
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.spec import Margin
 from rag.core.types import Document, Example, Query
 from rag.evaluation.data.golden import Golden

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.gate_experiment import write_gated, write_many
+from support.gate_experiment import GATE, write_gated, write_many
 from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 from support.swept_trial import called
 
@@ -24,7 +24,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "experiments").mkdir()
     fixed = ["", "generator=extractive", *(f'"{part}"' for part in WORDS), '"metrics=[ndcg@10,recall@5,faithfulness]"']
     axes = "  size:\n    narrow: chunker=fixed chunker.size=120\n    wide: chunker=fixed chunker.size=600"
-    write_gated(folder / "experiments" / "study.yaml", Path("golden"), axes, fixed=", ".join(fixed))
+    write_gated(folder / "experiments" / "study.yaml", Path("golden"), axes, f"split: tune\n{GATE}", ", ".join(fixed))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
         called(folder, "sweep", "study", "--no-track")

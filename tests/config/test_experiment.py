@@ -242,15 +242,15 @@ def test_two_choices_are_never_called_the_same(study: Callable[[str], str]) -> N
 
 
 def test_what_is_fixed_may_be_one_text_and_an_objective_a_list(study: Callable[[str], str]) -> None:
-    assert load(study("question: q\nfixed: k=3 depth=20")).fixed == ("k=3", "depth=20", "split=tune")
-    assert load(study("question: q\nfixed:")).fixed == ("split=tune",)
+    assert load(study("question: q\nfixed: k=3 depth=20")).fixed == ("k=3", "depth=20", "split=all")
+    assert load(study("question: q\nfixed:")).fixed == ("split=all",)
     listed = load(study("question: q\nobjective: [maximize ndcg@10, latency_p95_ms <= 200]"))
     assert listed.objective == "maximize ndcg@10, latency_p95_ms <= 200"
 
 
-def test_a_declared_experiment_tunes_unless_it_says_otherwise(study: Callable[[str], str]) -> None:
-    assert load(study("question: q"), ["k=3"]).fixed == ("split=tune", "k=3")
-    assert load(study("question: q\nsplit: all")).fixed == ("split=all",)
+def test_a_declared_experiment_asks_all_questions_unless_it_has_a_holdout(study: Callable[[str], str]) -> None:
+    assert load(study("question: q"), ["k=3"]).fixed == ("split=all", "k=3")
+    assert load(study("question: q\nholdout: 3"), ["k=3"]).fixed == ("split=tune", "k=3")
     assert load(study("question: q\nfixed: split=holdout")).fixed == ("split=holdout",)
     assert load(study("question: q"), ["split=all"]).fixed == ("split=all",)
     assert load(study("question: q\naxes: {s: 'split=tune,holdout'}")).fixed == ()
@@ -259,8 +259,10 @@ def test_a_declared_experiment_tunes_unless_it_says_otherwise(study: Callable[[s
 
 def test_how_many_are_measured_again(study: Callable[[str], str]) -> None:
     assert load(study("question: q")).holdout == 5
-    assert load(study("question: q\nholdout: 0")).holdout == 0
+    assert (load(study("question: q\nholdout: 0")).holdout, load(study("question: q\nholdout: 0")).fixed) == (0, ("split=all",))
     assert ad_hoc([]).holdout == 0
+    with pytest.raises(ConfigError, match="holdout: is 3, and split: all keeps nothing back"):
+        load(study("question: q\nsplit: all\nholdout: 3"))
 
 
 def test_an_experiment_is_found_by_path_then_here_then_among_ours(here: Path) -> None:
@@ -328,7 +330,7 @@ def test_an_override_that_every_trial_would_overrule_is_reported(study: Callable
 def test_an_override_takes_the_place_of_the_axis_that_is_called_after_its_key(study: Callable[[str], str]) -> None:
     path = study('question: q\naxes: {depth: "depth=10,20", k: {few: k=1 coverage=0.4, many: k=9}}\n')
     found = load(path, ["depth=30,40,50", "k=2", "rerank_depth=7"])
-    assert set(found.fixed) == {"split=tune", "rerank_depth=7"}
+    assert set(found.fixed) == {"split=all", "rerank_depth=7"}
     assert [(trial.config["depth"], trial.config["k"]) for trial in found.trials()] == [(30, 2), (40, 2), (50, 2)]
     assert {axis: [choice.label for choice in choices] for axis, choices in found.axes.items()} == {
         "depth": ["depth 30", "depth 40", "depth 50"],

@@ -9,10 +9,11 @@ from rag.cli.questions import _with_follow_ups
 from rag.config.catalog import choice, choices
 from rag.config.compose import compose, resolve
 from rag.config.experiment import ad_hoc
-from rag.config.search_space import stand_in_remarks
+from rag.config.search_space import Trial, own_judge_remarks, stand_in_remarks
 from rag.config.stand_ins import replaced, stand_ins
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
+from rag.execution.sweep.open_config import config_of
 
 PRESETS = [name for name in choices("preset") if name != "none"]
 KEY = {"key": ["ASSAY_KEY"], "use": ["generator=extractive", "queries=none"]}
@@ -159,3 +160,12 @@ def test_a_data_set_with_a_loader_of_its_own(here: Path) -> None:
     assert set(config["loader"]) == {"_target_", "path"}
     assert config["stand_ins"][1] == "the data set has a loader of its own: loader.ingest of the preset does not apply"
     assert "documentation" in str(composed("preset=tiny")["loader"]["ingest"])
+
+
+def test_a_model_that_judges_its_own_answers_is_named() -> None:
+    nodes = ["generator=openai", "generator.model=one", "judge=llm"]
+    own, other = (Trial(name, {}, config_of([*nodes, f"judge.generator.model={name}"])) for name in ("one", "two"))
+    keyless = Trial("keyless", {}, config_of([]))
+    assert own_judge_remarks([other, keyless]) == ()
+    (said,) = own_judge_remarks([own, own, keyless])
+    assert said.startswith("one judges its own answers")

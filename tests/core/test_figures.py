@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from rag.analysis.gate.decide import FAIL, Row
+from rag.analysis.gate.decide import Row
+from rag.analysis.gate.finding import FAIL
 from rag.analysis.gate.verdict_files import sentence
 from rag.core.figures import amount, brackets, figure, interval, with_interval
 from rag.evaluation.statistics.agreement import Estimate

@@ -119,16 +119,19 @@ class Reference:
         return [self._relevant(self.spans[rank]) for rank in self.kept]
 
     def _relevant(self, chunk: Span) -> bool:
-        return chunk.doc_id in self.whole or any(
+        return chunk.doc_id in self.whole or self._among(chunk, self.gold_spans)
+
+    def _among(self, chunk: Span, spans: Sequence[Span]) -> bool:
+        return any(
             shared > 0 and shared >= self.coverage * min(len(characters(chunk)), len(characters(gold)))
-            for gold in self.gold_spans
+            for gold in spans
             for shared in [len(characters(chunk) & characters(gold))]
         )
 
     def judged(self) -> list[bool]:
-        golds = [gold for group in self.example.evidence for gold in group.alternatives]
-        known = self.example.judged | {gold if isinstance(gold, str) else gold.doc_id for gold in golds}
-        return [self.spans[rank].doc_id in known for rank in self.kept]
+        known = {*self.example.judged, *(gold for group in self.example.evidence for gold in group.alternatives)}
+        chunks, spans = [self.spans[rank] for rank in self.kept], [gold for gold in known if isinstance(gold, Span)]
+        return ["*" in known or chunk.doc_id in known or self._among(chunk, spans) for chunk in chunks]
 
     def gold(self) -> set[Char]:
         if self.whole:
@@ -195,7 +198,7 @@ def cases(draw: st.DrawFn, whole: bool = True) -> Case:
         Example(
             Query(f"q{number}", "?"),
             tuple(draw(st.lists(groups, max_size=4))),
-            judged=draw(st.frozensets(st.sampled_from([*sorted(sizes), "nowhere"]))),
+            judged=draw(st.frozensets(st.sampled_from([*sorted(sizes), "nowhere", "*", Span(min(sizes), 0, 1)]))),
         )
         for number in range(count)
     ]
@@ -268,18 +271,18 @@ HALVES = Corpus.of([Document("d", text(100))], [Span("d", 0, 55), Span("d", 0, 5
         # The alternative that is covered best is the gold; gold of two groups counts once.
         ([spans((80, 100), (20, 30))], {"order": [1]}, {"gold_chars": 10, "gold_seen": [10]}),
         # Of [15, 45): 5 of chunk 0, all of chunk 1, 5 of chunk 2, none of chunk 3 and of another document.
-        ([spans((15, 45))], {"order": [0, 1, 2, 3, 6]}, {"relevant": [0, 1, 0, 0, 0], "judged": [1, 1, 1, 1, 0]}),
+        ([spans((15, 45))], {"order": [0, 1, 2, 3, 6]}, {"relevant": [0, 1, 0, 0, 0], "judged": [0, 1, 0, 0, 0]}),
         # Any chunk of a whole document satisfies its group; with a whole document there are no gold characters.
         (
             [Evidence(("e",)), spans((20, 40))],
             {"order": [3, 7, 8, 1]},
             {"group_ranks": [2, 4], "relevant": [0, 1, 1, 1], "items": 4, "gold_chars": 0},
         ),
-        # A group without a grade is not gold; its document is judged.
+        # A group without a grade is not gold; its place is judged, and the rest of its document is not.
         (
             [spans((0, 20), grade=0), Evidence((Span("e", 0, 20),))],
-            {"order": [0, 5]},
-            {"group_ranks": [2], "relevant": [0, 1], "judged": [1, 1]},
+            {"order": [0, 5, 1]},
+            {"group_ranks": [2], "relevant": [0, 1, 0], "judged": [1, 1, 0]},
         ),
         # Gold outside the corpus is gold that no ranking finds.
         ([Evidence((Span("gone", 5, 15),)), spans((0, 20))], {"order": [0]}, {"group_ranks": [0, 1], "gold_chars": 30}),

@@ -18,6 +18,7 @@ from rag.evaluation.scoring import (
     Judged,
     Metric,
     Scores,
+    budgets,
     gold_table,
     judge,
     parse_column,
@@ -58,16 +59,20 @@ def test_columns_are_read_as_typed(text: str, column: Column) -> None:
     assert parse_column(text, 7) == column
 
 
-def test_a_budget_of_characters_counts_whole_items() -> None:
-    asked = [example("a", 0), example("b", 0), example("c", 0)]
-    table = judged(asked, [0, 1, 2], [5], [])
-    assert [parse_column(f"recall@{n}chars", 5).cut(table).tolist() for n in (9, 10, 29, 30, 99)] == [
-        [0, 0, 0],
-        [1, 1, 0],
-        [2, 1, 0],
-        [3, 1, 0],
-        [3, 1, 0],
-    ]
+def test_a_budget_of_characters_counts_the_part_of_a_hit_that_fits() -> None:
+    """Chunks of 10 characters; the gold is [20, 30) of `d`, needed by half. A passage of three chunks begins with its hit."""
+    asked = [example("a", 20), example("b", 20), example("c", 20)]
+    plain = Rankings.pack([[(0, 2.0), (2, 1.0)], [(2, 1.0), (0, 0.0)], []])
+    ranks, joined = np.array([[1, 2, 0], [1, 1, 1], [0, 0, 0]], np.int32), np.array([[True] * 3] * 3)
+    read = Rankings(np.array([[0, 2, -1], [1, 0, 2], [-1, -1, -1]], np.int32), np.zeros((3, 3)), ranks, joined)
+
+    def values(rankings: Rankings, name: str) -> list[float]:
+        column, cut = parse_column(name, 5), budgets(rankings, CORPUS, asked, 0.5)
+        return column.measure(METRICS[column.metric], judge(rankings, gold_table(CORPUS, asked)), cut).tolist()
+
+    assert [values(plain, f"recall@{n}chars") for n in (4, 5, 14, 15)] == [[0, 0, 0], [0, 1, 0], [0, 1, 0], [1, 1, 0]]
+    assert [values(plain, f"char_recall@{n}chars") for n in (3, 13, 99)] == [[0, 0.3, 0], [0.3, 1, 0], [1, 1, 0]]
+    assert [values(read, f"recall@{n}chars") for n in (14, 24, 25)] == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
 
 
 def answer(text: str) -> Answer:

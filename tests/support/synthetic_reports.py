@@ -128,7 +128,7 @@ def _rows(trials: int, questions: int, random: np.random.Generator) -> list[Tria
             "index_bytes": float(random.uniform(1e5, 6e6)),
             "stage_seconds": float(random.uniform(1, 90)),
         }
-        holdout = {"holdout": _mean(mean - 0.01, reach * 1.2, questions), "optimism": Mean(0.01, -0.02, 0.04, n=questions)}
+        holdout = {"holdout": _mean(mean - 0.01, reach * 1.2, questions)}
         rows.append(
             TrialRow(
                 f"{number:010x}",

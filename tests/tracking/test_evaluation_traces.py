@@ -10,7 +10,9 @@ import pytest
 from support.command_line import Verb, verb
 from support.gate_experiment import write_gated, write_many
 
-from rag.tracking import mlflow_client, sweep_runs
+from rag.execution.sweep.objective import Objective
+from rag.execution.sweep.selection import Mean, Standing, Winner
+from rag.tracking import mlflow_client, sweep_runs, trial_results
 
 rag = pytest.fixture(verb)
 METRICS = ["ndcg@10", "recall@5", "token_f1"]
@@ -31,7 +33,7 @@ def swept(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(tables, folder / ".rag" / "mlflow.db")
         write_many(folder / "golden", 30)
         fixed = f', "generator=extractive", "metrics=[{",".join(METRICS)}]"'
-        write_gated(folder / "study.yaml", Path("golden"), gate="controls: false\n", fixed=fixed)
+        write_gated(folder / "study.yaml", Path("golden"), gate="controls: false\nsplit: tune\n", fixed=fixed)
         patch.setattr("sys.argv", ["rag", "sweep", "study.yaml"])
         from rag import cli
 
@@ -119,6 +121,14 @@ def test_the_parent_run_has_the_figures_of_the_recommended_trial_and_of_the_hold
     tags = {name: parent.data.tags[name] for name in ("first", "first.trial", "first.why", "uses")}
     assert list(tags.values()) == [found["recommended_name"], found["recommended"], found["why"], "1"]
     assert len(parent.data.tags["tied"].split("; ")) == len(found["tied"])
+
+
+def test_the_parent_run_has_what_to_expect_of_the_choice_and_a_contradiction() -> None:
+    standing = Standing("a", "trial a", Mean(0.7), True)
+    found = Winner("a", "a", ("a",), "", (standing,), expected=Mean(0.6, 0.5, 0.7), among=9, before=3, contradiction="No.")
+    figures = trial_results.verdict_figures(found, Objective.parse("ndcg@10", ["ndcg@10"]))
+    assert [figures[name] for name in ("chosen_among", "of_other_sweeps", "expected_ndcg@10_low")] == [9.0, 3.0, 0.5]
+    assert trial_results.verdict_tags(found)["contradiction"] == "No."
 
 
 def test_every_question_of_the_recommended_trial_is_a_trace(there: Any) -> None:

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from rag.analysis.compare.comparability import check_column, comparable, differing_questions, matched, one_sided
+from rag.analysis.compare.comparability import check_column, comparable, differing_questions, matched, one_sided, span_of
 from rag.analysis.compare.table import Comparison, Table
 from rag.core.arrays import Flags, Floats, Ints
 from rag.evaluation.data.golden import Golden
@@ -16,6 +16,8 @@ from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep.trial_scores import Result
 
+UNTOLD = ("error", "level")
+"""Fields of a Family that a comparison does not show."""
 TINY = 1e-6
 """Scores that differ by less are equal: a baseline stores six digits."""
 
@@ -48,7 +50,13 @@ def compare(
     ]
     differing = [differing_questions(base, candidate) for candidate in candidates]
     added, removed, changed = (tuple(dict.fromkeys(name for each in differing for name in each[part])) for part in range(3))
-    tested, figures = _tested(rows, cluster_numbers(golden.examples))
+    found = tabled(rows, cluster_numbers(golden.examples))
+    return replace(found, added=added, removed=removed, changed=changed)
+
+
+def tabled(rows: Sequence["Tested"], cluster: Ints, lower: Collection[str] = ()) -> Table:
+    """The rows of a comparison tested as one family; `cluster` numbers clusters of questions, of `lower` less is better."""
+    tested, figures = _tested(rows, cluster)
     comparisons = tuple(
         Comparison(
             base_name=row.base.name,
@@ -60,16 +68,17 @@ def compare(
             shrunk=believed,
             base_id=row.base.trial_id,
             candidate_id=row.candidate.trial_id,
-            **{name: value for name, value in values.items() if name != "error"},
+            lower=row.column in lower,
+            **{name: value for name, value in values.items() if name not in UNTOLD},
         )
         for row, values, believed in zip(rows, figures, _shrunk(rows, figures), strict=True)
     )
-    return Table(comparisons, tested, added, removed, changed)
+    return Table(comparisons, tested)
 
 
 @dataclass(frozen=True)
-class _Row:
-    """One comparison: scores of base and candidate per question of the golden set, NaN where they are not compared."""
+class Tested:
+    """One comparison: scores of base and candidate per question, shape (questions, 2), NaN where they are not compared."""
 
     base: Result
     candidate: Result
@@ -92,7 +101,7 @@ def _rows(
     slices: Sequence[Slice],
     sliced: Collection[str],
     bridges: Collection[str],
-) -> Iterator[_Row]:
+) -> Iterator[Tested]:
     """All questions in every column, then every slice that a column applies to."""
     rows = matched(base, candidate, golden)
     whole: dict[str, Floats] = {}
@@ -104,22 +113,23 @@ def _rows(
             raise one_sided(base, candidate, column, golden, half)
         scores[half] = np.nan
         whole[column] = scores
-        yield _Row(base, candidate, column, None, scores)
+        yield Tested(base, candidate, column, None, scores)
     for column in sliced:
         for part in slices:
             scores = np.where(part.members[:, None], whole[column], np.nan)
             if not np.isnan(scores).all():
-                yield _Row(base, candidate, column, part, scores)
+                yield Tested(base, candidate, column, part, scores)
 
 
-def _tested(rows: Sequence[_Row], cluster: Ints) -> tuple[int, list[dict[str, Any]]]:
+def _tested(rows: Sequence[Tested], cluster: Ints) -> tuple[int, list[dict[str, Any]]]:
     """How many rows were tested, and the figures of each: a row of one cluster is not tested."""
     differences = np.column_stack([row.differences for row in rows])
+    spans = np.array([span_of(row.column, row.scores) for row in rows])
     testable = np.array([len(np.unique(cluster[~np.isnan(column)])) > 1 for column in differences.T])
     figures: list[dict[str, Any]] = [{} for _ in rows]
     for tested in set(testable.tolist()):
         places = np.flatnonzero(testable == tested)
-        results = family(differences[:, places], cluster)
+        results = family(differences[:, places], cluster, spans[places])
         for number, place in enumerate(places.tolist()):
             figures[place] = _figures(results, number, tested)
     return int(testable.sum()), figures
@@ -133,7 +143,7 @@ def _figures(results: Family, number: int, tested: bool) -> dict[str, Any]:
     return values | untested | {"detectable": values["detectable"] or math.nan}
 
 
-def _shrunk(rows: Sequence[_Row], figures: Sequence[dict[str, Any]]) -> list[float]:
+def _shrunk(rows: Sequence[Tested], figures: Sequence[dict[str, Any]]) -> list[float]:
     """The difference of every row; that of a slice shrunk towards all questions, with the other slices of its dimension."""
     believed = [values["difference"] for values in figures]
     groups: dict[tuple[int, str, str], list[int]] = {}

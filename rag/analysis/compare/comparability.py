@@ -1,10 +1,12 @@
 """Conditions for comparing two results, and the questions that they have in common."""
 
+import math
+import re
 from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from rag.core.arrays import Flags
+from rag.core.arrays import Flags, Floats
 from rag.core.errors import ConfigError, DataError, closest
 from rag.evaluation.data.golden import Golden
 from rag.execution.sweep.trial_scores import Result, question_digest
@@ -20,6 +22,16 @@ BRIDGES = {
 
 OPTIONAL = ("metric ", "judge")
 """Prefixes of fingerprints that one of two results may lack: no column of both then depends on it."""
+
+
+UNITS = re.compile(r"latency|duration|seconds|elapsed|cost|price|tokens|(^|[^a-z])(ms|time)([^a-z]|$)", re.IGNORECASE)
+"""Columns of times, costs and amounts: no shares, although all values may be below 1."""
+
+
+def span_of(column: str, scores: Floats) -> float:
+    """The most that means of a column can differ: 1 for shares from 0 to 1 (or -1 to 0), infinity for all else."""
+    low, high = np.nanmin(scores, initial=0.0), np.nanmax(scores, initial=0.0)
+    return 1.0 if high - low <= 1 and 0 in (low, high) and not UNITS.search(column) else math.inf
 
 
 def comparable(base: Result, candidate: Result, bridges: Collection[str] = (), columns: Collection[str] | None = None) -> None:
@@ -75,7 +87,7 @@ def common_columns(results: Sequence[Result]) -> tuple[str, ...]:
 
 def called(result: Result) -> str:
     """The name of a result in messages."""
-    return f"trial {result.trial_id} ({result.name})"
+    return f"trial {result.trial_id} ({result.name})" if result.trial_id != result.name else result.name
 
 
 def check_column(result: Result, column: str) -> None:

@@ -17,6 +17,7 @@ class Comparison:
     for the family. `effect` is the mean difference in its standard deviations. `detectable` is the smallest difference that
     these questions detect in four of five tries, `needed` the number of questions that would detect the observed one. `shrunk`
     is the difference of a slice after shrinkage (`rag.evaluation.data.slices.shrunk`). A row of one cluster is not tested.
+    `lower` says that less of the column is better.
     """
 
     base_name: str
@@ -43,6 +44,7 @@ class Comparison:
     shrunk: float
     base_id: str = ""
     candidate_id: str = ""
+    lower: bool = False
 
     @property
     def tested(self) -> bool:
@@ -64,7 +66,7 @@ class Table:
     """All rows of a comparison; `family` is the number of tested differences.
 
     `added` and `removed` are questions that only a candidate, or only the base, has; `changed` have another content. They are
-    not compared.
+    not compared. `notes` are sentences about files of scores.
     """
 
     rows: tuple[Comparison, ...]
@@ -72,8 +74,9 @@ class Table:
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """What `rag study compare --json` prints."""
-        questions = {name: list(getattr(self, name)) for name in ("added", "removed", "changed")}
+        questions = {name: list(getattr(self, name)) for name in ("added", "removed", "changed", "notes")}
         return {"family": self.family, **questions, "rows": [row.to_json() for row in self.rows]}

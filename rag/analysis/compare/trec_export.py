@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from rag.core.errors import DataError
-from rag.core.types import Example, document_of
+from rag.core.types import ALL, Example, document_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.trec import write_qrels, write_run
 from rag.evaluation.scoring import document_rankings
@@ -29,7 +29,7 @@ def write_trec(made: Plan, store: Store, folder: Path) -> list[Path]:
 
 def grades(example: Example) -> dict[str, int]:
     """The grades of the documents judged for a question; 0 without evidence and where records answer."""
-    by_document = dict.fromkeys(sorted(example.judged), 0)
+    by_document = dict.fromkeys(sorted(each for each in example.judged if isinstance(each, str) and each != ALL), 0)
     for group in example.evidence if example.route != "records" else ():
         for place in group.alternatives:
             doc_id = document_of(place)

@@ -9,38 +9,23 @@ exception is a column in which no question of the whole set changed, if the whol
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any
 
 import numpy as np
 
 from rag.analysis.baseline import DIGITS
-from rag.analysis.compare.comparability import matched
+from rag.analysis.compare.comparability import matched, span_of
+from rag.analysis.gate.finding import LEAST, PASS, Verdict, verdict_of
+from rag.analysis.gate.power import LOSS, row_power
 from rag.analysis.gate.spec import Margin
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.errors import DataError
 from rag.core.numbers import mean
 from rag.evaluation.data import slices
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.statistics.paired import family
+from rag.evaluation.statistics.paired import ALPHA, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep.trial_scores import Result
-
-PASS: Final = "PASS"  # noqa: S105
-FAIL: Final = "FAIL"
-INCONCLUSIVE: Final = "INCONCLUSIVE"
-Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
-INSIDE = "worse, but inside the margin"
-LEAST = 10
-SLACK = 1e-9
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A verdict, the reason in words, and the number of questions that would settle an open verdict, if any number would."""
-
-    verdict: Verdict
-    why: str
-    needed: int | None = None
 
 
 class Judged:
@@ -70,6 +55,7 @@ class Row(Judged):
 
     `base` and `candidate` are means over the `n` questions that the metric applies to, in `clusters` clusters; [low, high] is
     the corrected interval of `difference`. `needed` is the number of such questions that would settle it.
+    The row fails in a share `power` of tries if the metric loses `loss` (`rag.analysis.gate.power`).
     """
 
     column: str
@@ -86,6 +72,8 @@ class Row(Judged):
     why: str
     needed: int | None = None
     advisory: bool = False
+    loss: float = LOSS
+    power: float | None = None
 
     @property
     def name(self) -> str:
@@ -151,18 +139,24 @@ def decide(pair: Pair, margins: Sequence[Margin], same: bool = False, advisory: 
     if not parts:
         return ()
     columns = [np.where(members, pair.change(margin.column), np.nan) for margin, _, members in parts]
-    ends = _corrected_ends(np.stack(columns, axis=1), pair.cluster)
-    return tuple(_row(pair, *part, ends[:, number], same, part[0].column in advisory) for number, part in enumerate(parts))
+    both = np.stack([pair.base, pair.candidate])
+    spans = [span_of(margin.column, both[:, :, pair.columns.index(margin.column)]) for margin, _, _ in parts]
+    tested = _tested(np.stack(columns, axis=1), pair.cluster, np.array(spans))
+    return tuple(_row(pair, *part, tested[:, number], same, part[0].column in advisory) for number, part in enumerate(parts))
 
 
-def _corrected_ends(differences: Floats, cluster: Ints) -> Floats:
-    """Corrected ends of every column, shape (2, columns); NaN for a single cluster, and if no question changed."""
-    ends = np.full((2, differences.shape[1]), np.nan)
+def _tested(differences: Floats, cluster: Ints, spans: Floats) -> Floats:
+    """Corrected ends, error and level of the interval of every column, and its span, shape (5, columns).
+
+    The ends are NaN for a single cluster, and if no question changed. Such columns have their share of the level, for power.
+    """
     known = [bool(np.nan_to_num(column).any()) and _clusters(column, cluster) > 1 for column in differences.T]
+    results = np.stack([*np.full((3, len(known)), np.nan), np.full(len(known), ALPHA / len(known)), spans])
     if any(known):
-        tested = family(differences[:, known], cluster)
-        ends[:, known] = tested.corrected_low, tested.corrected_high
-    return ends
+        tested = family(differences[:, known], cluster, spans[known])
+        results[:3, known] = tested.corrected_low, tested.corrected_high, tested.error
+        results[3] = tested.level[0] / (1 + len(known) - sum(known))
+    return results
 
 
 def _clusters(values: Floats, cluster: Ints) -> int:
@@ -170,15 +164,16 @@ def _clusters(values: Floats, cluster: Ints) -> int:
     return len(np.unique(cluster[~np.isnan(values)]))
 
 
-def _row(pair: Pair, margin: Margin, name: str, members: Flags, ends: Floats, same: bool, is_advisory: bool) -> Row:
+def _row(pair: Pair, margin: Margin, name: str, members: Flags, tested: Floats, same: bool, is_advisory: bool) -> Row:
     place = pair.columns.index(margin.column)
     base, candidate = pair.base[members, place], pair.candidate[members, place]
     n, clusters = int((~np.isnan(base)).sum()), _clusters(base, pair.cluster[members])
     whole = pair.change(margin.column)
     unmoved = not np.nan_to_num(whole).any() and _clusters(whole, pair.cluster) >= LEAST
-    interval = mean(candidate - base), float(ends[0]), float(ends[1])
+    interval = mean(candidate - base), float(tested[0]), float(tested[1])
     finding = verdict_of(interval, margin.margin, n, clusters, trusted=same or clusters >= LEAST or unmoved)
     difference, low, high = map(_rounded, interval)
+    loss, power = row_power(base, pair.cluster[members], margin.margin, *tested[2:].tolist())
     return Row(
         column=margin.column,
         slice=name,
@@ -192,52 +187,21 @@ def _row(pair: Pair, margin: Margin, name: str, members: Flags, ends: Floats, sa
         high=high,
         **vars(finding),
         advisory=is_advisory,
+        loss=loss,
+        power=_rounded(power),
     )
 
 
 def _parts(pair: Pair, margin: Margin) -> list[tuple[str, Flags]]:
     """Slices by name and members; along a dimension, those with a value of the metric."""
     if not margin.slice:
-        return [("", np.ones(len(pair.golden.examples), np.bool_))]
+        return [("", np.ones(len(pair.cluster), np.bool_))]
     if "=" in margin.slice:
         return [(margin.slice, slices.find_slice(pair.golden, margin.slice).members)]
     applies = ~np.isnan(pair.change(margin.column))
     return [
         (part.name, part.members) for part in slices.slices_along(pair.golden, (margin.slice,)) if applies[part.members].any()
     ]
-
-
-def verdict_of(interval: tuple[float, float, float], margin: float, n: int, clusters: int, trusted: bool) -> Finding:
-    """The verdict on a difference with its two ends; `trusted` is true if there are enough clusters to pass.
-
-    Half-widths shrink with the square root of the number of questions. An open verdict is settled when the half-width is below
-    the loss (FAIL) or below the distance to the margin (PASS).
-    """
-    difference, low, high = interval
-    if n == 0:
-        return Finding(INCONCLUSIVE, "no question has a value")
-    if high < 0 and low < -margin - SLACK:
-        return Finding(FAIL, "worse, and more than the margin may be lost")
-    settled = needed_for(interval, margin, n)
-    if not trusted:
-        needed = settled and max(math.ceil(LEAST * n / clusters), settled)
-        questions = "1 question" if n == 1 else f"{n} questions"
-        grouped = "" if clusters == n else f" in {clusters} cluster{'' if clusters == 1 else 's'}"
-        return Finding(INCONCLUSIVE, f"too few questions: {questions}{grouped}, and {LEAST} clusters are the least", needed)
-    if math.isnan(low) or low >= -margin - SLACK:
-        still = "better" if low > 0 else "inside the margin" if difference else "no change"
-        return Finding(PASS, INSIDE if high < 0 else still)
-    return Finding(INCONCLUSIVE, "may be worse by more than the margin, or not", settled)
-
-
-def needed_for(interval: tuple[float, float, float], margin: float, n: int) -> int | None:
-    """The number of questions that makes an interval narrow enough; None if no number does, or if nothing varied."""
-    difference, low, high = interval
-    half = max(difference - low, high - difference)
-    reach = max(-difference, difference + margin)
-    if not half > SLACK or reach <= SLACK:
-        return None
-    return max(n + 1, math.ceil(n * (half / reach) ** 2 - SLACK))
 
 
 def _rounded(value: float) -> float | None:

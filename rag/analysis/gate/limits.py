@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.analysis.gate import latency
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Finding, Judged, Verdict
+from rag.analysis.gate.decide import Judged
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS, Finding, Verdict
 from rag.analysis.gate.measure import Gated
 from rag.analysis.gate.spec import FAILED, RATIO
 from rag.core.errors import UserError

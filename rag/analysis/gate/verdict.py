@@ -13,12 +13,15 @@ from rag.analysis import blame, compare
 from rag.analysis.baseline import Baseline
 from rag.analysis.compare.comparability import differences_in_words
 from rag.analysis.gate import candidate, decide, differences, limits, measure, sample
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
+from rag.analysis.gate.decide import Pair, Row
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS, SLACK, Verdict
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.measure import Gated
+from rag.analysis.gate.power import power_in_words
 from rag.analysis.gate.spec import EXIT_CODES, Margin
 from rag.config.experiment import Experiment
 from rag.core.errors import CRASHED, ConfigError, DataError
+from rag.core.figures import amount
 from rag.core.redaction import redacted_text
 from rag.evaluation.data.slices import slices_along
 from rag.execution.judges import judge_report
@@ -46,11 +49,16 @@ class GateReport:
     """The result of a gate. `lost` are the questions that lost most, `losses` counts all losses by stage.
 
     `compared` counts the questions that baseline and candidate share, `questions` those of the candidate; `apart` describes
-    the others. `changed` lists differences of config, models and data: key, baseline, candidate. `replaced` describes what a
-    pull request did to its own baseline.
+    the others. `baseline` and `candidate` are trial id and name. `changed` lists differences of config, models and data: key,
+    baseline, candidate. `replaced` describes what a pull request did to its own baseline, `notes` are about files of scores.
     """
 
-    gated: Gated
+    experiment: str
+    split: str
+    questions: int
+    inconclusive: str
+    baseline: tuple[str, str]
+    candidate: tuple[str, str]
     verdict: Verdict
     sentence: str
     rows: tuple[Row, ...] = ()
@@ -62,24 +70,20 @@ class GateReport:
     compared: int = 0
     apart: str = ""
     replaced: str = ""
-
-    @property
-    def questions(self) -> int:
-        """The number of questions of the candidate."""
-        return len(self.gated.candidate.trial.golden.examples)
+    notes: tuple[str, ...] = ()
 
     @property
     def counted(self) -> str:
         """The number of compared questions, in words."""
         if self.compared == self.questions and not self.apart:
-            return f"{self.questions} question{'' if self.questions == 1 else 's'}"
+            return amount(self.questions, "question")
         since = f" (since the baseline: {self.apart})" if self.apart else ""
         return f"{self.compared} of {self.questions} questions{since}"
 
     @property
-    def experiment(self) -> str:
-        """The name of the experiment."""
-        return self.gated.kept.experiment
+    def power(self) -> str:
+        """How likely the gate finds a loss, by row."""
+        return power_in_words((row.name, row.loss, row.power) for row in self.rows)
 
     @property
     def judged(self) -> tuple[Row | BoundResult, ...]:
@@ -91,22 +95,23 @@ class GateReport:
         """0 for PASS, 1 for FAIL, CRASHED for a candidate that did not run, the code of the gate for INCONCLUSIVE."""
         if self.error:
             return CRASHED
-        return {PASS: 0, FAIL: 1}.get(self.verdict, EXIT_CODES[self.gated.gate.inconclusive])
+        return {PASS: 0, FAIL: 1}.get(self.verdict, EXIT_CODES[self.inconclusive])
 
     def to_json(self) -> dict[str, Any]:
         """What `rag gate --json` prints; independent of timings and of what was computed."""
-        there, here = self.gated.kept.result, self.gated.candidate.trial
         return {
             "experiment": self.experiment,
             "verdict": self.verdict,
             "sentence": self.sentence,
+            "power": self.power,
+            "notes": list(self.notes),
             "exit_code": self.exit_code,
-            "split": self.gated.gate.split,
+            "split": self.split,
             "questions": self.questions,
             "compared": self.compared,
             "apart": self.apart,
-            "baseline": {"trial": there.trial_id, "name": there.name},
-            "candidate": {"trial": here.trial_id, "name": here.trial.name},
+            "baseline": dict(zip(("trial", "name"), self.baseline, strict=True)),
+            "candidate": dict(zip(("trial", "name"), self.candidate, strict=True)),
             "changed": [{"key": key, "baseline": old, "candidate": new} for key, old, new in self.changed],
             "rows": [row.to_json() for row in self.rows],
             "bounds": [kept.to_json() for kept in self.bounds],
@@ -148,10 +153,15 @@ def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path 
 
     `previous` is the path of the baseline of the target branch of a pull request.
     """
+    there, here = gated.kept.result, gated.candidate.trial
+    sides = (there.trial_id, there.name), (here.trial_id, here.trial.name)
+    about = (gated.kept.experiment, gated.gate.split, len(here.golden.examples), gated.gate.inconclusive, *sides)
     changed, replaced = differences.changes(gated), differences.replacement(gated, previous) if previous else ""
     if error:
         reason = last_line(error)
-        return GateReport(gated, FAIL, f"The candidate did not run: {reason}", error=reason, changed=changed, replaced=replaced)
+        return GateReport(
+            *about, FAIL, f"The candidate did not run: {reason}", error=reason, changed=changed, replaced=replaced
+        )
     result = measure.result(gated)
     warned = limits.advisory(gated)
     pair = decide.paired(gated.kept.result, result, gated.candidate.trial.golden, gated.gate.columns)
@@ -167,7 +177,7 @@ def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path 
     lost, losses = ((), ()) if gated.same else _lost(gated, pair, rows)
     apart = differences_in_words(gated.kept.result, result)
     compared = len(pair.golden.examples)
-    return GateReport(gated, verdict, sentence, rows, held, lost, losses, "", changed, compared, apart, replaced)
+    return GateReport(*about, verdict, sentence, rows, held, lost, losses, "", changed, compared, apart, replaced)
 
 
 def _absent(gated: Gated, pair: Pair) -> list[Margin]:
@@ -217,7 +227,7 @@ def _lost(gated: Gated, pair: Pair, rows: Sequence[Row]) -> tuple[tuple[Lost, ..
     if not places:
         return (), ()
     lost = -np.nansum(pair.differences[:, places], axis=1)
-    order = [int(row) for row in np.lexsort((np.arange(len(lost)), -lost)) if lost[row] > decide.SLACK]
+    order = [int(row) for row in np.lexsort((np.arange(len(lost)), -lost)) if lost[row] > SLACK]
     if not order:
         return (), ()
     parts = (ready.trial, ready.plan, ready.store)

@@ -8,7 +8,8 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rag.analysis.baseline import write_text
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
+from rag.analysis.gate.decide import Row
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.verdict import GateReport
 from rag.core.errors import UserError
@@ -21,16 +22,20 @@ SPECIAL = re.compile(r"[\\`*_\[\]<>&|~@#:$!\"'{}()]")
 LONGEST = 160
 
 
-def write(report: GateReport, folder: Path, junit: Path | None = None, markdown: Path | None = None) -> tuple[Path, ...]:
-    """Write gate.json, junit.xml and gate.md into a folder, or the last two to other paths; return the paths."""
+def write(report: GateReport, folder: Path | None, junit: Path | None = None, markdown: Path | None = None) -> tuple[Path, ...]:
+    """Write gate.json, junit.xml and gate.md into a folder, or the last two to other paths; return the paths.
+
+    Without a folder only the files with a path are written.
+    """
     files = {
-        folder / "gate.json": json.dumps(report.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        junit or folder / "junit.xml": junit_of(report),
-        markdown or folder / "gate.md": markdown_of(report),
+        folder and folder / "gate.json": json.dumps(report.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        junit or (folder and folder / "junit.xml"): junit_of(report),
+        markdown or (folder and folder / "gate.md"): markdown_of(report),
     }
-    for path, text in files.items():
+    written = {path: text for path, text in files.items() if path}
+    for path, text in written.items():
         write_text(path, text)
-    return tuple(files)
+    return tuple(written)
 
 
 def write_refusal(experiment: str, error: UserError, junit: Path | None, markdown: Path | None) -> None:
@@ -64,7 +69,7 @@ def _case(suite: Element, report: GateReport, each: Row | BoundResult) -> str:
     case = SubElement(suite, "testcase", classname=f"gate.{_printable(report.experiment)}", name=_printable(each.name))
     if each.label == PASS:
         return "passed"
-    strict = each.label == INCONCLUSIVE and report.gated.gate.inconclusive == "fail"
+    strict = each.label == INCONCLUSIVE and report.inconclusive == "fail"
     outcome = "failure" if each.label == FAIL or strict else "skipped"
     SubElement(case, outcome, message=_printable(f"{each.label}: {sentence(each)}"))
     return outcome
@@ -106,7 +111,7 @@ def marker(experiment: str) -> str:
 
 def markdown_of(report: GateReport) -> str:
     """The report as Markdown: verdict, changes, rows and bounds, the questions that lost most."""
-    there = report.gated.kept.result
+    trial, name = report.baseline
     parts = [marker(report.experiment), f"## {report.verdict}: gate of {code(report.experiment)}", escaped(report.sentence)]
     if report.replaced:
         parts.append(f"**{escaped(report.replaced)}**")
@@ -122,9 +127,10 @@ def markdown_of(report: GateReport) -> str:
             f"### Questions that lost most\n\n{stages}.",
             _table(("question", "kind", "was → is", "lost"), _losses(report)),
         ]
-    questions = f"{escaped(report.counted)} of {code(report.gated.gate.split)}"
+    questions = f"{escaped(report.counted)} of {code(report.split)}"
+    parts += [escaped(said) for said in (report.power, *report.notes) if said]
     level = "Intervals hold at 95 % for all rows together. " if report.rows else ""
-    parts.append(f"{level}{questions}; baseline: trial {code(there.trial_id)} {code(there.name)}.")
+    parts.append(f"{level}{questions}; baseline: {f'trial {code(trial)} ' if trial else ''}{code(name)}.")
     return "\n\n".join(parts) + "\n"
 
 

@@ -94,9 +94,10 @@ def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> d
 def _with_order(trial: PlannedTrial, steps: Steps, reader: Reader, column: str, metric: Metric) -> Floats:
     candidates = pool([reader.rankings(key) for key in (steps.fused, *steps.indexes.values())])
     gold, examples = reader.gold(trial), trial.golden.examples
-    judged = scoring.judge(perfect_order(candidates, reader.corpus(trial), examples, gold), gold)
-    k = trial.trial.config["k"]
-    return scoring.score(judged, None, examples, {parse_column(column, k).metric: metric}, [column], k).column(column)
+    best, k = perfect_order(candidates, reader.corpus(trial), examples, gold), trial.trial.config["k"]
+    cut = scoring.budgets(best, reader.corpus(trial), examples, trial.trial.config["coverage"])
+    metrics = {parse_column(column, k).metric: metric}
+    return scoring.score(scoring.judge(best, gold), None, examples, metrics, [column], k, budgets=cut).column(column)
 
 
 def _with_chunker(trial: PlannedTrial, reader: Reader, own: Floats, column: str, metric: Metric) -> Floats | None:

@@ -28,8 +28,10 @@ from rag.documents.sandbox.limits import Limits
 LIMITS, MOST, CELLS, COLUMNS, VALUES, BATCH, BLOCK = Limits(), 256 << 20, 10_000_000, 1_000, 10_000, 1024, 1 << 20
 """Limits of the process; characters of a cell of CSV, cells of XLSX, columns, values of YAML; rows, characters read at once."""
 MAGIC = {b"PAR1": "parquet", b"PK\3\4": "xlsx", b"\xff\xff\xff\xff": "arrow"}
-LISTS = ("tests", "data", "examples", "items", "questions", "conversations", "rows")
-"""Keys of a JSON or YAML object under which its rows may be."""
+LISTS = """
+tests data examples items questions conversations rows testRunData results test_results testCases test_cases
+""".split()  # noqa: SIM905
+"""Keys of a JSON or YAML object under which its rows may be, perhaps one within another."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """A cell that a spreadsheet would run, or one that is escaped already (OWASP, CSV injection)."""
 Fields = Mapping[str, Any]
@@ -41,18 +43,19 @@ def container_of(path: Path) -> str:
     """The container of a file: parquet, arrow, xlsx, yaml, json, jsonl or csv."""
     with path.open("rb") as file:
         head = file.read(1 << 16)
+        head += b"" if b"\n" in head else file.readline() + file.read(1 << 10)
     if known := MAGIC.get(head[:4], "yaml" if path.suffix.lower() in (".yaml", ".yml") else ""):
         return known
-    text = head.decode(_codec(path), "ignore").lstrip()
+    text = head.decode(codec_of(path), "ignore").lstrip()
     first, _, rest = text.partition("\n")
-    is_row = text[:1] == "{" and ("\n" not in text or (first.rstrip()[-1:] == "}" and rest.lstrip()[:1] in ("", "{")))
+    is_row = text[:1] == "{" and first.rstrip()[-1:] == "}" and rest.lstrip()[:1] == "{"
     return "jsonl" if is_row else "json" if text[:1] in ("{", "[") else "csv"
 
 
 def read(path: Path, container: str) -> Rows:
     """The rows of a file, which a confined process parses; DataError as `rows_of`, and for a file over a limit."""
     with refusal(str(path), f"a {container} file"), path.open("rb") as file:
-        parameters = {"descriptor": file.fileno(), "name": str(path), "container": container, "codec": _codec(path)}
+        parameters = {"descriptor": file.fileno(), "name": str(path), "container": container, "codec": codec_of(path)}
         asked: dict[str, Any] = {"target": f"{__name__}.RowsParser", "parameters": parameters, "name": ""}
         asked |= {"seconds": LIMITS.seconds, "answer": LIMITS.answer}
         child = ChildProcess(installation([]), LIMITS, [file.fileno()])
@@ -115,7 +118,7 @@ def rows_of(file: BinaryIO, name: str, container: str, codec: str) -> Rows:
             yield from _numbered(name, _listed(file.read().decode(codec), container, name))
 
 
-def _codec(path: Path) -> str:
+def codec_of(path: Path) -> str:
     """The encoding of a text file: by its byte order mark, UTF-16 by its zero bytes, UTF-8, or cp1252."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
@@ -203,8 +206,12 @@ def _listed(text: str, container: str, where: str) -> Sequence[Any]:
     """The rows of a JSON or YAML file, which is a list or has one; no tag of YAML makes an object."""
     # The loader in C has no limit of depth.
     value = parse_json(text.removeprefix("\ufeff"), where) if container == "json" else yaml.safe_load(text)
-    if isinstance(value, dict):
-        value = next((value[key] for key in LISTS if key in value), value)
+    while isinstance(value, dict):
+        if isinstance(columns := value.get("columns"), list) and isinstance(value.get("data"), list):
+            return [dict(zip(columns, row, strict=False)) for row in value["data"]]  # a data frame of pandas, as is the next
+        if value and all(isinstance(cells, dict) and "0" in cells for cells in value.values()):
+            return [{name: cells.get(row) for name, cells in value.items()} for row in next(iter(value.values()))]
+        value = next((value[key] for key in LISTS if isinstance(value.get(key), list | dict)), [value])
     return value if isinstance(value, list) else [value]
 
 

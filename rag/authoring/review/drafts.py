@@ -49,7 +49,8 @@ class Draft:
     """A question that waits for a reviewer: one of the set, or one that a rated answer could become (`opinion`).
 
     It can be accepted only after the `open` problems are solved. `notes` are hints that a reviewer may ignore. `known` is true
-    if the question of a rating is already in the set.
+    if the question of a rating is already in the set. A passage of a pool has a `label` of its own: `before` is its question as
+    it is, `refused` its question if the passage is dropped.
     """
 
     opinion: Opinion | None
@@ -57,11 +58,14 @@ class Draft:
     open: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     known: bool = False
+    label: str = ""
+    before: Row | None = None
+    refused: Row | None = None
 
     @property
     def name(self) -> str:
-        """The id of the rated answer, or of the question."""
-        return self.opinion.answer if self.opinion else str(self.row.get("id"))
+        """The id of the rated answer or of the question, or the label of the passage."""
+        return self.opinion.answer if self.opinion else self.label or str(self.row.get("id"))
 
     @property
     def method(self) -> str:

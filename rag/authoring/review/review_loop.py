@@ -7,6 +7,7 @@ from typing import Any
 from rag.authoring.candidates import Row
 from rag.authoring.review.drafts import Draft, Opinion, accepted, draft, words_of
 from rag.authoring.review.drift import drift_of, places_of, quoted_places, span_at, waits
+from rag.authoring.review.pool_drafts import pool_drafts, pool_file
 from rag.authoring.review.question_file import QuestionFile
 from rag.core.errors import DataError, UserError, closest
 from rag.core.headings import above, sections
@@ -66,7 +67,8 @@ class Review:
         self._version = version
         self._words = {str(row.get("id")): words_of(str(row.get("text"))) for row in rows}
         own = (Draft(None, row) for row in rows if waits(row))
-        self.waiting: dict[str, Draft] = {**self._ratings, **{each.name: each for each in own}}
+        pool = pool_drafts(rows, pool_file(self.file.path))
+        self.waiting: dict[str, Draft] = {**self._ratings, **{each.name: each for each in (*own, *pool)}}
 
     @property
     def undoable(self) -> bool:
@@ -93,10 +95,11 @@ class Review:
             self.refresh()
 
     def drop(self, name: str) -> None:
-        """Remove a rating, or a question from the set; DataError if it does not wait."""
+        """Remove a rating, or a question from the set; a passage is judged as not relevant. DataError if it does not wait."""
         chosen = self._find(name)
         if not chosen.opinion:
-            self._swap(chosen, None)
+            left = replace(chosen, row=chosen.refused) if chosen.refused else None
+            self._swap(chosen, accepted(left, left.row, self._by, self.file.documents) if left else None)
         self._done(chosen, self.dropped)
 
     def undo(self) -> str:
@@ -109,7 +112,7 @@ class Review:
         last = self._decisions[-1]
         self.file.swap(last.after, last.before, last.line)
         self._decisions.pop()
-        (self.dropped if last.after is None else self.accepted).remove(last.name)
+        (self.dropped if last.name in self.dropped else self.accepted).remove(last.name)
         self._version = None
         self.refresh()
         return last.name
@@ -122,7 +125,7 @@ class Review:
 
     def edited(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Accept edited rows, matched by `id`; DataError for a row without a waiting question."""
-        names = {each.row["id"]: name for name, each in self.waiting.items()}
+        names = {each.row["id"]: name for name, each in self.waiting.items() if not each.label}
         for row in rows:
             name = row.get("id")
             if name not in names:
@@ -160,9 +163,11 @@ class Review:
 
     def _swap(self, chosen: Draft, row: Row | None) -> None:
         self._version = None  # the file is read again if its line has been changed by another reviewer
-        line = self.file.swap(chosen.row, row)
-        self._version = self.file.version()
-        self._decisions.append(_Decision(chosen.name, chosen.row, row, line))
+        before = chosen.row if chosen.before is None else chosen.before
+        line = self.file.swap(before, row)
+        if not chosen.label:  # other passages of its question are drafted again
+            self._version = self.file.version()
+        self._decisions.append(_Decision(chosen.name, before, row, line))
 
     def _done(self, chosen: Draft, where: list[str]) -> None:
         if chosen.opinion:

@@ -18,7 +18,7 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.files import replace_file
 from rag.core.memo import Recent, once
-from rag.core.models.bert import Bert, built, opened
+from rag.core.models.bert import Bert, built, opened, rounded
 from rag.core.models.pinned import readable, sha256
 from rag.core.models.tokenizers import MINILM, minilm_folder, token_offsets, tokenizer
 from rag.core.numbers import unit_rows
@@ -27,6 +27,8 @@ from rag.core.types import Vectors
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 INT8_SHA256 = "126d72c96ccfdb2c013128095b0e160a581d180cdd30ee37f6b2d3ec3d0f49f6"
 """Of the model with int8 weights that we make from the released ones: the same on every machine."""
+KEPT = 12 * 2**20
+"""Bytes of states that are kept: those of some 400 questions, which each trial asks again."""
 DIMENSIONS = 384
 MAX_TOKENS = 256
 UNRELATED = 0.26
@@ -81,6 +83,11 @@ class MiniLmEmbedder:
         """
         return [unit_rows(states[1:-1]) for states in self._kept(texts)]
 
+    def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[NDArray[np.float32]]]:
+        """What `embed_documents` and `embed_tokens` give, from one reading of the texts."""
+        states = [*self._loaded().bert.each(_tokens(texts), self.threads)]
+        return _pooled(states), [unit_rows(each[1:-1]) for each in states]
+
     def _loaded(self) -> "Loaded":
         return load()
 
@@ -116,10 +123,13 @@ class Loaded:
 
 
 @once(kept=2)
-def load(rounded: str = "") -> Loaded:
-    """The model, ready to run, `rounded` from a folder or not; ConfigError if the weights are not the released ones."""
+def load(cache: str = "") -> Loaded:
+    """The model, ready to run: the released one, or the int8 one of the folder `cache`.
+
+    ConfigError if the weights are not the released ones.
+    """
     verified_weights()
-    return Loaded(opened(_rounded(Path(rounded)) if rounded else built(minilm_folder())), Recent(64))
+    return Loaded(opened(_int8(Path(cache))) if cache else built(minilm_folder()), Recent(KEPT, lambda states: states.nbytes))
 
 
 def verified_weights() -> str:
@@ -134,14 +144,14 @@ def verified_weights() -> str:
     return digest
 
 
-def _rounded(cache: Path) -> bytes:
+def _int8(cache: Path) -> bytes:
     """The int8 model from the folder `cache`, which the first use fills; a damaged file is made anew."""
     path = cache.absolute() / f"minilm-int8-{INT8_SHA256[:16]}.onnx"
     if path.is_file():
         if hashed(model := path.read_bytes()).hexdigest() == INT8_SHA256:
             return model
         log.warning("%s is damaged and is made anew", path)
-    model = built(minilm_folder(), int8=True)
+    model = rounded(minilm_folder())
     try:
         replace_file(path, model)
     except OSError as error:

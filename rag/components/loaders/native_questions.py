@@ -11,14 +11,14 @@ from rag.components.loaders.data_slice import DataSlice
 from rag.core.errors import ConfigError, DataError, UserError, closest, together
 from rag.core.progress import blocks
 from rag.core.records.queries import ROUTES
-from rag.core.types import INPUTS, SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
+from rag.core.types import ALL, INPUTS, SET, SPLITS, Document, Evidence, Example, Expected, Place, Query, Turn
 from rag.documents.anchors.lost_quotes import Quoted
 from rag.documents.anchors.quote_anchors import find_document, place_of
 from rag.documents.folder.files import gathered
 from rag.documents.folder.json_rows import Row, as_row, read_rows
 
 QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})
-QUESTION |= {"answers", "evidence", "unanswerable", "expects", "route", "input", "provenance"}
+QUESTION |= {"answers", "evidence", "unanswerable", "expects", "route", "input", "provenance", "judged"}
 TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
 EXPECTS = frozenset({"value", "values", "table"})
@@ -41,22 +41,27 @@ class NativeQuestions:
     `expects` is the value of the answer: `{"value": "4 days"}`, or `{"values": ["Tern 2", "Tern 2L"]}` for a set, or
     `{"table": [["Acme", "3"]]}` for rows. `route` is the right way to the
     answer: semantic, records or both. `input` is what the message is: question, pleasantry, conversation (a question about the
-    conversation itself) or off_topic. `provenance` says how a question was made (`rag.authoring.candidates`): it is in
-    no digest.
+    conversation itself) or off_topic. `judged` lists places that were read and are not relevant. `provenance` says how a
+    question was made (`rag.authoring.candidates`): it is in no digest; `searches` in it names the searches for its gold.
 
     Questions of one conversation name it in `dialogue` and their number in it in `turn`, from 1; `rewrite` is the question as
     a person would ask it without the earlier turns.
     """
 
     def __init__(
-        self, path: str, questions: str | Sequence[str] = "questions.jsonl", others: Mapping[str, DataSlice] | None = None
+        self,
+        path: str,
+        questions: str | Sequence[str] = "questions.jsonl",
+        others: Mapping[str, DataSlice] | None = None,
+        complete: bool = False,
     ) -> None:
-        """Raise ConfigError where no file is named."""
+        """Raise ConfigError where no file is named. In a `complete` set all that is no evidence is judged as not relevant."""
         if not questions:
             raise ConfigError("dataset.questions", "names no file", "for example questions.jsonl")
         self.path = Path(path)
         self.questions = (questions,) if isinstance(questions, str) else tuple(questions)
         self.others = dict(others or {})
+        self.complete = complete
 
     @property
     def several(self) -> bool:
@@ -95,7 +100,7 @@ class NativeQuestions:
                 what = f"turn {example.turn} of the dialogue {example.dialogue!r} is also at {other}"
                 problems.append(DataError(row.where, what, "give every turn its own number"))
             if len(problems) == before:
-                yield example
+                yield replace(example, judged=example.judged | {ALL}) if self.complete else example
         if not places and not problems:
             remedy = 'write one a line: {"id": …, "text": …, "evidence": […]}'
             problems.append(DataError(str(path), "holds no question", remedy))
@@ -125,6 +130,8 @@ class _QuestionReader:
         turns = (tried(partial(_turn, part), None) for part in tried(lambda: row.rows("history"), list[Row]()))
         history = tuple(turn for turn in turns if turn)
         dialogue, turn = tried(lambda: _dialogue_turn(row, history), ("", 0))
+        made = row.fields.get("provenance")
+        searches = made.get("searches") if isinstance(made, dict) else None
         return Example(
             query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
             evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), list[Row]())),
@@ -139,6 +146,8 @@ class _QuestionReader:
             expects=tried(lambda: _expected(row), None),
             route=tried(lambda: _one_of(row, "route", row.text("route", ""), ("", *ROUTES)), ""),
             input=tried(lambda: _input(row), ""),
+            judged=frozenset(self.places("judged", row)),
+            searches=tuple(map(str, searches)) if isinstance(searches, list) else (),
         )
 
     def group(self, row: Row) -> Evidence:
@@ -147,12 +156,15 @@ class _QuestionReader:
         grade = self.tried(lambda: row.whole("grade", 1), 1)
         if grade < 1:
             self.problems.append(DataError(row.where, f"'grade' is {grade}", "write 1 or more; leave out what is not relevant"))
-        places = self.tried(lambda: row.rows("any"), None)
-        if places == []:
+        if row.fields.get("any") in (None, []):
             remedy = "list at least one {doc, quote}, or leave the group out"
             self.problems.append(DataError(row.where, "'any' names no place", remedy))
-        tries = (self.tried(partial(_alternative, place, self.documents), None) for place in places or [])
-        return Evidence(tuple(place for place in tries if place), grade)
+        return Evidence(tuple(self.places("any", row)), grade)
+
+    def places(self, key: str, row: Row) -> Iterator[Place]:
+        """The places of a list; none where it cannot be read."""
+        listed = self.tried(lambda: row.rows(key), list[Row]())
+        yield from filter(None, (self.tried(partial(_alternative, place, self.documents), None) for place in listed))
 
     def tried(self, make: Callable[[], T], instead: T) -> T:
         """The result of `make`, or `instead` after a UserError, which is added to the problems."""

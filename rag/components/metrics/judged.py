@@ -7,9 +7,9 @@ from rag.core.roles import Judgements
 
 
 class JudgedShare:
-    """Items up to the cut whose document was judged for the question / items up to the cut; `Judged@k` of ir_measures.
+    """Items up to the cut that were judged for the question / items up to the cut; `Judged@k` of ir_measures for documents.
 
-    With a low value the other metrics may underrate the ranking: unjudged documents count as not relevant.
+    With a low value the other metrics may underrate the ranking: unjudged items count as not relevant.
     """
 
     def score(self, judged: Judgements, cut: Cuts) -> Scores:

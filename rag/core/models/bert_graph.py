@@ -37,9 +37,18 @@ class Shape:
         return cls(config["num_hidden_layers"], config["num_attention_heads"], config["layer_norm_eps"])
 
 
-def bert_graph(weights: Weights, shape: Shape, int8: bool = False) -> bytes:
-    """An ONNX model: `tokens` and `kinds` (segments), int64 of shape (texts, tokens) → states (texts, tokens, dimensions)."""
-    return _Bert(Graph(), weights, shape, int8).model()
+def bert_graph(weights: Weights, shape: Shape) -> tuple[bytes, Weights]:
+    """An ONNX model: `tokens` and `kinds` (segments), int64 of shape (texts, tokens) → states (texts, tokens, dimensions).
+
+    The arrays are the weights that its bytes only name.
+    """
+    apart: dict[str, NDArray[Any]] = {}
+    return _Bert(Graph(apart), weights, shape, int8=False).model(), apart
+
+
+def int8_graph(weights: Weights, shape: Shape) -> bytes:
+    """The model with rounded weights, all of them in its bytes."""
+    return _Bert(Graph(), weights, shape, int8=True).model()
 
 
 @dataclass(frozen=True)

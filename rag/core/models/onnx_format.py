@@ -16,6 +16,8 @@ TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
 """Numbers of element types."""
 FLOAT, INT, INTS = 1, 2, 7
 """Numbers of attribute types."""
+SMALL = 1024
+"""Bytes of an array, such as a shape, that the runtime reads while it optimises the graph."""
 
 Attribute = int | float | Sequence[int]
 Part = bytes | memoryview
@@ -23,17 +25,25 @@ Part = bytes | memoryview
 
 @dataclass
 class Graph:
-    """A graph under construction: `add` returns the name of a node's output, `constant` that of an array."""
+    """A graph under construction: `add` returns the name of a node's output, `constant` that of an array.
 
+    Arrays of more than `SMALL` bytes go to `apart` by name, and not into the bytes of the model, unless `apart` is None.
+    """
+
+    apart: dict[str, NDArray[np.generic]] | None = None
     nodes: list[bytes] = field(default_factory=list)
     arrays: list[list[Part]] = field(default_factory=list)
 
     def constant(self, values: NDArray[np.generic]) -> str:
         """Add an array of a type in `TYPES`."""
-        name = f"constant{len(self.arrays)}"
+        name, whole = f"constant{len(self.arrays)}", np.ascontiguousarray(values)
         shape = b"".join(_number(1, size) for size in values.shape)
         head = shape + _number(2, TYPES[values.dtype.name]) + _text(8, name)
-        self.arrays.append([head, *_nested(9, [np.ascontiguousarray(values).reshape(-1).view(np.uint8).data])])
+        if self.apart is None or values.nbytes <= SMALL:
+            self.arrays.append([head, *_nested(9, [whole.reshape(-1).view(np.uint8).data])])
+        else:
+            self.apart[name] = whole
+            self.arrays.append([head, _bytes(13, _text(1, "location") + _text(2, "memory")), _number(14, 1)])
         return name
 
     def integers(self, *values: int) -> str:

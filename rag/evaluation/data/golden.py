@@ -4,7 +4,7 @@ import hashlib
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -16,7 +16,7 @@ from rag.documents.anchors.quote_anchors import Documents, find_document
 from rag.documents.clean.redact import redacted_questions
 from rag.documents.folder.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.folder.files import gathered
-from rag.evaluation.data.golden_digests import asked_fields, asked_query, digest, document_fields, question_fields
+from rag.evaluation.data.golden_digests import asked_fields, digest, document_fields, query_fields, question_fields
 
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs for a holdout.
@@ -89,7 +89,7 @@ class Golden:
     @cached_property
     def queries_digest(self) -> str:
         """SHA-256 over ids, texts and histories of the questions, in their order, without gold."""
-        return digest(asked_query(asdict(example.query)) for example in self.examples)
+        return digest(query_fields(example.query) for example in self.examples)
 
     @cached_property
     def golden_digest(self) -> str:

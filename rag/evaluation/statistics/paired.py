@@ -34,6 +34,7 @@ class Family:
     `effect` is mean / standard deviation, `error` the cluster-robust standard error. `detectable` is the smallest mean that a
     set of this size detects in four of five tries, corrected for the family; `needed` is the number of questions at which the
     observed mean would be detectable (infinite for a mean of 0).
+    `level` is that of the corrected interval by itself.
     """
 
     mean: Floats
@@ -52,6 +53,7 @@ class Family:
     losses: Ints
     detectable: Floats
     needed: Floats
+    level: Floats
 
     @property
     def size(self) -> int:
@@ -112,6 +114,7 @@ def family(differences: Floats, cluster: Ints, span: Floats | float = 1.0, seed:
         losses=(values < 0).sum(axis=0),
         detectable=detectable,
         needed=np.maximum(needed, np.where(n > 0, 2, np.nan)),
+        level=np.full(len(n), level),
     )
 
 

@@ -1,4 +1,4 @@
-"""The Pareto front of trials over quality, latency, cost and index size, by significant differences only."""
+"""The Pareto front of trials over quality, latency, cost, index size and characters read, by significant differences only."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,8 @@ AT_ONCE = 100
 class Candidate:
     """A trial: `quality` per question, higher is better; `seconds` of the timed questions, the same in all trials.
 
-    `latency` is the reported figure, `cost` is in US dollars, `size` in bytes; NaN for what was not measured.
+    `latency` is the reported figure, `cost` is in US dollars, `size` in bytes, `read` in characters for a question; NaN for
+    what was not measured.
     """
 
     trial_id: str
@@ -29,6 +30,7 @@ class Candidate:
     latency: float
     cost: float
     size: float
+    read: float = float("nan")
 
 
 def front(candidates: Sequence[Candidate], cluster: Ints) -> set[str]:
@@ -39,16 +41,16 @@ def front(candidates: Sequence[Candidate], cluster: Ints) -> set[str]:
 def dominated(candidates: Sequence[Candidate], cluster: Ints) -> dict[str, str]:
     """Dominated trials, each with the best by quality of the trials that dominate it.
 
-    A dominates B if A is nowhere worse by its point estimates, and better somewhere: in cost or size by any amount, in quality
-    or latency significantly. Quality is tested by the paired, cluster-robust t of `differences` over the questions for which
-    all trials have a value, latency by the same test of log seconds, a ratio of latencies; Holm's correction covers every pair
-    that these tests decide. Two trials are incomparable if only one of them has a figure.
+    A dominates B if A is nowhere worse by its point estimates, and better somewhere: in cost, size or characters by any amount,
+    in quality or latency significantly. Quality is tested by the paired, cluster-robust t of `differences` over the questions
+    for which all trials have a value, latency by the same test of log seconds, a ratio of latencies; Holm's correction covers
+    every pair that these tests decide. Two trials are incomparable if only one of them has a figure.
     """
     if len(candidates) < 2:
         return {}
     quality = _Pairs(np.stack([candidate.quality for candidate in candidates], axis=1), cluster)
     latency = _Pairs(*_log_seconds([candidate.seconds for candidate in candidates]))
-    scales = [np.array([getattr(candidate, name) for candidate in candidates]) for name in ("latency", "cost", "size")]
+    scales = [np.array([getattr(candidate, name) for candidate in candidates]) for name in ("latency", "cost", "size", "read")]
     nowhere_worse = np.empty((len(candidates), len(candidates)), np.bool_)
     exact = np.empty_like(nowhere_worse)
     for rows in _pieces(len(candidates)):

@@ -20,6 +20,7 @@ from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
 from rag.execution.graph import ablation_inputs, link_stages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
+from rag.execution.store.cached_vectors import StoredEmbedder
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
 from rag.pipeline.prompt import postprocess
@@ -55,7 +56,8 @@ def run_embed(job: Job) -> Entry:
 def run_embed_tokens(job: Job) -> Entry:
     """Chunks → the vectors of their tokens, which rerankers compare."""
     # Few at once: before they are rounded, they take four times the memory.
-    parts = map(job.build("embedder").embed_tokens, blocks(job.corpus.index_texts, "token vectors", 64))
+    embedder: StoredEmbedder = job.stored("embedder", StoredEmbedder)
+    parts = map(embedder.token_vectors, blocks(job.corpus.index_texts, "token vectors", 64))
     return Entry(joined([rounded(vectors) for part in parts for vectors in part]))
 
 
@@ -209,7 +211,8 @@ def run_gold(job: Job) -> Entry:
 def run_judge(job: Job) -> Entry:
     """Rankings and gold → the table that ranking metrics read."""
     table = scoring.Gold.from_arrays(job.inputs["gold"].arrays)
-    return Entry(scoring.judge(job.ranking, table).to_arrays())
+    judged = scoring.judge(job.ranking, table)
+    return Entry(judged.to_arrays(), {"read": scoring.reading(judged)})
 
 
 def run_score(job: Job) -> Entry:
@@ -217,7 +220,8 @@ def run_score(job: Job) -> Entry:
     metrics = {name: job.components.build(node, f"metric.{name}") for name, node in job.nodes["metrics"].items()}
     judged = scoring.Judged.from_arrays(job.inputs["judge"].arrays)
     columns, k, examples, answers = job.values["columns"], job.values.get("k", 1), job.golden.examples, job.answers()
-    scores = scoring.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments())
+    cut = scoring.budgets(job.ranking, job.corpus, examples, job.values["coverage"]) if "ranking" in job.inputs else None
+    scores = scoring.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments(), budgets=cut)
     asked = {name: metric for name, metric in metrics.items() if answers and isinstance(metric, AskingMetric)}
     values = {name: scores.column(name).tolist() for name in asked}
     counts = {name: asdict(asked_of(metric, values[name], examples, answers or ())) for name, metric in asked.items()}

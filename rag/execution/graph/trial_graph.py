@@ -77,7 +77,7 @@ class TrialGraph:
         if not parts.is_none("generator"):
             generate, checked, assess = self._answers(questions, corpus, ranking)
         judge = self._judge(corpus, ranking)
-        score = self._score({"judge": judge, "check": checked, "assess": assess, "corpus": corpus})
+        score = self._score({"judge": judge, "check": checked, "assess": assess, "corpus": corpus, "ranking": ranking})
         latency = self._latency(corpus, indexes | passages) if self.config["latency"] and control == "none" else None
         return Ends(score, judge, ranking, corpus, indexes, passages, generate, checked, assess, latency)
 
@@ -176,8 +176,11 @@ class TrialGraph:
         values = {"columns": list(config["metrics"])}
         if any(column.endswith("@k") for column in config["metrics"]):
             values["k"] = config["k"]
-        # Only answers need the chunks; a holdout is known by its gold.
-        inputs = {name: key for name, key in sources.items() if key and (name != "corpus" or sources["check"])}
+        cuts = any(column.unit == "chars" for column in columns)
+        values |= {"coverage": config["coverage"]} if cuts else {}
+        # Only answers and budgets of characters need the chunks; a holdout is known by its gold.
+        unread = {name for name, read in (("corpus", cuts or sources["check"]), ("ranking", cuts)) if not read}
+        inputs = {name: key for name, key in sources.items() if key and name not in unread}
         nodes = {column.metric: config["metric"][column.metric] for column in columns}
         return self.graph.add("score", {"metrics": nodes}, values, {**inputs, GOLD: self.golden.golden_digest})
 

@@ -125,6 +125,15 @@ class StoredEmbedder:
         """The vectors of the embedder; each distinct text is embedded once."""
         return _vectors(self.queries, self.embedder.embed_queries, texts)
 
+    def token_vectors(self, texts: Sequence[str]) -> list[Rows]:
+        """The token vectors of the embedder. Where one reading of the texts gives their vectors too, these are stored."""
+        embedder: Any = self.embedder
+        if not hasattr(embedder, "embed_passages"):
+            return list(embedder.embed_tokens(texts))
+        vectors, tokens = embedder.embed_passages(texts)
+        self.documents.resolve([item_id(text) for text in texts], lambda numbers: vectors[list(numbers)])
+        return list(tokens)
+
 
 def _vectors(items: ItemStore, embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> Vectors:
     def compute(numbers: Sequence[int]) -> Vectors:

@@ -11,11 +11,11 @@ from rag.core.errors import StoreError
 from rag.execution.store.store import Store
 
 SPACES: tuple[str, ...] = ("stages", "parses", "signatures", "rates", "vectors", "pairs")
-SPACES += ("replies", "judgements", "ledger", "looks", "latencies", "cards")
+SPACES += ("replies", "judgements", "ledger", "looks", "scored", "latencies", "cards")
 AGES = ("stages", "parses", "latencies", "ledger")
 """Spaces that `collect` clears: `parses` hold texts of files that may be gone.
 
-The others are costly to compute and shared by all trials, or count looks at a holdout.
+The others are costly to compute and shared by all trials, or count looks at a holdout and trials that were scored.
 """
 
 

@@ -1,14 +1,14 @@
 """The conclusion of a sweep: the recommended trial, measured again on the holdout, and the effects of the choices."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rag.config.experiment import Trial
-from rag.config.search_space import stand_in_remarks
+from rag.config.search_space import own_judge_remarks, stand_in_remarks
 from rag.core.errors import DataError, ProblemsError, StoreError
 from rag.core.figures import figure
 from rag.core.types import SPLITS
@@ -22,8 +22,9 @@ from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import ablations, selection, sweep
+from rag.execution.sweep import ablations, holes, other_sweeps, selection, sweep
 from rag.execution.sweep.ablations import Controlled
+from rag.execution.sweep.holes import Bounds, Pool
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.reopen import REPORTS
 from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, scores_of
@@ -67,6 +68,7 @@ class Conclusion:
     controls: Controlled = field(default_factory=Controlled)
     unread: str = ""
     wins: Wins | None = None
+    bounds: tuple[Bounds, ...] = ()
 
     @property
     def interrupted(self) -> bool:
@@ -98,6 +100,7 @@ class Conclusion:
             "notes": list(self.notes),
             "controls": [result.to_json() for result in self.controls.results],
             "wins": self.wins.to_json() if self.wins else None,
+            "bounds": [asdict(each) for each in self.bounds],
             "judges": [judge.to_json() for judge in self.controls.judges],
         }
 
@@ -107,9 +110,13 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
 
     A sweep that was ended early concludes nothing. After Ctrl-C while measuring again, the conclusion has what was measured.
     """
+    if watch:
+        other_sweeps.log(done.plan, store)
     concluded = _concluded(done, store, settings, watch)
-    remarks = *language_gaps(done.plan), *stand_in_remarks(planned.trial for planned in done.plan.trials)
-    return replace(concluded, notes=(*concluded.notes, *remarks))
+    unjudged = holes.qualified(concluded.winner, Pool(done.plan, store, done.board.objective))
+    trials = [planned.trial for planned in done.plan.trials]
+    remarks = *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
+    return replace(concluded, **unjudged | {"notes": (*concluded.notes, *unjudged.get("notes", ()), *remarks)})
 
 
 def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Conclusion:
@@ -118,26 +125,24 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     candidates = Candidates(done.board, done.plan, store)
     if len(candidates.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
-    cluster = cluster_numbers((golden := candidates.goldens[0]).examples)
+    cluster, objective = cluster_numbers(candidates.goldens[0].examples), candidates.objective
     choice_effects = _effects(candidates, cluster)
     if not candidates.entrants:
         return Conclusion(effects=choice_effects, notes=(_no_winner(candidates),))
-    span = candidates.objective.span
-    rule = selection.rule.selection_rule(candidates.made, candidates.objective)
+    rule, span = selection.rule.selection_rule(candidates.made, objective), objective.span
     decision = selection.decide(candidates.entrants, cluster, rule)
     again, notes = _measured_again(candidates, decision, store, settings, watch)
-    holdout = _holdout(again, candidates.objective, store) if again else None
+    holdout = _holdout(again, objective, store) if again else None
     race = selection.race(candidates.entrants, cluster, span[1] - span[0])
-    winner = selection.choose(race, decision, cluster, holdout, candidates.objective.sign, candidates.others, span)
-    notes += _broken_again(again, candidates.objective, winner.recommended, store) if again else []
+    elsewhere = [] if objective.measured else list(other_sweeps.values(candidates.made, store, objective))
+    winner = selection.choose(race, decision, cluster, holdout, objective.sign, candidates.others, span, elsewhere)
+    notes += _broken_again(again, objective, winner.recommended, store) if again else []
     taken, ended = candidates.trials[winner.recommended], not again or again.ran.complete
     controlled = ablations.measure_ablations(taken, candidates.made, store, settings, watch) if ended else Controlled()
     shares = {row.name: unread_text.share(row.measured) for row in done.board.rows}
     cut = unread_text.remark(shares, winner.of(winner.recommended).name)
-    asked_all = any(trial.trial.config["split"] == "all" for trial in candidates.trials.values())
-    compared = race.differences is not None and len(race.entrants) > 1
-    notes += ["" if asked_all else golden.dealing, rough(decision.sample[1]) if compared else ""]
-    return Conclusion(winner, choice_effects, tuple(filter(None, notes)), again, controlled, cut, find_wins(candidates))
+    notes += filter(None, [rough(decision.sample[1]) if race.differences and len(race.entrants) > 1 else ""])
+    return Conclusion(winner, choice_effects, tuple(notes), again, controlled, cut, find_wins(candidates))
 
 
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:
@@ -162,7 +167,7 @@ def _no_winner(candidates: Candidates) -> str:
     if not breaking:
         return f"No trial has a value of {candidates.objective.column}: nothing is concluded."
     bounds = " and ".join(dict.fromkeys(bound for standing in breaking for bound in standing.broken))
-    return f"No trial keeps {bounds}: none is recommended, and the holdout was left alone."
+    return f"No trial keeps {bounds}: none is recommended."
 
 
 def _measured_again(
@@ -174,13 +179,8 @@ def _measured_again(
     if splits == {HOLDOUT} and watch:
         count = holdout_log.log_use(store, golden.asked_digest, list(candidates.trials), experiment.name)
         return None, [f"These questions are the holdout: uses of it so far: {count}."]
-    if splits != {TUNE}:
-        same = f"Tuned and reported on the same questions (split={', '.join(sorted(splits))}): expect less of new ones."
-        return None, [same] if len(candidates.entrants) > 1 else []
-    if not experiment.holdout:
-        return None, ["Nothing was measured on a holdout (holdout: 0): expect less of new questions."]
-    if candidates.objective.measured:
-        return None, ["Nothing was measured on a holdout: what is chosen by is no score of questions."]
+    if splits != {TUNE} or not experiment.holdout or candidates.objective.measured:
+        return None, []
     best = (*candidates.entrants[: experiment.holdout], decision.taken)
     ids = dict.fromkeys(entrant.trial_id for entrant in best)
     trials = [_on_holdout(candidates.trials[trial_id].trial) for trial_id in ids]
@@ -189,7 +189,7 @@ def _measured_again(
     except ProblemsError as error:
         if not all(isinstance(problem, DataError) and problem.where == "split" for problem in error.problems):
             raise
-        return None, ["The golden set has no holdout: tuned and reported on the same questions, so expect less of new ones."]
+        return None, ["The golden set has no holdout: nothing was measured again."]
     again = _measure(made, dict(zip(ids, made.trials, strict=True)), store, settings, watch)
     return again, _unmeasured(again, bool(watch))
 

@@ -133,6 +133,7 @@ class _Rows:
     def __init__(self, plan: Plan, objective: Objective, outcomes: Mapping[str, Outcome], store: Store) -> None:
         self.plan, self.objective, self.outcomes, self.store = plan, objective, outcomes, store
         self.generates = any(trial.ends.generate for trial in plan.trials)
+        self.selects = any(trial.trial.config["selector"] for trial in plan.trials)
         self._metas: dict[str, Mapping[str, Any]] = {}
 
     def row(self, trial: PlannedTrial) -> Row:
@@ -195,7 +196,9 @@ class _Rows:
         if asked := self._meta(trial.ends.score).get("asked"):
             failed = sum(float(count["failed"]) for count in asked.values())
             measured["judge_failures"] = measured.get("judge_failures", 0.0) + failed
-        return measured | self._latency(trial)
+        read, k = self._meta(trial.ends.judge).get("read") or {}, int(trial.trial.config["k"])
+        shown = ("unjudged", "chars_read") if self.selects else ("unjudged",)
+        return measured | {name: read[name][min(k, len(read[name])) - 1] for name in shown if read} | self._latency(trial)
 
     def _latency(self, trial: PlannedTrial) -> dict[str, float]:
         entry = self.store.read(self.plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
@@ -205,7 +208,7 @@ class _Rows:
         return {f"latency_p{share}_ms": round(1000 * float(np.percentile(seconds, share)), 3) for share in (50, 95)}
 
 
-SUMS = ("summary", "failures", "cost", "unread", "asked", "written", "enriched")
+SUMS = ("summary", "failures", "cost", "unread", "asked", "written", "enriched", "read")
 """Parts of the JSON of a stage that are small."""
 
 

@@ -9,7 +9,8 @@ from rag.analysis import compare
 from rag.analysis.compare.trials import Side, questions_of
 from rag.analysis.gate import decide, latency, limits, spec
 from rag.analysis.gate import verdict as verdicts
-from rag.analysis.gate.decide import FAIL, PASS, Pair, Row, Verdict
+from rag.analysis.gate.decide import Pair, Row
+from rag.analysis.gate.finding import FAIL, PASS, Verdict
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.spec import EXIT_CODES, RATIO, Gate
 from rag.bundle.open_bundle import open_bundle

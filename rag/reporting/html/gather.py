@@ -76,7 +76,7 @@ def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapp
 
 def _is_of(written: Mapping[str, Any], board: Leaderboard) -> bool:
     """True if a conclusion on file is about these trials with these scores."""
-    if "uses" not in (written.get("winner") or {}):
+    if "expected" not in (written.get("winner") or {}):
         return False
     known = {standing["trial_id"]: standing["tune"] for standing in written["winner"]["standings"]}
     if known.keys() != {row.trial_id for row in board.rows}:
@@ -114,7 +114,7 @@ def _rows(board: Leaderboard, made: Plan, winner: Winner | None, written: Mappin
         place = standings.get(row.trial_id, Standing(row.trial_id, row.name, UNKNOWN, admitted=False))
         return TrialRow(
             **vars(row) | ({"status": "failed", "error": "rag sweep says why, and tries again"} if lost else {}),
-            **{name: getattr(place, name) for name in ("holdout", "optimism", "tied", "p_best")},
+            **{name: getattr(place, name) for name in ("holdout", "tied", "p_best")},
             score=Mean.from_json(row.reached(board.objective)),
             front=winner is not None and row.trial_id in winner.front,
             control=control_of(planned[row.trial_id].trial.config),

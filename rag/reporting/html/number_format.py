@@ -17,6 +17,8 @@ MEASURED = {
     "judge_failures": "not judged",
     "passage_failures": "passages without a reply",
     "enrich_failures": "fields that could not be filled",
+    "unjudged": "not judged by the gold",
+    "chars_read": "characters read per question",
     "unread": "not read by the embedder",
     "reranker_unread": "not read by the reranker",
 }
@@ -49,7 +51,7 @@ def measured(name: str, value: float | None, questions: int) -> str:
         return DASH
     if name == BYTES:
         return size(value)
-    if name in COLUMNS.values():
+    if name in (*COLUMNS.values(), "unjudged"):
         return percent(value)
     each = value / max(questions, 1)
     if name in (COST, JUDGING):

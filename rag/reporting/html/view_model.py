@@ -25,7 +25,6 @@ class TrialRow(Row):
 
     score: Mean = UNKNOWN
     holdout: Mean | None = None
-    optimism: Mean | None = None
     tied: bool = False
     front: bool = False
     control: str = "none"

@@ -48,6 +48,7 @@ def headline(material: Material) -> Headline:
         return Headline("There is nothing to recommend.", "", "", "", sure, "", f"rag sweep {material.experiment}")
     verdict = material.verdict
     lead = "First by its mean:" if verdict is None else "Take" if verdict.enough else "First so far:"
+    lead = f"{verdict.contradiction if verdict else ''} {lead}".strip()
     why = f"{_capital(verdict.why)}." if verdict and verdict.why else ""
     spent = costs(row, material.data.questions)
     cost = f"It takes {_listed(spent)}." if spent else "What it costs was not measured."
@@ -73,25 +74,22 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
             f"This order is not a verdict: the first of {len(material.done)} is in part lucky. {reason}".strip(),
         )
     others = len([trial_id for trial_id in verdict.tied if trial_id != row.trial_id])
-    if row.trial_id not in verdict.tied:
+    if row.trial_id not in verdict.tied and not verdict.contradiction:
         best = material.row(verdict.best)
         sentences.append(f"{best.name if best else verdict.best} is shown to be better.")
     elif others:
         sentences.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
-    elif verdict.family and verdict.enough and len(material.done) > 1:
+    elif verdict.family and verdict.enough and not verdict.contradiction and len(material.done) > 1:
         sentences.append("Every other trial is significantly worse.")
+    sentences.append(verdict.expectation(material.column))
     if row.holdout:
-        drop = f", {with_interval(row.optimism, signed=True)} of optimism" if row.optimism else ""
-        held = f"{amount(material.held, 'question')} of the holdout, which chose nothing"
-        sentences.append(f"On the {held}, it is {with_interval(row.holdout, material.digits)}{drop}.")
-        if verdict.uses > 1:
-            sentences.append(f"That holdout has been used {verdict.uses} times: each use makes it a little less of one.")
-    notes = "" if row.holdout else "No holdout was asked: this score is that of a winner, and likely too good."
-    sentences += filter(None, [material.missing.get("holdout", notes)])
+        held, uses = amount(material.held, "question"), amount(verdict.uses, "use")
+        sentences.append(f"On the holdout ({held}, {uses} so far), it is {with_interval(row.holdout, material.digits)}.")
+    sentences.append(material.missing.get("holdout", ""))
     if row.broken:
         sentences.append("It breaks a bound of the objective.")
     cut = remark({trial.name: share(trial.measured) for trial in material.done}, row.name)
-    return (*sentences, cut) if cut else tuple(sentences)
+    return tuple(filter(None, (*sentences, cut)))
 
 
 def missing(material: Material, section: str) -> str:

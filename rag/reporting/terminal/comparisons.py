@@ -9,6 +9,7 @@ from rag.analysis.compare.trials import Compared
 from rag.config.stand_ins import remark
 from rag.core.figures import amount, brackets, figure
 from rag.evaluation.statistics.paired import FEW, rough
+from rag.execution.sweep.trial_scores import Result
 from rag.reporting.terminal.output import Table, escape, out, print_line, table
 
 Cell = Callable[[Comparison], str]
@@ -26,8 +27,7 @@ def comparisons(found: Compared) -> None:
     for candidate in found.results[1:]:
         rows = [row for row in found.table.rows if row.candidate_id == candidate.trial_id]
         out.print(
-            f"[bold]{escape(candidate.name)}[/bold] {candidate.trial_id}  against  "
-            f"[bold]{escape(base.name)}[/bold] {base.trial_id}: {_size(rows[0])}",
+            f"{_called(candidate)}  against  {_called(base)}: {_size(rows[0])}",
             soft_wrap=True,
         )
         out.print(_verdict(rows), markup=False)
@@ -40,6 +40,10 @@ def comparisons(found: Compared) -> None:
             out.print(f"{escape(result.name)}: {escape(said)}", soft_wrap=True)
 
 
+def _called(result: Result) -> str:
+    return f"[bold]{escape(result.name)}[/bold]" + (f" {result.trial_id}" if result.trial_id != result.name else "")
+
+
 def _size(row: Comparison) -> str:
     grouped = "" if row.clusters == row.n else f" in {amount(row.clusters, 'cluster')}"
     return f"{amount(row.n, 'question')}{grouped}"
@@ -47,7 +51,7 @@ def _size(row: Comparison) -> str:
 
 def _verdict(rows: Sequence[Comparison]) -> str:
     tested = [row for row in rows if row.tested]
-    better, worse = ([row for row in tested if row.significant and row.difference * sign > 0] for sign in (1, -1))
+    better, worse = ([row for row in tested if row.significant and _gain(row) * sign > 0] for sign in (1, -1))
     sentences = [f"{word}: {_listed(part)}." for word, part in (("Better", better), ("Worse", worse)) if part]
     left = len(tested) - len(better) - len(worse)
     if sentences:
@@ -57,6 +61,11 @@ def _verdict(rows: Sequence[Comparison]) -> str:
     least = _detectable(tested[0])
     size = "" if least in ("–", "none") else f" On {_listed(tested[:1])} a difference of {least} would have shown."
     return f"Not told apart{f' in any of {len(tested)} differences' if len(tested) > 1 else ''}.{size}"
+
+
+def _gain(row: Comparison) -> float:
+    """The difference, above 0 where the candidate is better."""
+    return -row.difference if row.lower else row.difference
 
 
 def _listed(rows: Sequence[Comparison]) -> str:
@@ -78,7 +87,7 @@ def _table(rows: Sequence[Comparison], columns: Mapping[str, Cell]) -> Table:
         if _group(row) != group:
             group = _group(row)
             shown.add_row(f"[bold]{escape(group)}[/bold]")
-        style = "" if not row.significant else "bold green" if row.difference > 0 else "bold red"
+        style = "" if not row.significant else "bold green" if _gain(row) > 0 else "bold red"
         shown.add_row(escape(_name(row)), *(escape(cell(row)) for cell in columns.values()), style=style)
     return shown
 
@@ -123,7 +132,7 @@ def _p(row: Comparison) -> str:
 
 
 def _detectable(row: Comparison) -> str:
-    return "none" if row.detectable > 1 else figure(row.detectable)
+    return "none" if row.detectable > 1 >= max(row.base_mean, row.candidate_mean) else figure(row.detectable)
 
 
 def _needed(row: Comparison) -> str:
@@ -169,6 +178,8 @@ def _footnotes(table: Differences, columns: Mapping[str, Cell]) -> None:
     notes += [NOTES[title] for title in NOTES if title in columns]
     notes += [] if all(row.tested for row in table.rows) else ["A single cluster of questions is not tested."]
     out.print(f"[dim]{' '.join(filter(None, notes))}[/dim]")
+    for note in table.notes:
+        print_line(note)
     reasons = {"only a candidate has": table.added, "only the base has": table.removed, "say something else": table.changed}
     for reason, names in reasons.items():
         if names:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from rag.analysis.baseline import Baseline
-from rag.analysis.gate.decide import INSIDE, PASS, Row
+from rag.analysis.gate.decide import Row
+from rag.analysis.gate.finding import INSIDE, PASS
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.verdict import GateReport
 from rag.core.figures import amount, brackets, figure, interval
@@ -29,8 +30,10 @@ def gate(report: GateReport, written: Sequence[Path]) -> None:
         losses = escape("; ".join(f"{name}: {n}" for name, n in report.losses))
         out.print(f"\nQuestions that lost most ({losses})", soft_wrap=True)
         out.print(_lost(report))
-    out.print(f"\n[dim]{escape(report.counted)} of {escape(report.gated.gate.split)}.", end=" ", soft_wrap=True)
+    out.print(f"\n[dim]{escape(report.counted)} of {escape(report.split)}.", end=" ", soft_wrap=True)
     out.print("[dim]Brackets: 95 % intervals that hold for all rows together.[/dim]", soft_wrap=True)
+    for said in filter(None, (report.power, *report.notes)):
+        print_line(said)
     for path in written[-1:]:
         print_line(str(path))
 

@@ -12,6 +12,8 @@ from rag.pipeline.search import unread_text
 from rag.reporting.terminal.output import Table, dimmed, err, escape, out, print_table, table, tokens
 
 MEASURED = {
+    "chars_read": ("chars", "{:,.0f}", 7),
+    "unjudged": ("unjudged", "{:.0%}", 10),
     "unread": ("unread", "{:.1%}", 9),
     "passage_failures": ("no_reply", "{:.0f}", 10),
     "latency_p50_ms": ("p50_ms", "{:.1f}", 8),

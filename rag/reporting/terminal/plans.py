@@ -11,17 +11,17 @@ from rag.pipeline.search import unread_text
 from rag.reporting.terminal.output import Table, escape, out, table, tokens
 
 
-def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
+def planned(made: Plan, shares: Mapping[str, float | None], margin: str = "") -> None:
     """Print what a sweep would run, reuse and take.
 
-    `shares` of the chunks exceed an embedder's window, by trial id; None where that is not known.
+    `shares` of the chunks exceed an embedder's window, by trial id; None where that is not known. `margin` is a sentence.
     """
     counts = made.to_json()
     stages = counts["stages"]
     out.print(counts["question"], markup=False)
     out.print(plan(made, shares))
     out.print(f"{counts['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
-    for remark in filter(None, (_holdout(made), _dealing(made))):
+    for remark in filter(None, (_holdout(made), _dealing(made), margin)):
         out.print(escape(remark))
     for remark in (
         *map(str, made.graph.components.servers.values()),

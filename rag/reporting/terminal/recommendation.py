@@ -64,19 +64,16 @@ def _marks(winner: Winner) -> dict[str, str]:
 def _recommended(done: Sweep, concluded: Conclusion, winner: Winner) -> None:
     taken = winner.of(winner.recommended)
     objective = done.board.objective
+    if winner.contradiction:
+        out.print(escape(winner.contradiction))
     out.print(f"[bold]{winner.lead}: {escape(taken.name)}[/bold] ({taken.trial_id})")
     out.print(f"{escape(winner.why)}")
+    if expectation := winner.expectation("objective" if objective.summed else objective.column):
+        out.print(escape(expectation))
     again = concluded.again
-    if again and taken.holdout and taken.optimism:
-        held, tuned = (amount(len(plan.trials[0].golden.examples), "question") for plan in (again.plan, done.plan))
-        what = "objective" if objective.summed else objective.column
-        means = f"{with_interval(taken.holdout)} on the holdout ({held}), {with_interval(taken.tune)} on tune ({tuned})"
-        out.print(escape(f"{what} {means}: optimism {with_interval(taken.optimism, signed=True)}."))
-    if winner.difference:
-        best, difference = winner.of(winner.best).name, with_interval(winner.difference, signed=True)
-        out.print(escape(f"On the holdout it is {difference} against {best}, the best by mean on tune."))
-    if again and again.uses:
-        out.print(f"Uses of this holdout so far: {again.uses}.")
+    if again and taken.holdout:
+        held, uses = amount(len(again.plan.trials[0].golden.examples), "question"), amount(again.uses, "use")
+        out.print(f"On the holdout ({held}, {uses} so far): {with_interval(taken.holdout)}.", markup=False)
     if costs := _costs(next(row for row in done.board.rows if row.trial_id == taken.trial_id)):
         out.print(f"It takes {costs}.")
 

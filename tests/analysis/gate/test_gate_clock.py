@@ -9,7 +9,7 @@ from support.command_line import Verb
 from support.gate_experiment import forge, write_gated
 
 from rag.analysis.gate import latency
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.latency import Ratio
 from rag.analysis.gate.limits import clocked
 from rag.core.types import Example, Query

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide, needed_for, paired, verdict_of
+from rag.analysis.gate.decide import Pair, decide, paired
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS, needed_for, verdict_of
 from rag.analysis.gate.spec import Margin
 from rag.core.types import Document, Example, Query
 from rag.evaluation.data.golden import Golden

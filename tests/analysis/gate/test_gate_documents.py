@@ -1,13 +1,11 @@
 """Files of a gate report: all texts are escaped."""
 
-from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
-from rag.analysis.baseline import Baseline
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
+from rag.analysis.gate.decide import Row
+from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.limits import BoundResult
-from rag.analysis.gate.spec import Gate
 from rag.analysis.gate.verdict import GateReport, Lost
 from rag.analysis.gate.verdict_files import code, junit_of, markdown_of, marker
 
@@ -16,11 +14,6 @@ HOSTILE = "</code><script>alert(1)</script> | @everyone [x](http://evil) `a` $b$
 
 def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", **given: Any) -> GateReport:
     """A report in which all texts are the same."""
-    trial = SimpleNamespace(name=text, config={"k": text})
-    planned = SimpleNamespace(trial_id="ab", trial=trial, golden=SimpleNamespace(examples=[None] * 3))
-    result = SimpleNamespace(trial_id="cd", name=text, config={"k": 1})
-    kept = Baseline(text, text, result, {}, "key")  # type: ignore[arg-type]
-    gated = SimpleNamespace(gate=Gate((), (), text, inconclusive), kept=kept, candidate=SimpleNamespace(trial=planned))
     row = Row("ndcg@10", f"kind={text}", 0.03, 3, 3, 0.5, 0.25, -0.25, -0.5, -0.01, FAIL, "worse")
     rows = (row, Row("recall@5", "", 0.03, 3, 3, 0.5, 0.5, 0.0, -0.5, 0.5, INCONCLUSIVE, "open", 1200))
     bounds = (
@@ -28,10 +21,9 @@ def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", *
         BoundResult("m >= 1", 0.5, None, None, FAIL, "broken", None, True),
     )
     lost = (Lost(text, text, text, {"ndcg@10": (1.0, 0.25)}, text),)
+    sides = ("cd", text), ("ab", text)
     return GateReport(
-        gated,
-        verdict,
-        text,
+        *(text, text, 3, inconclusive, *sides, verdict, text),
         **{"rows": rows, "bounds": bounds, "lost": lost, "losses": ((text, 1),), "changed": ((text, text, None),)} | given,
     )  # type: ignore[arg-type]
 

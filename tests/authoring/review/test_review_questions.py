@@ -1,5 +1,6 @@
 """Review of generated and imported questions: decisions, provenance, several reviewers, kills, large and damaged sets."""
 
+import json
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Verb
+from support.small_set import AXES, write_experiment, write_golden
 from support.waiting_questions import file_of, rows_of, write_rows, write_waiting
 
 from rag.authoring.review.review_loop import Review
@@ -45,6 +47,32 @@ def test_a_decision_changes_its_own_line_and_says_who_made_it(waiting: Path) -> 
     assert [row for row in before if row["id"] in ("q3", "q5", "q6")] == [after[name] for name in ("q3", "q5", "q6")]
     assert list(opened(waiting).waiting) == ["q3", "q5", "q6"]
     file_of(waiting).golden()
+
+
+def test_passages_of_a_pool_become_gold_or_are_judged_as_not_relevant(tmp_path: Path, rag: Verb) -> None:
+    study = write_experiment(tmp_path / "study.yaml", golden := write_golden(tmp_path / "golden"), AXES)
+    assert rag("sweep", str(study), "--no-track").code == 0
+    assert rag("data", "pool", str(study)).code == 0
+    lines = [json.loads(line) for line in (golden / "questions.pool.jsonl").read_text("utf-8").splitlines()]
+    assert [row["change"] for row in lines] == sorted((row["change"] for row in lines), reverse=True)
+    assert lines[0]["change"] > 0
+    before, review = (golden / "questions.jsonl").read_bytes(), opened(golden)
+    first, second = [name for name in review.waiting if name.startswith(f"{lines[0]['id']}/")][:2]
+    assert "answer the question" in review.look(first)["notes"][0]
+    review.accept(first)
+    review.drop(second)
+    row = next(row for row in rows_of(golden) if row["id"] == lines[0]["id"])
+    assert row["evidence"][0]["any"][-1] == lines[0]["place"]
+    assert len(row["judged"]) == 1
+    assert row["provenance"]["method"] == "pool"
+    assert len(row["provenance"]["searches"]) > 1
+    assert not {first, second} & set(opened(golden).waiting)
+    example = next(each for each in file_of(golden).golden().examples if each.query.query_id == row["id"])
+    assert len(example.judged) == 1
+    assert example.searches == tuple(row["provenance"]["searches"])
+    assert [review.undo(), review.undo()] == [second, first]
+    assert (golden / "questions.jsonl").read_bytes() == before
+    assert {first, second} <= set(review.waiting)
 
 
 def test_undo_restores_the_file_byte_by_byte(waiting: Path) -> None:
@@ -125,6 +153,7 @@ def test_questions_without_provenance_do_not_wait_and_half_a_line_is_named(golde
 ACCEPTING = """
 import sys
 from pathlib import Path
+from support.small_set import AXES, write_experiment, write_golden
 from support.waiting_questions import file_of
 from rag.authoring.review.review_loop import Review
 review = Review(file_of(Path(sys.argv[1])), by="Ann")

@@ -88,6 +88,8 @@ def test_a_vector_is_the_same_in_any_batch_thread_and_process_to_the_last_bit(
     assert np.array_equal(one.embed_documents(LENGTHS), alone)
     assert np.array_equal(two.embed_documents(LENGTHS[::-1])[::-1], alone)
     assert np.array_equal(two.embed_queries(LENGTHS), alone)
+    few = [f"{text} {number}" for text in TEXTS for number in range(4)]  # texts of one length are read together
+    assert np.array_equal(one.embed_documents(few), np.concatenate([one.embed_documents([text]) for text in few]))
     program = f"""
 import sys
 from rag.components.embedders.minilm import {made.__name__}
@@ -113,11 +115,11 @@ def test_a_damaged_int8_model_is_made_anew_and_a_folder_without_write_access_doe
 ) -> None:
     path = tmp_path / f"minilm-int8-{minilm.INT8_SHA256[:16]}.onnx"
     path.write_bytes(b"something else")
-    whole = minilm._rounded(tmp_path)
+    whole = minilm._int8(tmp_path)
     assert "is damaged and is made anew" in caplog.text
     assert path.read_bytes() == whole
     (tmp_path / "file").touch()
-    assert minilm._rounded(tmp_path / "file" / "cache") == whole
+    assert minilm._int8(tmp_path / "file" / "cache") == whole
     assert "cannot be written" in caplog.text
 
 
@@ -135,7 +137,7 @@ def test_a_model_that_the_runtime_cannot_load_is_one_line(monkeypatch: pytest.Mo
         opened(b"something else")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ConfigError, match=r"onnxruntime cannot be imported (.|\n)*pip install onnxruntime"):
-        opened(built(minilm_folder()))
+        built(minilm_folder())
 
 
 def test_states_are_those_of_the_library_one_text_at_a_time() -> None:

@@ -55,14 +55,14 @@ def test_a_sweep_says_how_far_its_judges_agree(rag: Verb, here: Path, golden: Pa
     write_gated(Path("study.yaml"), golden, AXES, "", HELD + WORDS)
     swept = rag("sweep", "study.yaml", "--no-track")
     assert swept.code == 0
-    assert "trusting and doubting on faithfulness of 2 answers: Spearman" in swept.out.replace("\n", " ")
+    assert "trusting and doubting on faithfulness of 5 answers: Spearman" in swept.out.replace("\n", " ")
     assert "LocalJudge has no calibration card" in swept.out.replace("\n", " ")
     (found,) = rag("judge", "agree", "study.yaml", "--json").json["agreement"]
     assert found["judges"] == ["trusting", "doubting"]
     assert found["kappa"].keys() == {"value", "low", "high"}
     assert rag("report", "study.yaml").code == 0
     text = Path("reports/study/report.md").read_text("utf-8")
-    assert "trusting and doubting agree on the faithfulness of 2 answers by Spearman" in text
+    assert "trusting and doubting agree on the faithfulness of 5 answers by Spearman" in text
 
 
 def test_without_two_judges_nothing_agrees(rag: Verb, here: Path, golden: Path) -> None:

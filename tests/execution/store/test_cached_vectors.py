@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag.components.embedders.minilm import MiniLmEmbedder
 from rag.core.errors import ConfigError
 from rag.core.roles import Embedder, fingerprint
 from rag.core.types import Vectors
@@ -119,6 +120,16 @@ def test_stored_vectors_are_the_raw_ones(batches: list[list[str]]) -> None:
     # Once as a document and once as a query.
     assert set(asked.values()) <= {2}
     assert set(asked) == {text for batch in batches for text in batch}
+
+
+def test_a_reading_for_token_vectors_stores_the_vectors_of_the_texts_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["Twenty-five days of leave.", "", "Twenty-five days of leave."]
+    embedder = MiniLmEmbedder(threads=1)
+    tokens = StoredEmbedder(embedder, store, "minilm").token_vectors(texts)
+    assert all(np.array_equal(*pair) for pair in zip(tokens, embedder.embed_tokens(texts), strict=True))
+    vectors = embedder.embed_documents(texts)
+    monkeypatch.setattr(MiniLmEmbedder, "embed_documents", lambda self, texts: pytest.fail("embedded again"))
+    assert np.array_equal(StoredEmbedder(embedder, store, "minilm").embed_documents(texts), vectors)
 
 
 def test_queries_and_documents_do_not_share_vectors_nor_do_models(store: Store) -> None:

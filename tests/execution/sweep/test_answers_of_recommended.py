@@ -25,8 +25,8 @@ from rag.tracking import sweep_runs
 rag = pytest.fixture(verb)
 WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
 ANSWERS = "answers: [faithfulness, evidence_cited]\n"
-QUESTIONS = 4
-"""Those of `tune` in ten documents."""
+QUESTIONS = 20
+"""All of ten documents."""
 
 
 def write(folder: Path, more: str = ANSWERS, fixed: tuple[str, ...] = WORDS) -> str:

@@ -19,7 +19,7 @@ from rag.execution.graph.executors import Listener, Watch
 from rag.execution.graph.plan import Plan
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import holdout, selection, sweep
+from rag.execution.sweep import holdout, other_sweeps, selection, sweep
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
 
@@ -33,10 +33,10 @@ def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 
 
 def study(folder: Path, axes: str = AXES, more: str = "", fixed: str = "") -> Path:
-    """An experiment that tunes, with lines of its own."""
+    """An experiment that tunes, with a holdout, and lines of its own."""
     golden = folder / "golden"
     path = write_experiment(folder / "study.yaml", golden if golden.exists() else write_golden(golden), axes, fixed)
-    path.write_text(path.read_text("utf-8").replace("split: all\n", "") + more, "utf-8")
+    path.write_text(path.read_text("utf-8").replace("split: all\n", "split: tune\n") + more, "utf-8")
     return path
 
 
@@ -61,7 +61,6 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     again = [one for one in concluded.winner.standings if one.holdout]
     best = [row.trial_id for row in done.board.rows[:5]]
     assert {one.trial_id for one in again} == {*best, concluded.winner.recommended}
-    assert all(one.optimism is not None for one in again)
     assert all(trial.trial.config["latency"] == 0 for trial in concluded.again.trials.values())
     assert {len(trial.golden.examples) for trial in concluded.again.trials.values()} == {3}
     ran = {
@@ -77,15 +76,6 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     assert (concluded.winner.uses, second.winner.uses if second.winner else 0) == (1, 1)
 
 
-def test_uses_are_those_that_measured_something_new(tmp_path: Path) -> None:
-    path = study(tmp_path, SEARCHES, "holdout: 1\n")
-    counts = []
-    for more in ([], [], ["chunker.size=30"], []):
-        _, concluded = run(path, "chunker=fixed", *(more or ["chunker.size=60"]))
-        counts.append(concluded.winner.uses)
-    assert counts == [1, 1, 2, 2]
-
-
 def test_a_sweep_of_the_holdout_itself_is_a_look(tmp_path: Path) -> None:
     done, concluded = run(study(tmp_path, SEARCHES), "split=holdout")
     assert concluded.notes[:1] == ("These questions are the holdout: uses of it so far: 1.",)
@@ -93,18 +83,33 @@ def test_a_sweep_of_the_holdout_itself_is_a_look(tmp_path: Path) -> None:
     assert holdout_log.count(store, done.plan.trials[0].golden.golden_digest) == 1
 
 
-def test_how_many_are_measured_again_is_reported(tmp_path: Path) -> None:
-    _, concluded = run(study(tmp_path, SEARCHES, "holdout: 0\n"))
-    assert concluded.again is None
-    assert "holdout: 0" in concluded.notes[0]
-    _, concluded = run(study(tmp_path, SEARCHES, "holdout: 2\n"))
-    assert len(concluded.again.trials) in (2, 3)
-
-
-def test_all_questions_tune_and_report(tmp_path: Path) -> None:
+def test_as_many_as_are_asked_for_are_measured_again(tmp_path: Path) -> None:
+    assert run(study(tmp_path, SEARCHES, "holdout: 0\n"))[1].again is None
+    assert len(run(study(tmp_path, SEARCHES, "holdout: 2\n"))[1].again.trials) in (2, 3)
     _, concluded = run(study(tmp_path, SEARCHES), "split=all")
     assert (concluded.again, concluded.winner.holdout, concluded.winner.uses) == (None, False, 0)
-    assert concluded.notes[:1] == ("Tuned and reported on the same questions (split=all): expect less of new ones.",)
+    assert not any("holdout" in note for note in concluded.notes)
+
+
+def test_trials_of_other_sweeps_over_the_same_questions_are_found(tmp_path: Path) -> None:
+    path, store = study(tmp_path, SEARCHES), Store(str(tmp_path / "store"))
+
+    def others(*overrides: str) -> list[int]:
+        done, _ = run(path, *overrides)
+        found = [*other_sweeps.values(done.plan, store, done.board.objective)]
+        return [len(found), *{len(each) for each in found}]
+
+    assert others("split=all") == [0]
+    assert others("split=all") == [0], "the same sweep again is no other one"
+    assert others("split=all", "chunker=fixed", "chunker.size=60") == [2, 6], "two of the three score alike"
+    logged = store.keys("scored")
+    run(path, "split=all", "control=perfect_chunker")
+    assert store.keys("scored") == logged, "a control is no trial"
+    assert others("split=all", "coverage=0.9") == [0], "scores that were measured in another way"
+    assert others("split=holdout") == [0]
+    for key in store.keys("stages"):
+        store.remove(key)
+    assert others("split=all") == [0], "scores that were removed"
 
 
 def test_without_a_holdout_it_says_so_and_goes_on(tmp_path: Path) -> None:
@@ -131,7 +136,7 @@ def test_trials_that_break_a_bound_stand_behind(tmp_path: Path) -> None:
 
 def test_without_a_trial_that_keeps_the_bounds_there_is_no_winner_and_no_error(rag: Verb, tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES, "objective: [ndcg@10, judged@10 >= 2]\n")
-    note = "No trial keeps judged@10 >= 2: none is recommended, and the holdout was left alone."
+    note = "No trial keeps judged@10 >= 2: none is recommended."
     done = rag("sweep", str(path), "--no-track", "--json")
     assert done.code == 0
     assert (done.json["winner"], done.json["notes"]) == (None, [note])
@@ -166,7 +171,7 @@ def test_trials_may_measure_different_things(tmp_path: Path) -> None:
     axes = '  metrics: ["metrics=[ndcg@10]", "metrics=[recall@5]"]'
     done, concluded = run(study(tmp_path, axes, "objective: index_bytes\n"))
     assert len(concluded.winner.front) == 2
-    assert "no score of questions" in concluded.notes[0]
+    assert "not a score of questions" in concluded.winner.why
     _, concluded = run(study(tmp_path, axes, "objective: ndcg@10\n"))
     assert [one.admitted for one in concluded.winner.standings] == [True, False]
     assert {row.status for row in done.board.rows} == {"done"}
@@ -279,7 +284,7 @@ def test_the_verdict_is_written_and_read_and_the_output_begins_with_what_to_do(r
     text = " ".join(printed.split())
     recommended = re.search(r"First so far: (\S+)", text)
     assert recommended
-    parts = "on the holdout (3 questions)", "on tune (3 questions): optimism", "Uses of this holdout so far: 1.", "Effects: "
+    parts = "On the holdout (3 questions, 1 use so far): ", "Effects: "
     for part in (*parts, "3 trials, "):
         assert part in text
         assert text.index(part) > recommended.start()

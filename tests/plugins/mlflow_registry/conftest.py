@@ -19,12 +19,11 @@ from rag.execution.sweep import sweep
 from rag.plugins.mlflow_registry.register import Registered, register
 
 __all__ = ["server", "tables"]
-ALL = GATE.replace("gate:\n", "split: all\nholdout: 0\ngate:\n  split: all\n")
+ALL = GATE.replace("gate:\n", "split: all\ngate:\n  split: all\n")
 ANSWERS = """\
 question: Does it answer?
 dataset: native
 split: all
-holdout: 0
 fixed: ["dataset.path=golden", "index=[bm25s]", fusion=single, embedder=hashing, generator=extractive, latency=0]
 axes: {read: {three: k=3}}
 """
@@ -75,7 +74,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "experiments").mkdir()
         write_many(Path("golden"))
         write_gated(Path("experiments/notes.yaml"), Path("golden"), AXES, ALL)
-        write_gated(Path("experiments/few.yaml"), Path("golden"), AXES, GATE + "holdout: 0\n")
+        write_gated(Path("experiments/few.yaml"), Path("golden"), AXES, GATE + "split: tune\nholdout: 0\n")
         Path("experiments/answers.yaml").write_text(ANSWERS, "utf-8")
         for name in ("notes", "few", "answers"):
             swept(name)

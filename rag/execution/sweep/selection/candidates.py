@@ -55,7 +55,7 @@ class Candidates:
             self.others.append(Standing(row.trial_id, row.name, mean, admitted=False, broken=row.broken))
             return
         quality = self._quality(scores) if self.objective.measured else None
-        scales = (_number(row.measured.get(name)) for name in ("latency_p95_ms", "cost_usd", "index_bytes"))
+        scales = (_number(row.measured.get(name)) for name in ("latency_p95_ms", "cost_usd", "index_bytes", "chars_read"))
         values, seconds = self.values.get(row.trial_id), self._seconds(trial)
         self.entrants.append(Entrant(row.trial_id, row.name, values, quality, mean, seconds, *scales))
 

@@ -41,22 +41,8 @@ def _too_few(contest: Race, decision: Decision) -> str:
     if columns and contest.differences and decision.taken is decision.best:
         (name, column), number = columns[0], float(contest.differences.needed[columns[0][1]])
         if number > max(asked, QUESTIONS):
-            least += f", and {_many(number)} would tell it from {name} if their difference stays"
+            least += f", and {many(number)} would tell it from {name} if their difference stays"
     return f"{said}: {least}."
-
-
-def refuted(decision: Decision, difference: Mean) -> str:
-    """Why the best by mean is recommended after all: on the holdout the cheaper trial is worse by more than is allowed."""
-    lost = with_interval(_turned(difference))
-    more = f", more than the {figure(decision.allowed)} that is allowed" if decision.allowed else ""
-    return f"It is the best by mean; {_description(decision)} is worse on the holdout by {lost}{more}."
-
-
-def _description(decision: Decision) -> str:
-    if decision.saving not in KINDS:
-        return f"{decision.taken.name}, worth most at the given prices on tune,"
-    superlative = KINDS[decision.saving][0]
-    return f"{decision.taken.name}, the {superlative} of {decision.among} that would do by tune,"
 
 
 def _untested(decision: Decision) -> str:
@@ -93,11 +79,11 @@ def _others(decision: Decision) -> str:
     if not math.isfinite(cheaper.needed):
         nearest = f"{name} ({scales}) is nearest, at {figure(cheaper.behind)}"
         return f"No trial that is {comparative} is within {margin} of it: {nearest}."
-    open_question = f"{_many(cheaper.needed)} questions would say whether by more than {margin}"
+    open_question = f"{many(cheaper.needed)} questions would say whether by more than {margin}"
     return f"{name} is {comparative} ({scales}) and may be worse by up to {figure(-cheaper.lowest)}: {open_question}."
 
 
-def _many(questions: float) -> str:
+def many(questions: float) -> str:
     """A number of questions, with two digits."""
     if questions > MOST_QUESTIONS:
         return f"more than {MOST_QUESTIONS:,}"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.errors import DataError
+from rag.core.figures import amount, with_interval
 from rag.core.numbers import finite
 from rag.execution.sweep.selection.rule import Rule
 
@@ -43,7 +44,8 @@ class Entrant:
     """A trial that competes: `values` is the objective per question, higher is better, or None where a clock decides.
 
     `quality` then takes its place on the Pareto front. `reached` is the mean as it is printed, `seconds` are times of single
-    questions, the same in all trials; `latency` is in ms, `cost` in US dollars, `size` in bytes, NaN where not measured.
+    questions, the same in all trials; `latency` is in ms, `cost` in US dollars, `size` in bytes, `read` in characters for a
+    question, NaN where not measured.
     """
 
     trial_id: str
@@ -55,6 +57,7 @@ class Entrant:
     latency: float = math.nan
     cost: float = math.nan
     size: float = math.nan
+    read: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,8 @@ class Standing:
     """The place of a trial. `admitted`: it ended, has a value and keeps all bounds; `broken` are the bounds that it breaks.
 
     `tune` is the mean in the sweep, `holdout` the mean on the holdout. `behind` is the difference from the best, corrected for
-    all comparisons with it; `tied` says that it is not shown to be worse. `optimism` is tune - holdout, with the interval of a
-    difference of independent means (Welch). In both differences more is better, also for a minimized objective. `dominated_by`
+    all comparisons with it; `tied` says that it is not shown to be worse. More is better in it, also
+    for a minimized objective. `dominated_by`
     is a trial that is nowhere worse and somewhere better; empty on the Pareto front. `p_best` is the share of draws of a
     bootstrap by cluster in which its mean is the highest; None where it cannot be known.
     """
@@ -105,7 +108,6 @@ class Standing:
     tied: bool = False
     behind: Mean | None = None
     holdout: Mean | None = None
-    optimism: Mean | None = None
     dominated_by: str = ""
     broken: tuple[str, ...] = ()
     p_best: float | None = None
@@ -127,9 +129,11 @@ class Winner:
 
     `why` is a sentence on the choice. `standings` are in the order of the leaderboard. `family` is the number of comparisons
     with the best; 0 where a measured time decides, which cannot be compared question by question. `holdout` says that trials
-    were measured again, `uses` is the number of uses of the holdout, `difference` is recommended - best there; None where
-    they are the same or were not measured. `rule` is the rule of the choice, `unsettled` a cheaper trial that the questions do
-    not decide on. Without `enough` questions `recommended` is only the first so far.
+    were measured again, `uses` is the number of uses of the holdout. `contradiction` is a sentence where the holdout does not
+    bear out the choice by tune; the best of all questions is then recommended. `expected` is the mean on new questions of a
+    choice among `among` trials, `before` of them of other sweeps; None where it cannot be estimated. `rule` is the rule of the
+    choice, `unsettled` a cheaper trial that the questions do not decide on. Without `enough` questions `recommended` is only
+    the first so far.
     """
 
     best: str
@@ -140,16 +144,22 @@ class Winner:
     uses: int = 0
     family: int = 0
     holdout: bool = False
-    difference: Mean | None = None
     rule: Rule = field(default_factory=Rule)
     unsettled: Unsettled | None = None
     enough: bool = True
+    contradiction: str = ""
+    expected: Mean | None = None
+    among: int = 0
+    before: int = 0
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Winner":
-        """From the values of `to_json`, without the rule, the difference and the unsettled trial."""
-        plain = {name: content[name] for name in ("best", "recommended", "why", "uses", "family", "holdout", "enough")}
-        return cls(**plain, tied=tuple(content["tied"]), standings=tuple(map(Standing.from_json, content["standings"])))
+        """From the values of `to_json`, without the rule and the unsettled trial."""
+        names = ("best", "recommended", "why", "uses", "family", "holdout", "enough", "contradiction", "among", "before")
+        standings = tuple(map(Standing.from_json, content["standings"]))
+        expected = Mean.from_json(content["expected"]) if content["expected"] else None
+        plain = {name: content[name] for name in names}
+        return cls(**plain, tied=tuple(content["tied"]), standings=standings, expected=expected)
 
     @property
     def front(self) -> tuple[str, ...]:
@@ -161,13 +171,19 @@ class Winner:
         """What comes before the name of the recommended trial."""
         return "Recommended" if self.enough else "First so far"
 
+    def expectation(self, column: str) -> str:
+        """A sentence on what the choice is worth; empty where that is not estimated."""
+        before = f", {self.before:,} of them of other sweeps" if self.before else ""
+        among = f"out of bag, for a choice among {amount(self.among, 'trial')}{before}"
+        return f"Expect {column} {with_interval(self.expected)} on new questions ({among})." if self.expected else ""
+
     def of(self, trial_id: str) -> Standing:
         """The standing of a trial."""
         return next(each for each in self.standings if each.trial_id == trial_id)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        named = ("difference", "rule", "unsettled")
+        named = ("rule", "unsettled", "expected")
         plain = {key: value for key, value in vars(self).items() if key not in ("standings", *named)}
         parts = {name: part.to_json() if (part := getattr(self, name)) else None for name in named}
         names = {"best_name": self.of(self.best).name, "recommended_name": self.of(self.recommended).name}

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rag.execution.sweep.margin_reach import needed
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Decision, Entrant, Mean, Rule, Winner, choose, decide, race, rule
 
@@ -91,7 +92,7 @@ def test_of_trials_with_the_same_mean_the_cheapest_is_taken() -> None:
         f"By these questions its mean is that of the best, and it is the cheapest of those ({shares}); "
     )
     assert decision.lowest == pytest.approx(-(1 - 0.05 ** (1 / 40)), abs=0.02)
-    assert found.why.endswith(f"; it may be worse by up to {-decision.lowest:.3f}.".replace("0.", "."))
+    assert f"; it may be worse by up to {-decision.lowest:.3f}.".replace("0.", ".") in found.why
     assert [one.p_best for one in found.standings] == pytest.approx([1 / 3] * 3)
 
 
@@ -165,3 +166,12 @@ def test_the_margin_of_a_sum_is_in_its_own_units() -> None:
     better, worse = pair(40, 0.001, 0.0, cost=1.0)
     one, two = (decide([better, worse], np.arange(40), Rule(0.2, span=span)) for span in (1.0, 4.0))
     assert (one.taken.trial_id, two.taken.trial_id) == ("worse", "better")
+
+
+@pytest.mark.parametrize(("asked", "deviation"), [(100, 0.2), (200, 0.1)])
+def test_a_cheaper_trial_that_is_as_good_is_taken_from_as_many_questions_as_a_plan_says(asked: int, deviation: float) -> None:
+    values = [EASY[:asked], EASY[:asked] + shifted(0, deviation, asked)]
+    number, easier = (needed(values, np.arange(asked), Rule(margin)) for margin in (0.03, 0.06))
+    taken = [decided(*pair(round(share * number), 1e-6, deviation, cost=1.0))[1].recommended for share in (0.7, 1.4)]
+    assert taken == ["better", "worse"]
+    assert (easier, needed([EASY], np.arange(400), Rule())) == (pytest.approx(number / 4), None)
