@@ -32,7 +32,7 @@ WHOLE = "whole document"
 class GoldPlace:
     """Evidence for question number `question`: its `pieces` [start, end) in a document, and how they were found there.
 
-    `state` is exact, pieced, lost by the parser, redaction or noise, or WHOLE; only the first two have pieces.
+    `state` is exact, pieced, words, not placed, lost by parser, redaction or noise, or WHOLE; the first three have pieces.
     """
 
     question: int
@@ -155,7 +155,7 @@ def _gold(question: int, place: Place) -> GoldPlace:
         return GoldPlace(question, WHOLE)
     pieces = [(span.start, span.end) for span in spans_of(place)]
     fate, rule = (place.fate, place.rule) if isinstance(place, Anchor) else (FATES[0], "")
-    return GoldPlace(question, fate if pieces else f"lost by {fate}", pieces, rule)
+    return GoldPlace(question, fate if pieces else "not placed" if fate == "unplaced" else f"lost by {fate}", pieces, rule)
 
 
 def _chunks(corpus: Corpus, model: object, structures: Sequence[Structure]) -> list[list[SeenChunk]]:

@@ -51,18 +51,21 @@ class Query:
     earlier: tuple[Found, ...] = ()
 
 
-Fate = Literal["exact", "pieced", "parser", "redaction", "noise"]
-FATES: tuple[Fate, ...] = ("exact", "pieced", "parser", "redaction", "noise")
-"""A quote in a parsed document: found letter by letter, found with tolerance, or lost by one of the three."""
+Fate = Literal["exact", "pieced", "words", "unplaced", "parser", "redaction", "noise"]
+FATES: tuple[Fate, ...] = ("exact", "pieced", "words", "unplaced", "parser", "redaction", "noise")
+"""A quote in a parsed document: found letter by letter, with tolerance, or by its words on one page; there without a certain
+place (`unplaced`); or lost by one of the three."""
+PLACED: tuple[Fate, ...] = ("exact", "pieced", "words")
+"""The fates of quotes with a place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """A quote as gold in a document that a parser or a redactor made.
 
-    `spans` are its pieces in reading order, one if `fate` is exact, none if the quote is lost: `rule` then names what lost it,
-    and `chars` is its length. It is found when the union of its pieces is covered. `asked` is the quote as the golden set has
-    it, the same for every parser: its span in the text of the file, or a digest.
+    `spans` are its pieces in reading order, one if `fate` is exact, none if the quote is lost or not placed: `rule` then says
+    why, and `chars` is its length. It is found when the union of its pieces is covered. `asked` is the quote as the golden set
+    has it, the same for every parser: its span in the text of the file, or a digest.
     """
 
     doc_id: str

@@ -9,21 +9,22 @@ is innocent:
 1. *not in the corpus*: the corpus has a document of an alternative, and there is text in it.
 2. *lost by the parser*: of the group's quotes in parsed documents one is in the text or was lost later, see
    `rag.documents.anchors.parsed_anchors`.
-3. *lost by redaction*: one is in the text, or was dropped as noise.
-4. *dropped as noise*: one is in the text.
-5. *cut apart by the chunker*: one chunk alone satisfies the group (it has `coverage` of the characters of an alternative, or
+3. *not placed in its text*: one has a place, or was lost later. Its words are there; its place is not certain.
+4. *lost by redaction*: one is in the text, or was dropped as noise.
+5. *dropped as noise*: one is in the text.
+6. *cut apart by the chunker*: one chunk alone satisfies the group (it has `coverage` of the characters of an alternative, or
    lies in a whole gold document), or the first `k` hits of some ranking do together. A union of more than `k` chunks does not
    count: the generator reads only `k`.
-6. *not among the candidates of any index*: all candidates of one index, or all fused candidates, satisfy the group.
-7. *ranked too low by every index*: the candidates of one index above the cut satisfy it. The cut is `k`, or `rerank_depth` if a
+7. *not among the candidates of any index*: all candidates of one index, or all fused candidates, satisfy the group.
+8. *ranked too low by every index*: the candidates of one index above the cut satisfy it. The cut is `k`, or `rerank_depth` if a
    reranker reads that many and that is more.
-8. *lost in fusion*: the fused ranking above the cut satisfies it.
-9. *lost in reranking*: the reranked ranking within `k` satisfies it.
-10. *dropped by a selector*: the final ranking within `k` satisfies it. A selector that widens can push a group beyond `k`.
-11. *left out of the prompt*: the contexts satisfy it.
-12. *in the contexts, not in the answer*: the answer is not known to be wrong.
+9. *lost in fusion*: the fused ranking above the cut satisfies it.
+10. *lost in reranking*: the reranked ranking within `k` satisfies it.
+11. *dropped by a selector*: the final ranking within `k` satisfies it. A selector that widens can push a group beyond `k`.
+12. *left out of the prompt*: the contexts satisfy it.
+13. *in the contexts, not in the answer*: the answer is not known to be wrong.
 
-From 6 to 11, a condition that holds after a later stage counts as held before: a stage that repairs an earlier loss clears it.
+From 7 to 12, a condition that holds after a later stage counts as held before: a stage that repairs an earlier loss clears it.
 A group is lost at its first stage that is not innocent, a question at the earliest stage of its groups (the first such group).
 A stage that changes nothing, such as reranker `none`, loses nothing. A question without gold is never lost. Trials with a
 control that replaces the contexts are not traced, and lose nothing.

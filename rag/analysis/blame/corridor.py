@@ -19,6 +19,7 @@ from rag.execution.graph.stage_graph import Stage
 STAGES = (
     "not in the corpus",
     "lost by the parser",
+    "not placed in its text",
     "lost by redaction",
     "dropped as noise",
     "cut apart by the chunker",
@@ -39,7 +40,7 @@ NOWHERE = -1
 class Ground:
     """Properties of groups before any search, each of shape (questions, groups).
 
-    `kept`: the corpus has the group, and so after the parser, the redaction and the noise rules, shape (4, questions, groups).
+    `kept`: the corpus has the group, and so after the parser, the redaction and the noise rules, shape (5, questions, groups).
     `whole`: one chunk satisfies it. `share`: the largest share of an alternative in one chunk.
     """
 
@@ -73,7 +74,7 @@ class Ground:
         return cls(np.stack([_by_group(flags, gold) for flags in kept]), _by_group(whole, gold), _by_group(share, gold))
 
 
-_FATES: Mapping[str, int] = {"parser": 1, "redaction": 2, "noise": 3}
+_FATES: Mapping[str, int] = {"parser": 1, "unplaced": 2, "redaction": 3, "noise": 4}
 """The numbers of the stages that lose quotes before the chunker."""
 
 

@@ -41,7 +41,9 @@ class BoundResult(Judged):
 
 
 def advisory(gated: Gated) -> frozenset[str]:
-    """The columns of judges, or of metrics that are judges (`judge = True`), without a current calibration card in the store.
+    """The columns of judges, or of metrics that are judges (`judge = True`), that may not decide.
+
+    They have no current calibration card in the store, or one of labels on which the judge does not decide (`Card.decides`).
 
     The card of an assessed metric is that of the config's judge at its task: another judge or prompt needs another card.
     """
@@ -55,7 +57,8 @@ def advisory(gated: Gated) -> frozenset[str]:
         built = components.role("metric", node, where)
         if isinstance(built, AssessedMetric):
             own = cards(ready.store, components.identity(config["judge"], "judge"))
-            trusted = any(card.task == task_of(built) for card in own)
+            decides = [card.decides for card in own if card.task == task_of(built)]
+            trusted = bool(decides) and all(decides)
         else:
             trusted = not getattr(built, "judge", False) or ready.store.has(f"{CARDS}/{components.identity(node, where)}")
         if not trusted:

@@ -76,6 +76,7 @@ class Whereabouts:
 SENTENCES: tuple[Callable[[Whereabouts], str], ...] = (
     lambda at: f"Not in the corpus: there is no text of {' or '.join(dict.fromkeys(at.documents))}.",
     lambda at: f"Lost by the parser: {at.lost}.",
+    lambda at: f"Not placed in its text: {at.lost}.",
     lambda at: f"Lost by redaction: a placeholder is in its place in {at.lost}.",
     lambda at: f"Dropped as noise: a rule took it out of {at.lost}.",
     lambda at: f"Cut apart by the chunker: {at.held}, and the first {at.k} together do not either.",

@@ -14,6 +14,7 @@ from rag.core.text.facts import READ, Fact
 from rag.core.text.refusals import declines, refused
 from rag.core.text.squad import normalised
 from rag.core.text.stated import Stated
+from rag.core.text.value_places import is_another, is_denied, is_name, is_option, value_places
 from rag.core.text.values.words import NEGATION
 
 SHORT = 8
@@ -26,11 +27,6 @@ SENTENCE = re.compile(r"[.!?](?=\s)|\n+")
 JOINT = re.compile(r"\s*(?:[-–,/]|to|and|or|,? or|and/or)\s*(?:the |an? )?", re.IGNORECASE)
 """The text between two numbers that are alternatives or the ends of a range."""
 EITHER = re.compile(r"\s*(?:,? or|and/or|/)\s*(?:in |at |by |the |an? )*", re.IGNORECASE)
-LIMITED = re.compile(r"\b(?:until|only|just|merely|but|before|after|since)\b", re.IGNORECASE)
-"""`not until 1606` states 1606."""
-DENIED = re.compile(r"\W*(?:is|was|are|were|does|did|has|had|can|will)(?: not\b|n't\b)", re.IGNORECASE)
-REACH = 6
-"""The most words between a negation and the fact that it denies."""
 POLAR = re.compile(r"\W*(?:(yes|yeah|correct|indeed|both|true)|(no|nope|neither|incorrect|false))\b", re.IGNORECASE)
 AMONG = re.compile(r"^\s*(?:between|of|unlike|compared (?:to|with))\b[^,\n]*,", re.IGNORECASE)
 ITEM = re.compile(r"[,;\n•]|\band\b|^\s*[-*]\s", re.MULTILINE)
@@ -82,9 +78,16 @@ def phrase(asked: Stated, given: Stated, wanted: Stated, new: Sequence[Fact]) ->
     Facts of the question count only if the reference has no others. In an answer that is a value itself the share is the F1 of
     both. A number or name in the place of a missing one is a rival.
     """
+    held = [fact for fact in new if given.has(fact)]
+    places = value_places(given, new) if len(held) == len(new) else []
+    if places and all(is_denied(asked, given, wanted, place) for place in places):
+        return Compared(0.0, "denied")
+    if places and all(is_option(given, wanted, place) for place in places):
+        return Compared(0.0, "rival")
+    if len(held) == len(new) and is_name(wanted) and all(is_another(asked, given, wanted, place) for place in places):
+        return Compared(0.0, "rival")
     if other := _alternative(asked, wanted):
         return Compared(float(_prefers(given, wanted, other)), "choice")
-    held = [fact for fact in new if given.has(fact)]
     recall = _weight(held) / _weight(new)
     own = [fact for fact in given.facts if not asked.has(fact)]
     right = set(given.shared(wanted.facts))
@@ -99,26 +102,13 @@ def phrase(asked: Stated, given: Stated, wanted: Stated, new: Sequence[Fact]) ->
         return Compared(2 * precision * recall / (precision + recall) if brief and recall else recall**2, "part")
     if len(new) == len(wanted.facts) or any(not asked.has(fact) for fact in new):
         main = max(new, key=lambda fact: WEIGHTS[fact.kind])
-        clauses = {given.clause_of(fact) for fact in given.shared([main])}
-        if all(_denied(given, clause, main, f"{asked.text}\n{wanted.text}") for clause in clauses):
-            return Compared(0.0, "denied")
-        if _rivalled(asked, given, wanted, clauses, main):
+        if _rivalled(asked, given, wanted, {given.clause_of(fact) for fact in given.shared([main])}, main):
             return Compared(0.0, "rival")
     return Compared(1.0, "phrase")
 
 
 def _weight(found: Iterable[Fact]) -> float:
     return sum(WEIGHTS[fact.kind] for fact in found)
-
-
-def _denied(given: Stated, clause: int, main: Fact, known: str) -> bool:
-    """True if a clause denies a fact that neither question nor reference denies."""
-    fact = Stated("", tuple(given.clauses[clause])).shared([main])[0]
-    before = given.text[clause : fact.start]
-    last = next(reversed(list(NEGATION.finditer(before))), None)
-    if last and len(before[last.end() :].split()) <= REACH and not LIMITED.search(before, last.end()):
-        return not NEGATION.search(known)
-    return bool(DENIED.match(given.text, fact.end)) and not NEGATION.search(known)
 
 
 def _rivalled(asked: Stated, given: Stated, wanted: Stated, clauses: Iterable[int], main: Fact) -> bool:

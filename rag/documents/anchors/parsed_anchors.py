@@ -1,11 +1,11 @@
-"""The fate of a quote in a document that a parser or a redactor made: exact, pieced, or lost by one of them.
+"""The fate of a quote in a document that a parser or a redactor made: exact, pieced, by its words, not placed, or lost.
 
-A wrong place is worse than a lost one: a quote with several places is lost unless `start` and `end` or a page decide.
+A wrong place is worse than none: a quote with several places is not placed unless `start` and `end` or a page decide. Lost is
+only a quote with words that the text does not have together.
 """
 
 import hashlib
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -16,7 +16,8 @@ from rag.core.pages import page_at
 from rag.core.roles import Redactor
 from rag.core.types import Anchor, Document, Fate, Span
 from rag.documents.anchors.lost_quotes import Quoted, after_redaction, before_redaction, cause_of, redacted_in
-from rag.documents.anchors.quote_pieces import LENGTHY, Cover, covers, tiled
+from rag.documents.anchors.quote_pieces import LENGTHY, Cover, covers
+from rag.documents.anchors.quote_words import page_borders, standing, tiled_in
 from rag.documents.anchors.reduced_text import Reduced, reduced
 from rag.documents.anchors.rendered import occurrences, rendered
 
@@ -26,6 +27,7 @@ INLINE = 12
 """Reduced characters that may be between pieces within a line, such as the mark of a footnote."""
 BREAK = re.compile(r"\n|\t|\||  ")
 SEVERAL = "the quote has several places, and no page decides"
+APART = "its words are there, and not as one passage or on one page"
 
 
 def is_parsed(document: Document) -> bool:
@@ -41,7 +43,8 @@ def resolve(document: Document, quoted: Quoted, where: str, redactor: Redactor |
         raise DataError(where, "the quote is empty", "quote the words that hold the evidence")
     if found := _exact(document, quoted):
         return _anchor(document, quoted, "exact", [found])
-    masked = reduced(after_redaction(document.text, document.redactions).text)
+    shown = after_redaction(document.text, document.redactions).text
+    masked = reduced(shown)
     covered = [cover for cover in covers(reduced(quoted.text), masked) if _breaks(document.text, masked, cover)]
     chosen = _chosen(document, quoted, [_on_page(document, quoted, masked, cover) for cover in covered], masked)
     if chosen and (rules := redacted_in(document, quoted, masked, chosen)):
@@ -51,8 +54,13 @@ def resolve(document: Document, quoted: Quoted, where: str, redactor: Redactor |
         same = _same(document.text, quoted.text, spans[0][0], spans[-1][1])
         return _anchor(document, quoted, "exact" if same else "pieced", [same] if same else spans)
     if covered:
-        return lost(document.doc_id, quoted, "parser", SEVERAL)
+        return lost(document.doc_id, quoted, "unplaced", SEVERAL)
     fate, rule, place = cause_of(document, quoted, masked, redactor)
+    pages, together = standing(document, quoted.text, shown, masked) if fate == "parser" else ([], False)
+    if worded := _chosen(document, quoted, [page for page in pages if _breaks(document.text, masked, page)], masked):
+        return _anchor(document, quoted, "words", [masked.offsets(*stretch) for stretch in worded.stretches()])
+    if together:
+        return lost(document.doc_id, quoted, "unplaced", SEVERAL if len(pages) > 1 else APART)
     in_file = Span(document.doc_id, *place) if place and not document.blocks else None
     return lost(document.doc_id, quoted, fate, rule, in_file)
 
@@ -126,10 +134,7 @@ def _on_page(document: Document, quoted: Quoted, text: Reduced, place: Cover) ->
     if len(pages) < 2:
         return place
     page = quoted.page if quoted.page in pages else pages.most_common(1)[0][0]
-    blocks = [block for block in document.blocks if block.page == page]
-    borders = min(block.start for block in blocks), max(block.end for block in blocks)
-    low, high = (bisect_left(text.places, border) for border in borders)
-    alone = tiled(reduced(quoted.text), text, low, high)
+    alone = tiled_in(quoted.text, text, page_borders(document.blocks)[page])
     return alone if alone.enough else place
 
 

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher, get_close_matches
 from rag.core.errors import DataError
 from rag.core.roles import Redactor
 from rag.core.text.sentences import blocks, sentences
-from rag.core.types import Anchor, Document, Span
+from rag.core.types import Anchor, Document, Fate, Span
 from rag.documents.anchors.lost_quotes import Quoted
 from rag.documents.anchors.parsed_anchors import is_parsed, lost, resolve
 from rag.documents.anchors.rendered import occurrences, rendered
@@ -108,7 +108,8 @@ def _among_noise(
     if sum(end - start for start, end in places) < KEPT * sum(span.end - span.start for span in before.spans):
         rules = dict.fromkeys(rule for _, rules in parts for rule in rules)
         return lost(document.doc_id, quoted, "noise", ", ".join(rules))
-    return replace(before, spans=tuple(Span(document.doc_id, *place) for place in places), fate="pieced")
+    fate: Fate = "words" if before.fate == "words" else "pieced"
+    return replace(before, spans=tuple(Span(document.doc_id, *place) for place in places), fate=fate)
 
 
 def quote_places(text: str, quote: str) -> list[tuple[int, int]]:

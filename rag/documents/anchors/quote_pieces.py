@@ -8,7 +8,6 @@ behind the limits.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
 
 from rag.documents.anchors.quote_windows import GRAM, SLACK, windows
 from rag.documents.anchors.reduced_text import EDGE, Reduced
@@ -25,8 +24,6 @@ NEAR = 16
 """Reduced characters between a number and the pieces around it, beyond their distance in the quote, for each of its own."""
 MEAN = 32
 """A quote is in one piece and one more for each MEAN characters, at most; numbers alone are not counted."""
-GLUED = 4
-"""The most numbers that a reader may have set as one."""
 
 Tile = tuple[int, int, int]
 """A piece: its place in the quote, its place in the text, its length, all in reduced characters."""
@@ -146,27 +143,9 @@ class _Tiling:
         for number, gap in zip(loose, gaps, strict=True):
             if self._take_number(number, gap):
                 differ.append(gap)
-            elif number[0] and number[1] < len(self.quote.text):
-                if not self._take_glued(gap):
-                    return False
-            elif not self._take_number(number, (0, *ends)):
+            elif (number[0] and number[1] < len(self.quote.text)) or not self._take_number(number, (0, *ends)):
                 return False
         return not any(self._differs(gap) for gap in differ)
-
-    def _take_glued(self, gap: tuple[int, int, int]) -> bool:
-        """Take the characters between two pieces if they are the numbers between them in the quote, in any order, as one."""
-        size, low, high = gap
-        place = next((place + held for place, at, held in self.tiles if at + held == low), -1)
-        if place < 0 or not 0 < high - low <= size:
-            return place >= 0 and not any(self.free_quote[place : place + size])
-        runs = self.quote.text[place : place + size].replace(EDGE + EDGE, " ").replace(EDGE, "").split()
-        found = self.text.text[low:high].replace(EDGE, "")
-        if len(runs) > GLUED or not any(found == "".join(order) for order in permutations(runs)):
-            return False
-        self.tiles.append((place, low, high - low))
-        self.free_quote[place : place + size] = bytes(size)
-        self.free_text[low - self.low : high - self.low] = bytes(high - low)
-        return True
 
     def _gap(self, start: int, end: int) -> tuple[int, int, int]:
         """The length of the quote between the pieces around a number, and their end and start in the text; -1 without one."""

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 WORDS: Mapping[str, str] = {
     "exact": "exact",
     "pieced": "in pieces",
+    "words": "by words on one page",
+    "unplaced": "not placed",
     "parser": "lost by the parser",
     "redaction": "lost by redaction",
     "noise": "dropped as noise",

@@ -74,8 +74,8 @@ class DatasetCheck:
 
     `dealing` explains the splits if the dataset names none, else it is empty. `skipped` are files of the corpus that were not
     read; `without_evidence` are questions with answers but no evidence. `fates` counts quotes by fate, `lost` lists those that
-    are not in their documents, and `pieced` question and document of those that are in pieces. `routes` counts the questions
-    with a golden route.
+    have no place, and `pieced` question and document of those that are in pieces or found by their words. `routes` counts the
+    questions with a golden route.
     """
 
     documents: int
@@ -131,7 +131,7 @@ def check_dataset(golden: Golden) -> DatasetCheck:
         skipped=golden.skipped,
         fates=golden.fates,
         lost=tuple(LostQuote(query_id, place.doc_id, place.fate, place.rule) for query_id, place in anchors if place.rule),
-        pieced=tuple((query_id, place.doc_id) for query_id, place in anchors if place.fate == "pieced"),
+        pieced=tuple((query_id, place.doc_id) for query_id, place in anchors if place.fate in ("pieced", "words")),
         routes=dict(sorted(Counter(example.route for example in golden.examples if example.route).items())),
     )
 

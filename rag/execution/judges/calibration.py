@@ -33,6 +33,8 @@ Bools = NDArray[np.bool_]
 WORD = re.compile(r"\w+")
 RIGHT = 0.5
 """The least correctness of an answer that counts as right."""
+SENSITIVE, SPECIFIC = 0.6, 0.5
+"""The least sensitivity and specificity of a judge on which a verdict rests."""
 SPACE = "cards"
 """The space of cards in a store."""
 
@@ -76,13 +78,21 @@ class Card:
 
     @property
     def remarks(self) -> list[str]:
-        """Warnings about the judge; empty for one that beats both baselines and judged every text."""
+        """Warnings about the judge; empty for one that beats both baselines, decides, and judged every text."""
         beaten = (("word overlap", self.over_overlap), ("length", self.over_length))
         remarks = [f"does not beat {name} alone on {self.title}" for name, over in beaten if not _beats(over)]
+        if not self.decides:
+            figures = f"sensitivity {self.sensitivity.value:.2f}, specificity {self.specificity.value:.2f}"
+            remarks.append(f"does not tell supported texts of {self.title} from others ({figures}): no verdict rests on it")
         if self.failed:
             why = f"; the first: {self.why}" if self.why else ""
             remarks.append(f"{self.failed} of {self.texts} texts could not be judged and are in no figure{why}")
         return remarks
+
+    @property
+    def decides(self) -> bool:
+        """Whether the judge tells supported texts from others at its threshold: by SENSITIVE and SPECIFIC."""
+        return self.sensitivity.value >= SENSITIVE and self.specificity.value >= SPECIFIC
 
     def to_json(self) -> dict[str, Any]:
         """The card as JSON values, None for NaN."""

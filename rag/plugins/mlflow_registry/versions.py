@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a model, its bundle downloaded to `path`; `cards` are the keys of the calibration cards in it."""
+    """A version of a model, its bundle downloaded to `path`; `cards` are the keys of the cards in it that decide."""
 
     model: str
     number: int
@@ -81,8 +81,9 @@ def fetched(record: Any) -> Iterator[Version]:
         if contents.digest != digest:
             what = f"is the bundle {contents.digest[:12]} now, and {digest[:12]} was registered"
             raise DataError(where, what, "find out what changed it, and register the bundle again")
-        cards = (Card.from_json(json.loads(data)).key for name, data in contents.files.items() if name.startswith("cards/"))
-        scores, judges = _scores(contents, where), frozenset(cards)
+        cards = [Card.from_json(json.loads(data)) for name, data in contents.files.items() if name.startswith("cards/")]
+        judges = frozenset(card.key for card in cards) - {card.key for card in cards if not card.decides}
+        scores = _scores(contents, where)
         yield Version(str(record.name), int(record.version), digest, path, contents.manifest, scores, judges)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from rag.analysis.finding_counts import Tally, as_table
 from rag.core.figures import amount, figure, interval
+from rag.core.questions import PLACED
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import Sweep
 from rag.pipeline.search import unread_text
@@ -55,7 +56,7 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
 def _gold(row: Row) -> str:
     """How many gold quotes the documents of a trial hold; empty if all are exact."""
     quotes = row.quotes
-    return f"{quotes.get('exact', 0) + quotes.get('pieced', 0)} of {sum(quotes.values())}" if quotes else ""
+    return f"{sum(quotes.get(fate, 0) for fate in PLACED)} of {sum(quotes.values())}" if quotes else ""
 
 
 def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence[str]) -> list[str]:

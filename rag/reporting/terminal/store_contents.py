@@ -78,12 +78,12 @@ def dataset(name: str, found: DatasetCheck) -> None:
 def _quotes(found: DatasetCheck) -> None:
     """Print how many quotes were found, and those that are lost or in pieces; nothing if all are exact."""
     if said := fates_in_words(found.fates):
-        print_line(f"Quotes in documents: {said}. A lost quote counts as evidence that is never found.")
+        print_line(f"Quotes in documents: {said}. A quote that is lost or not placed counts as evidence that is never found.")
     for quote in found.lost:
         print_line(f"{quote.query_id}: the quote of {quote.doc_id} is {WORDS[quote.fate]}: {quote.rule}")
     if found.pieced:
         listed = ", ".join(f"{query_id} ({doc_id})" for query_id, doc_id in found.pieced[:FEW])
-        print_line(f"in pieces: {listed}{', …' if len(found.pieced) > FEW else ''}")
+        print_line(f"in pieces, or by words: {listed}{', …' if len(found.pieced) > FEW else ''}")
 
 
 def _without_evidence(ids: Sequence[str]) -> None:

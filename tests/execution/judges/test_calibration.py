@@ -70,7 +70,9 @@ def test_a_card_counts_what_it_says(drawn: Labelled) -> None:
 def test_a_judge_that_knows_nothing_says_so() -> None:
     random = np.random.default_rng(6)
     card = calibrate(Reader(), set_of([(f"{random.random():.3f}", bool(n % 2)) for n in range(100)]), draws=500)
-    assert card.remarks == ["does not beat word overlap alone on own", "does not beat length alone on own"]
+    assert card.remarks[:2] == ["does not beat word overlap alone on own", "does not beat length alone on own"]
+    figures = f"(sensitivity {card.sensitivity.value:.2f}, specificity {card.specificity.value:.2f})"
+    assert card.remarks[2:] == [f"does not tell supported texts of own from others {figures}: no verdict rests on it"]
 
 
 def test_abstentions_and_failures_are_counted_and_stand_in_no_figure(drawn: Labelled) -> None:

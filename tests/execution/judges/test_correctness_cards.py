@@ -68,6 +68,13 @@ def test_a_sweep_scores_it_and_a_gate_needs_the_card_of_its_task(rag: Verb) -> N
     keep(calibrate(judge, labelled("own.jsonl", CORRECTNESS), identity, 50), ready.store)
     decided = rag("gate", "study.yaml", "--json").json
     assert {row["column"]: row["advisory"] for row in decided["rows"]} == {"correctness": False, "faithfulness": True}
+    other = [row | {"supported": not row["supported"]} for row in OWN]  # right answers that it calls wrong
+    Path("other.jsonl").write_text("".join(json.dumps(row) + "\n" for row in other), "utf-8")
+    card = calibrate(judge, labelled("other.jsonl", CORRECTNESS), identity, 50)
+    assert card.remarks[-1].endswith("(sensitivity 0.00, specificity 0.00): no verdict rests on it")
+    keep(card, ready.store)
+    warned = rag("gate", "study.yaml", "--json").json
+    assert {row["column"]: row["advisory"] for row in warned["rows"]} == {"correctness": True, "faithfulness": True}
 
 
 SAID = {"It is 4 days.": True, "four": True, "It is 5 days.": False, "I don't know.": False, "96 hours": True, "4 m": False}
