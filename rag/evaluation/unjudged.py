@@ -1,4 +1,4 @@
-"""The least and the greatest difference of two trials, whatever the unjudged passages among their first ranks are."""
+"""The least and the greatest difference of two trials, over all labels of the unjudged passages among their first ranks."""
 
 from bisect import bisect_left
 from collections.abc import Callable

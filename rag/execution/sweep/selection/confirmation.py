@@ -1,4 +1,4 @@
-"""Whether a holdout bears out the choice by tune, and what both halves of the questions say together. Arithmetic only."""
+"""Whether a holdout confirms the choice by tune, and what both halves of the questions say together. Arithmetic only."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ def contradicted(
     there = f"{taken.name} is {place} of {len(means)} there, {there} of {first.name}"
     together = " against ".join(figure(sign * float(np.nanmean(both[one.trial_id]))) for one in (known[0], other))
     said = f"on both together {known[0].name} is best, {together} of {other.name}, {lead}"
-    return known[0], f"The holdout contradicts the choice by tune: {there}; {said}."
+    return known[0], f"The holdout does not confirm the choice by tune: {there}; {said}."
 
 
 def _tested(differences: Floats, cluster: Ints, most: float) -> Mean:

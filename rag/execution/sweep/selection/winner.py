@@ -130,7 +130,7 @@ class Winner:
     `why` is a sentence on the choice. `standings` are in the order of the leaderboard. `family` is the number of comparisons
     with the best; 0 where a measured time decides, which cannot be compared question by question. `holdout` says that trials
     were measured again, `uses` is the number of uses of the holdout. `contradiction` is a sentence where the holdout does not
-    bear out the choice by tune; the best of all questions is then recommended. `expected` is the mean on new questions of a
+    confirm the choice by tune; the best of all questions is then recommended. `expected` is the mean on new questions of a
     choice among `among` trials, `before` of them of other sweeps; None where it cannot be estimated. `rule` is the rule of the
     choice, `unsettled` a cheaper trial that the questions do not decide on. Without `enough` questions `recommended` is only
     the first so far.

@@ -104,7 +104,7 @@ def test_where_the_holdout_contradicts_the_best_both_halves_decide(there: float,
     again = {"a": EASY, "b": EASY + there, "c": EASY - 0.1}
     found = field(a, b, c, holdout=Holdout(again, ALONE, uses=1))
     assert (found.best, found.recommended) == ("a", recommended)
-    assert found.contradiction.startswith("The holdout contradicts the choice by tune: trial a is number 2 of 3 there, .")
+    assert found.contradiction.startswith("The holdout does not confirm the choice by tune: trial a is number 2 of 3 there, .")
     lead = figure(abs(a.values.mean() - b.values.mean() - there) / 2, signed=True)
     assert f"on both together {said}, ." in found.contradiction
     assert f", {lead} [" in found.contradiction
