@@ -22,7 +22,7 @@ from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 
-(MISSING, PARSER, REDACTION, NOISE, CHUNKER, CANDIDATES, LOW, FUSION, RERANKING, SELECTOR, PROMPT, ANSWER) = STAGES
+(MISSING, PARSER, _, REDACTION, NOISE, CHUNKER, CANDIDATES, LOW, FUSION, RERANKING, SELECTOR, PROMPT, ANSWER) = STAGES
 
 
 @dataclass(frozen=True)
