@@ -62,7 +62,13 @@ class Bert:
 
 def built(folder: Path) -> Bert:
     """The model of a folder, ready to run; ConfigError as `opened`."""
-    return opened(*bert_graph(*_parts(folder)))
+    model, weights = bert_graph(*_parts(folder))
+    made = opened(model, weights)
+    del weights
+    # The runtime has its own copy: what is freed goes back to the system where the C library can do that, 70 MB.
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)
+    return made
 
 
 def rounded(folder: Path) -> bytes:
@@ -110,8 +116,4 @@ def opened(model: bytes, weights: Weights | None = None) -> Bert:
         raise ConfigError("embedder", reason, "a processor with AVX, or embedder=hashing") from error
     # The session would keep the bytes of an int8 model, which it has read, for another provider.
     session._model_bytes = None
-    # What the runtime freed while it packed the weights goes back to the system, where the C library can: 27 MB of 188.
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim:
-        trim(0)
     return Bert(session)
