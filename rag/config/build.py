@@ -68,6 +68,10 @@ class Components:
 
         Classes and parameters are checked at every depth before the first component is built.
         """
+        return self._once(node, lambda: self._shared(node, where), "build")
+
+    def _shared(self, node: Any, where: str) -> Any:
+        """The component of equal nodes."""
         self._class(node, where)
         key = digest(node, "wrapped") if self.inner and _nests(node) else digest(node)
         if key not in self._built:
@@ -222,15 +226,10 @@ def _parameter(value: Any, where: str, inner: Inner) -> Any:
     return [_parameter(part, where, inner) for part in value] if isinstance(value, list) else value
 
 
-def _nests(node: Mapping[str, Any]) -> bool:
-    """Whether a component holds another one, at any depth of its parameters."""
-    return any(_holds(value) for value in node.values())
-
-
-def _holds(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return TARGET in value or _nests(value)
-    return isinstance(value, list | tuple) and any(map(_holds, value))
+def _nests(value: Any) -> bool:
+    """Whether a component is among the parts of a value, at any depth."""
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return any((isinstance(part, Mapping) and TARGET in part) or _nests(part) for part in parts)
 
 
 def _runtime(node: Mapping[str, Any], target: type, where: str) -> Mapping[str, Any]:
