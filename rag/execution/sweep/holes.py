@@ -125,7 +125,8 @@ def remarks(taken: str, bounds: Sequence[Bounds]) -> Iterator[str]:
     shown = [each for each in bounds if each.shown]
     weak = min((each for each in shown if each.labels), key=lambda each: each.labels or 0, default=None)
     if shown and weak is None:
-        yield f"The lead of {taken} over {amount(len(shown), 'trial')} does not depend on passages without a judgement."
+        over = f"The lead of {taken} over the nearest {amount(len(shown), 'trial')}"
+        yield f"{over} does not depend on passages without a judgement."
     for each in (weak, *(each for each in bounds if not each.shown)):
         if each and each.labels:
             ends = f"{figure(each.low, signed=True)} to {figure(each.high, signed=True)}"

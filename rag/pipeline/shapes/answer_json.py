@@ -133,9 +133,9 @@ def steps_of(places: Places, *positions: int) -> dict[str, Step]:
 
 def chunk_text(chunk: Chunk) -> ChunkText:
     """A chunk with its place, section, pages and text."""
-    place = cast(ChunkText, asdict(chunk.span))
-    page = _pages(chunk.blocks, chunk.span.start, chunk.span.end)
-    return {**place, "chunk": chunk.chunk_id, "section": chunk.section, "page": page, "text": chunk.text}
+    name, start, end = chunk.span.doc_id, chunk.span.start, chunk.span.end
+    said = {"section": chunk.section, "page": _pages(chunk.blocks, start, end), "text": chunk.text}
+    return cast(ChunkText, {"doc_id": name, "start": start, "end": end, "chunk": chunk.chunk_id, **said})
 
 
 def _pages(blocks: Sequence[Block], start: int, end: int) -> Pages | None:
