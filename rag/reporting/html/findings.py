@@ -33,7 +33,10 @@ MOST_AUDITED = 12
 
 @dataclass(frozen=True)
 class Scored:
-    """Trials with scores on the same questions, the most important first; `elsewhere` counts trials with other questions."""
+    """Trials with scores on the same questions, the most important first.
+
+    `elsewhere` counts trials with other questions, `behind` those of the same questions that are left out.
+    """
 
     made: Plan
     store: Store
@@ -41,6 +44,7 @@ class Scored:
     trials: Sequence[PlannedTrial]
     results: Sequence[Scores]
     elsewhere: int = 0
+    behind: int = 0
 
     @property
     def column(self) -> str:

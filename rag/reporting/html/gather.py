@@ -22,6 +22,9 @@ from rag.reporting.html.findings import Scored
 from rag.reporting.html.view_model import UNKNOWN, Data, Material, Reuse, TrialRow
 from rag.tracking import sweep_runs
 
+MOST_OPENED = 300
+"""Trials that are opened question by question, the most important ones: thousands would take gigabytes."""
+
 
 def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     """The content of the report of an experiment whose sweep is in the store; DataError if no trial has scores.
@@ -39,8 +42,9 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     rows = _rows(board, made, winner, _read(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
     found = findings.collect_findings(scored, written)
-    if scored.elsewhere:
-        found.missing["elsewhere"] = f"{scored.elsewhere} trials were asked other questions: only the leaderboard has them."
+    apart = {"were asked other questions": scored.elsewhere, f"are behind the first {MOST_OPENED}": scored.behind}
+    if said := [f"{count:,} trials {why}" for why, count in apart.items() if count]:
+        found.missing["elsewhere"] = f"{', '.join(said)}: only the leaderboard has them."
     return Material(
         experiment=name,
         question=made.experiment.question,
@@ -132,13 +136,14 @@ def _scored(made: Plan, store: Store, board: Leaderboard, winner: Winner | None)
     order = {trial_id: place for place, trial_id in reversed(list(enumerate(wanted)))}
     reading.sort(key=lambda trial: order.get(trial.trial_id, len(order) + len(wanted)))
     same = [trial for trial in reading if trial.golden.asked_digest == reading[0].golden.asked_digest]
-    entries = [store.read(made.stages[trial.ends.score].entry) for trial in same]
-    kept = [(trial, Scores.from_arrays(entry.arrays)) for trial, entry in zip(same, entries, strict=True) if entry]
+    entries = ((trial, store.read(made.stages[trial.ends.score].entry)) for trial in same[:MOST_OPENED])
+    kept = [(trial, Scores.from_arrays(entry.arrays)) for trial, entry in entries if entry]
     if not kept:
         where = f"trial {same[0].trial_id}"
         raise DataError(where, "had scores in the store that could not be read", "run its sweep again: what is there is reused")
     scored, results = zip(*kept, strict=True)
-    return Scored(made, store, board.objective, scored, results, len(reading) - len(same))
+    elsewhere, behind = len(reading) - len(same), len(same[MOST_OPENED:])
+    return Scored(made, store, board.objective, scored, results, elsewhere, behind)
 
 
 def _data(trial: PlannedTrial) -> Data:

@@ -1,5 +1,6 @@
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,20 @@ def test_without_a_verdict_on_file_about_these_trials_the_store_gives_one(
     assert again is not None
     assert again.why != "believed"
     assert again.recommended == getattr(found.verdict, "recommended", "")
+
+
+def test_of_many_trials_the_first_are_opened_and_the_leaderboard_has_all(
+    ran: tuple[Plan, Store, Path], found: Material, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["rag.reporting.html.gather"], "MOST_OPENED", 3)
+    few = html.gather(*ran)
+    assert few.missing["elsewhere"] == "15 trials are behind the first 3: only the leaderboard has them."
+    assert [row.trial_id for row in few.trials] == [row.trial_id for row in found.trials]
+    assert few.explorer is not None
+    assert found.explorer is not None
+    assert {each.trial_id for each in few.explorer.trials} < {each.trial_id for each in found.explorer.trials}
+    assert few.verdict is not None
+    assert few.verdict.recommended in {each.trial_id for each in few.explorer.trials}
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_before_the_work(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
