@@ -23,6 +23,8 @@ from rag.execution.sweep.selection import Winner
 
 RIVALS = 2
 """The most trials shown to be worse that the recommended one is compared with, best first."""
+LEADERS = 5
+"""The best trials that are looked at for a search that found all gold."""
 LEAST = 5
 """The gold at the last rank, and expected below it, from which a search is thought to have found all gold itself."""
 ONE_SEARCH = "It is the best by mean, and the questions cannot show more."
@@ -139,13 +141,16 @@ def _one_search(pool: Pool, admitted: Sequence[str]) -> str:
     declared = {each.searches for each in pool.examples if each.has_gold}
     if len(declared) == 1 and len(names := next(iter(declared))) == 1:
         return f"The gold was found with one search, {names[0]}, and {UNFAIR}"
-    trials = [pool.trials[name] for name in admitted]
-    entries = {trial.trial.name: pool.store.read(pool.made.stages[trial.ends.judge].entry) for trial in trials}
-    cuts = {name: cut_off(entry.arrays["group_ranks"]) for name, entry in entries.items() if entry}
-    name = next((name for name, rank in cuts.items() if rank), "")
-    if not name or all(cuts.values()):
+
+    def cut(name: str) -> int:
+        entry = pool.store.read(pool.made.stages[pool.trials[name].ends.judge].entry)
+        return cut_off(entry.arrays["group_ranks"]) if entry else 0
+
+    # A search that found all gold is among the best. One trial at a time: judgements of thousands take gigabytes.
+    name, rank = next(((name, rank) for name in admitted[:LEADERS] if (rank := cut(name))), ("", 0))
+    if not name or all(map(cut, admitted)):
         return ""
-    return f"All gold is among the first {cuts[name]} of {name}: it was found with that search, and {UNFAIR}"
+    return f"All gold is among the first {rank} of {pool.trials[name].trial.name}: it was found with that search, and {UNFAIR}"
 
 
 def cut_off(group_ranks: NDArray[np.int32]) -> int:
