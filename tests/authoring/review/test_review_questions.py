@@ -157,9 +157,9 @@ from support.small_set import AXES, write_experiment, write_golden
 from support.waiting_questions import file_of
 from rag.authoring.review.review_loop import Review
 review = Review(file_of(Path(sys.argv[1])), by="Ann")
-print("ready", flush=True)
 for name in list(review.waiting):
     review.accept(name)
+    print(name, flush=True)
 """
 
 
@@ -171,7 +171,7 @@ def test_a_kill_during_a_write_leaves_the_set_whole(tmp_path: Path) -> None:
         command = [sys.executable, "-c", ACCEPTING, str(golden)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, **where})
         assert process.stdout
-        process.stdout.readline()
+        process.stdout.readline()  # one is accepted
         time.sleep(0.05 + 0.03 * number)
         process.send_signal(signal.SIGKILL)
         process.wait()
