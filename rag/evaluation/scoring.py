@@ -6,6 +6,7 @@ Call `gold_table` once per chunking, `judge` once per ranking, `score` and `summ
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -133,6 +134,7 @@ def reading(judged: Judged) -> dict[str, list[float]]:
 def budgets(rankings: Rankings, corpus: Corpus, examples: Sequence[Example], coverage: float) -> Budgets:
     """The judgements of these rankings within any number of characters; row i belongs to example i."""
 
+    @cache  # several columns have the same number
     def within(chars: int) -> Judged:
         cut, parts = within_chars(rankings, corpus, chars)
         return judge(cut, gold_table(parts, examples, coverage))

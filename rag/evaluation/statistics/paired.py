@@ -33,8 +33,7 @@ class Family:
 
     `effect` is mean / standard deviation, `error` the cluster-robust standard error. `detectable` is the smallest mean that a
     set of this size detects in four of five tries, corrected for the family; `needed` is the number of questions at which the
-    observed mean would be detectable (infinite for a mean of 0).
-    `level` is that of the corrected interval by itself.
+    observed mean would be detectable (infinite for a mean of 0). `level` is that of the corrected interval by itself.
     """
 
     mean: Floats

@@ -20,7 +20,6 @@ from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
 from rag.execution.graph import ablation_inputs, link_stages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
-from rag.execution.store.cached_vectors import StoredEmbedder
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
 from rag.pipeline.prompt import postprocess
@@ -56,8 +55,7 @@ def run_embed(job: Job) -> Entry:
 def run_embed_tokens(job: Job) -> Entry:
     """Chunks → the vectors of their tokens, which rerankers compare."""
     # Few at once: before they are rounded, they take four times the memory.
-    embedder: StoredEmbedder = job.stored("embedder", StoredEmbedder)
-    parts = map(embedder.token_vectors, blocks(job.corpus.index_texts, "token vectors", 64))
+    parts = map(job.embedder().token_vectors, blocks(job.corpus.index_texts, "token vectors", 64))
     return Entry(joined([rounded(vectors) for part in parts for vectors in part]))
 
 

@@ -12,7 +12,7 @@ from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records.sets import NO_RECORDS, RecordSet
-from rag.core.roles import Embedder, Generator, Judge, Reranker
+from rag.core.roles import Generator, Judge, Reranker
 from rag.core.types import Answer, Arrays, Query, Reply, Sought, Turn, Vectors
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import knowing, reading_of, several
@@ -93,9 +93,9 @@ class Job:
         """The search texts of all questions, in their order."""
         return [text for sought in self.sought for text in sought.texts]
 
-    def embedder(self) -> Embedder:
+    def embedder(self) -> StoredEmbedder:
         """The embedder; its vectors are stored by text."""
-        embedder: Embedder = self.stored("embedder", StoredEmbedder)
+        embedder: StoredEmbedder = self.stored("embedder", StoredEmbedder)
         return embedder
 
     def reranker(self) -> Reranker:

@@ -73,9 +73,11 @@ class Pool:
     def _ranked(self, trial: PlannedTrial) -> Ranked | None:
         config, terms = trial.trial.config, () if self.objective.measured else self.objective.terms
         columns = [parse_column(term.column, config["k"]) for term in terms]
+        if not columns or any(each.unit != "ranks" for each in columns):
+            return None
         ends = (trial.ends.judge, trial.ends.ranking, trial.ends.corpus)
         entries = [entry for key in ends if (entry := self.store.read(self.made.stages[key].entry))]
-        if not columns or any(each.unit != "ranks" for each in columns) or len(entries) < len(ends):
+        if len(entries) < len(ends):
             return None
         build, judged = self.made.graph.components.build, Judged.from_arrays(entries[0].arrays)
         weights = [term.signed if self.objective.summed else self.objective.sign for term in terms]

@@ -95,10 +95,10 @@ class Standing:
     """The place of a trial. `admitted`: it ended, has a value and keeps all bounds; `broken` are the bounds that it breaks.
 
     `tune` is the mean in the sweep, `holdout` the mean on the holdout. `behind` is the difference from the best, corrected for
-    all comparisons with it; `tied` says that it is not shown to be worse. More is better in it, also
-    for a minimized objective. `dominated_by`
-    is a trial that is nowhere worse and somewhere better; empty on the Pareto front. `p_best` is the share of draws of a
-    bootstrap by cluster in which its mean is the highest; None where it cannot be known.
+    all comparisons with it; `tied` says that it is not shown to be worse. More is better in the
+    difference, also for a minimized objective. `dominated_by` is a trial that is nowhere worse and somewhere better; empty on
+    the Pareto front. `p_best` is the share of draws of a bootstrap by cluster in which its mean is the highest; None where it
+    cannot be known.
     """
 
     trial_id: str
