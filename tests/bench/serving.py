@@ -41,6 +41,7 @@ async def ready() -> None:
 SERVED = {
     "bm25s and static vectors": ("embedder=static",),
     "bm25s and MiniLM": ("embedder=minilm",),
+    "bm25s and MiniLM int8": ("embedder=minilm_int8",),
     "bm25s and MiniLM, maxsim": ("embedder=minilm", "reranker=maxsim"),
 }
 
