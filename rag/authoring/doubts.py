@@ -91,10 +91,10 @@ def doubted(pool: Pool, best: Sequence[str]) -> list[Label]:
         raise DataError(f"experiment {pool.made.experiment.name}", what, "sweep two searches or more over a set with gold")
     doubts = _doubts(pool, searches, labels, known)
     listed = np.flatnonzero([each.relevant is not None for each in labels])
-    changes = _changes(pool, *searches[:2], [labels[row] for row in listed])
+    changes = _changes(pool, searches[0], searches[1], [labels[row] for row in listed])
     weighed = zip(listed.tolist(), changes.tolist(), strict=True)
-    found = [replace(labels[row], doubt=float(doubts[row]), change=change) for row, change in weighed if change > EPS]
-    return sorted(found, key=lambda each: -each.doubt * each.change)
+    moving = [replace(labels[row], doubt=float(doubts[row]), change=change) for row, change in weighed if change > EPS]
+    return sorted(moving, key=lambda each: -each.doubt * each.change)
 
 
 def _labels(pool: Pool, ranked: Sequence[Ranked]) -> Iterator[Label]:
@@ -137,7 +137,8 @@ def _changes(pool: Pool, first: Search, second: Search, labels: Sequence[Label])
     parts = zip(first.judged(labels, turned), second.judged(labels, turned), strict=True)
     values = np.concatenate([first.ranked.value(one) - second.ranked.value(other) for one, other in parts])
     base = first.ranked.value(first.ranked.judged) - second.ranked.value(second.ranked.judged)
-    return np.abs(np.nan_to_num(values) - np.nan_to_num(base[[each.question for each in labels]]))
+    moved: Floats = np.abs(np.nan_to_num(values) - np.nan_to_num(base[[each.question for each in labels]]))
+    return moved
 
 
 def _turned(example: Example, label: Label, whole: bool) -> Example:
