@@ -82,16 +82,19 @@ def doubted(pool: Pool, best: Sequence[str]) -> list[Label]:
     as not relevant; passages without a label count as not relevant for the weights. DataError without two such trials, or
     without labels of both kinds.
     """
-    several = {pool.trials[name].ends.judge: pool.trials[name] for name in reversed(best)}
-    searches = [found for trial in reversed(several.values()) if (found := Search.of(pool, trial))]
-    labels = list(_labels(pool, [each.ranked for each in searches])) if searches[1:] else []
+    several: dict[str, PlannedTrial] = {}
+    for name in best:
+        several.setdefault(pool.trials[name].ends.judge, pool.trials[name])
+    searches = [found for trial in several.values() if (found := Search.of(pool, trial))]
+    rivals = [each for each in searches[1:] if not np.array_equal(each.ranked.passages, searches[0].ranked.passages)]
+    labels = list(_labels(pool, [each.ranked for each in searches])) if rivals else []
     known = np.array([bool(each.relevant) for each in labels], np.bool_)
     if not known.any() or known.all():
         what = "has no two trials with other rankings, or no labels of both kinds, for an objective of ranks"
         raise DataError(f"experiment {pool.made.experiment.name}", what, "sweep two searches or more over a set with gold")
     doubts = _doubts(pool, searches, labels, known)
     listed = np.flatnonzero([each.relevant is not None for each in labels])
-    changes = _changes(pool, searches[0], searches[1], [labels[row] for row in listed])
+    changes = _changes(pool, searches[0], rivals[0], [labels[row] for row in listed])
     weighed = zip(listed.tolist(), changes.tolist(), strict=True)
     moving = [replace(labels[row], doubt=float(doubts[row]), change=change) for row, change in weighed if change > EPS]
     return sorted(moving, key=lambda each: -each.doubt * each.change)

@@ -76,8 +76,8 @@ def test_passages_of_a_pool_become_gold_or_are_judged_as_not_relevant(tmp_path: 
 
 
 def test_a_label_is_looked_at_again_once(golden: Path, rag: Verb, tmp_path: Path) -> None:
-    """Of q1 the ranks say that the winter is gold too; q3 keeps its first group and loses its second."""
-    study = write_experiment(tmp_path / "study.yaml", golden, AXES, ", dataset.complete=true")
+    axes = '  search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single"]'
+    study = write_experiment(tmp_path / "study.yaml", golden, axes, ", dataset.complete=true, chunker=fixed, chunker.size=60")
     assert rag("sweep", str(study), "--no-track").code == 0
     assert rag("data", "pool", str(study), "--again").code == 0
     lines = [json.loads(line) for line in (golden / "questions.pool.jsonl").read_text("utf-8").splitlines()]
