@@ -13,7 +13,7 @@ from rag.core.types import Document, Place, document_of, spans_of
 from rag.documents.folder.json_rows import read_rows
 from rag.evaluation.data.golden import Golden
 from rag.plugins.exchange_formats.format_table import DETAILS, FLAT, formats
-from rag.plugins.exchange_formats.writing import write
+from rag.plugins.exchange_formats.row_files import write
 
 
 def rows_of(golden: Golden, questions: Questions) -> Iterator[Row]:

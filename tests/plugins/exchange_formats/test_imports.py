@@ -21,7 +21,7 @@ from rag.core.types import Document
 from rag.evaluation.data import golden as golden_sets
 from rag.plugins.exchange_formats import imports
 from rag.plugins.exchange_formats.imports import PARTIAL, Report, import_set
-from rag.plugins.exchange_formats.writing import write
+from rag.plugins.exchange_formats.row_files import write
 
 DOCUMENT = Document("bus.md", "# Bus\n\nThe bus to Holm leaves at eight. A ticket costs **4 crowns**, not more.")
 
