@@ -7,10 +7,11 @@ no other request.
 import asyncio
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -38,6 +39,8 @@ SECURITY = {
 }
 NOT_CACHED = {"cache-control": "no-store"}
 """The default for responses: answers belong to one owner."""
+DEFAULTS = tuple((name.encode(), value.encode()) for name, value in (SECURITY | NOT_CACHED).items())
+"""The headers of every response, as ASGI has them."""
 
 FIGURES: Responses = {
     200: {"description": "Counters and histograms.", "content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -84,11 +87,9 @@ class DefaultHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in (SECURITY | NOT_CACHED).items():
-                    headers.setdefault(name, value)
-                if self.bundle:
-                    headers.setdefault("X-Assay-Bundle", self.bundle())
+                given = {name.lower() for name, _ in message.get("headers", ())}
+                bundle = ((b"x-assay-bundle", self.bundle().encode()),) if self.bundle else ()
+                message["headers"] = [*message.get("headers", ()), *(each for each in (*DEFAULTS, *bundle) if each[0] not in given)]
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
@@ -143,6 +144,7 @@ class LoopbackOnly:
         await self.app(scope, receive, send)
 
 
+@lru_cache(maxsize=64)
 def _is_local_name(host: str) -> bool:
     try:
         name = urlsplit(f"//{host}").hostname or ""
