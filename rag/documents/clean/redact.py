@@ -1,7 +1,7 @@
 """Placeholders in place of values that must not be stored."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, count
 from pathlib import PurePosixPath
@@ -41,9 +41,7 @@ def redacted_names(names: Collection[str], redactor: Redactor) -> dict[str, str]
     """Names of files with placeholders, by name; of names that become equal, all but the first get a number: `x (2).md`."""
     lines = [line for name in sorted(names) for line in (name, name.removesuffix(PurePosixPath(name).suffix))]
     ends = list(accumulate(len(line) + 2 for line in lines))
-    joined = "\n\n".join(lines)  # one search: most folders have no such name
-    _read_ahead(redactor, [joined])
-    spans = redactor.find(joined)
+    spans = redactor.find("\n\n".join(lines))  # one search: most folders have no such name
     found = {lines[bisect_right(ends, place) // 2 * 2] for start, end, _ in spans for place in (start, end - 1)}
     shown: dict[str, str] = {}
     taken: set[str] = set()
@@ -69,18 +67,7 @@ def redacted_questions(examples: Sequence[Example], redactor: Redactor) -> tuple
     """Questions with placeholders in all texts and names; of ids that become equal, all but the first get a number."""
     ids = {name for example in examples for name in (example.query.query_id, example.cluster, example.dialogue)}
     shown = redacted_names(ids, redactor)
-    _read_ahead(redactor, (text for example in examples for text in _texts(example) if text))
     return tuple(_redacted_question(example, shown, redactor) for example in examples)
-
-
-def _read_ahead(redactor: Redactor, texts: Iterable[str]) -> None:
-    """Let a redactor that remembers what it found read texts together."""
-    getattr(redactor, "read_ahead", lambda texts: None)(texts)
-
-
-def _texts(example: Example) -> tuple[str, ...]:
-    query = example.query
-    return (query.text, query.rewrite, example.kind, *example.answers, *example.tags, *(turn.text for turn in query.history))
 
 
 def _redacted_question(example: Example, shown: Mapping[str, str], redactor: Redactor) -> Example:

@@ -146,7 +146,7 @@ def stored(store: Store, ledger: Ledger, component: Any, identity: Callable[[], 
     if isinstance(component, Parser) and not component.in_process:
         return StoredParser(component, store, identity)
     if isinstance(component, Redactor):
-        return StoredRedactor(component, store, identity)
+        return StoredRedactor(component, identity)
     if isinstance(component, Generator) and getattr(component, "costly", False):
         return StoredGenerator(component, store, identity(), ledger)
     return component

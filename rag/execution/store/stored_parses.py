@@ -1,6 +1,6 @@
 """Contents of files, redacted, by the bytes of the file: an unchanged file is not parsed again."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag.config.identity import code_identity, digest
@@ -15,29 +15,14 @@ READING = "rag.documents.reading"
 
 
 class StoredRedactor:
-    """A redactor whose identity is known: it is in the keys of stored contents, and of stored places of values in texts."""
+    """A redactor whose identity is known: it is in the keys of stored contents."""
 
-    def __init__(self, redactor: Redactor, store: Store, identity: Callable[[], str]) -> None:
-        self.redactor, self.store, self.identity = redactor, store, identity
-        self._known: dict[str, list[tuple[int, int, str]]] = {}
+    def __init__(self, redactor: Redactor, identity: Callable[[], str]) -> None:
+        self.redactor, self.identity = redactor, identity
 
     def find(self, text: str) -> Sequence[tuple[int, int, str]]:
         """The values that the redactor finds."""
-        # A finder of noise looks like a redactor, and takes lists of documents, which have no hash.
-        found = self._known.get(text) if self._known else None
-        return self.redactor.find(text) if found is None else found
-
-    def read_ahead(self, texts: Iterable[str]) -> None:
-        """Find the values of these texts now; their places are stored, so that no later process searches the same texts."""
-        own = sorted(set(texts))
-        key = f"parses/{digest('finds', self.identity())}/{digest(own)}"
-        if (meta := self.store.read_meta(key)) is None:
-            meta = {"finds": [(text, *each) for text, known in enumerate(own) for each in self.redactor.find(known)]}
-            self.store.write(key, Entry(meta=meta))
-        self.store.touch(key)
-        self._known |= {text: [] for text in own}
-        for text, start, end, rule in meta["finds"]:
-            self._known[own[text]].append((start, end, rule))
+        return self.redactor.find(text)
 
 
 class StoredParser:
