@@ -37,10 +37,8 @@ SECURITY = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-NOT_CACHED = {"cache-control": "no-store"}
-"""The default for responses: answers belong to one owner."""
-DEFAULTS = tuple((name.encode(), value.encode()) for name, value in (SECURITY | NOT_CACHED).items())
-"""The headers of every response, as ASGI has them."""
+DEFAULTS = tuple((name.encode(), value.encode()) for name, value in (SECURITY | {"cache-control": "no-store"}).items())
+"""The headers of a response that does not set them, as ASGI has them: answers belong to one owner, and are not cached."""
 
 FIGURES: Responses = {
     200: {"description": "Counters and histograms.", "content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -87,9 +85,10 @@ class DefaultHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name.lower() for name, _ in message.get("headers", ())}
+                given = {name.lower() for name, _ in message["headers"]}
                 bundle = ((b"x-assay-bundle", self.bundle().encode()),) if self.bundle else ()
-                message["headers"] = [*message.get("headers", ()), *(each for each in (*DEFAULTS, *bundle) if each[0] not in given)]
+                more = (each for each in (*DEFAULTS, *bundle) if each[0] not in given)
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)

@@ -1,7 +1,6 @@
 """Metrics for Prometheus. Labels hold names of the server only, so that clients cannot create new series."""
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -31,7 +30,6 @@ class Meters:
         self.steps = Histogram(
             "assay_step_seconds", "Seconds of a step of answering.", ("step",), registry=registry, buckets=STEP_SECONDS
         )
-        self.step = lru_cache(maxsize=64)(self.steps.labels)
         self.answers = Counter("assay_answers", "Questions that were answered.", ("model", "abstained"), registry=registry)
         self.tokens = Counter("assay_tokens", "Tokens that models read and wrote.", ("model", "kind"), registry=registry)
         self.cost = Counter("assay_cost_usd", "US dollars, where the price is known.", ("model",), registry=registry)
@@ -51,7 +49,7 @@ class Meters:
 
     def _count(self, record: EndedRequest, response: Mapping[str, Any]) -> None:
         for step, seconds in record.steps.items():
-            self.step(step).observe(seconds)
+            self.steps.labels(step).observe(seconds)
         if "answer" not in response:
             return
         model = response["model"]

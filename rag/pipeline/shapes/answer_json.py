@@ -95,16 +95,15 @@ def found_passages(corpus: Corpus, trace: Trace, k: int) -> list[FoundPassage]:
     """
     places = places_by_step(trace)
     found = {str(one.positions): one for one in passages(trace.selected.first(k), 0, corpus)}
-    shown = corpus.shown(list(found), lambda new: [_found(corpus, found[each]) for each in new])
+
+    def said(one: Joined) -> FoundPassage:
+        return {**_passage(0, one.chunk(corpus), 0.0, corpus), "steps": {}, "indexed": _indexed(corpus, one.positions)}
+
+    shown: list[FoundPassage] = corpus.shown(list(found), lambda new: [said(found[each]) for each in new])
     return [
-        {**said, "number": number, "score": one.score, "steps": steps_of(places, *one.positions)}
-        for number, (said, one) in enumerate(zip(shown, found.values(), strict=True), 1)
+        {**known, "number": number, "score": one.score, "steps": steps_of(places, *one.positions)}
+        for number, (known, one) in enumerate(zip(shown, found.values(), strict=True), 1)
     ]
-
-
-def _found(corpus: Corpus, one: Joined) -> dict[str, Any]:
-    """What a passage says whatever the question is."""
-    return {**_passage(0, one.chunk(corpus), 0.0, corpus), "indexed": _indexed(corpus, one.positions)}
 
 
 def holder(found: Sequence[ChunkText], shown: ChunkText) -> int | None:
