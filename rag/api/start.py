@@ -2,13 +2,14 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from rag.api.generation import QUESTIONS, generate_set, import_questions
-from rag.config.catalog import choices
+from rag.api.generation import QUESTIONS, generate_set
+from rag.config.catalog import choices, plugin_modules
 from rag.config.compose import written
 from rag.core.errors import ConfigError, DataError, StoreError, closest
 
@@ -53,7 +54,8 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
     elif _is_native(Path(questions)):
         folder, rows = Path(questions).parent, Path(questions)
     else:
-        import_questions(Path(questions), folder, documents)
+        for module in plugin_modules("imports"):
+            import_module(module).import_questions(Path(questions), folder, documents)
     named = [] if rows.name == QUESTIONS else [written("dataset.questions", rows.name)]
     places = [written("dataset.path", str(folder)), *named, written("loader.path", documents)]
     own = [*places, f"generator={generator}", "latency=8"]
