@@ -19,11 +19,8 @@ CONTEXTS = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": 
 """The contexts that the generator reads in a control, by name of the control."""
 
 
-def swept(done: Sweep, concluded: Conclusion, folder: Path, called: str = "") -> None:
-    """Print a leaderboard, the recommendation and next commands.
-
-    `called` is the experiment with its overrides, as typed in a shell; empty for `rag study run`.
-    """
+def swept(done: Sweep, concluded: Conclusion, folder: Path, called: str | None = "") -> None:
+    """Print a leaderboard and the recommendation; `called` as in `next_steps`, which are printed unless it is None."""
     marks = _marks(concluded.winner) if concluded.winner and len(done.board.rows) > 1 else None
     out.print(done.board.question, markup=False)
     out.print(leaderboard(done.board, marks=marks))
@@ -47,7 +44,8 @@ def swept(done: Sweep, concluded: Conclusion, folder: Path, called: str = "") ->
     counted(done)
     for name, error in (concluded.again.errors() if concluded.again else {}).items():
         err.print(f"[red]{escape(name)} on the holdout[/red]\n{escape(error.rstrip())}", soft_wrap=True)
-    _next(done, concluded.winner, folder, called)
+    if called is not None:
+        next_steps(done, concluded.winner, folder, called)
 
 
 def _marks(winner: Winner) -> dict[str, str]:
@@ -111,8 +109,11 @@ def _cells(row: ControlResult) -> tuple[str, str]:
     return figure(row.mean), dimmed(interval(row.difference, row.low, row.high, signed=True))
 
 
-def _next(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None:
-    """Print commands that can be typed as they are, and the file with all figures."""
+def next_steps(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None:
+    """Print commands that can be typed as they are, and the file with all figures.
+
+    `called` is the experiment with its overrides, as typed in a shell; empty for `rag study run`.
+    """
     if winner is None:
         return
     trial = f"trial={winner.recommended}"
