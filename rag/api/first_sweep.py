@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,15 @@ EMBEDDERS, SECONDS, SAMPLE = ("minilm", "minilm_int8", "static"), 60.0, 32
 """Embedders, the best first; the seconds that the vectors of all trials may take; the chunks by which that is estimated."""
 SIZE = 800
 """Characters of a chunk."""
-LANGUAGES = {"de": "german", "es": "spanish", "fr": "french", "it": "italian", "nl": "dutch", "pt": "portuguese", "ru": "russian"}
+LANGUAGES = {
+    "de": "german",
+    "es": "spanish",
+    "fr": "french",
+    "it": "italian",
+    "nl": "dutch",
+    "pt": "portuguese",
+    "ru": "russian",
+}
 """Languages that are recognised, by their codes; others are read as English unless `language=` names one."""
 
 
@@ -108,7 +115,11 @@ class FirstSweep:
             return (f"{self.path} is there, and is used as it is.",)
         headings = any(block.kind == "heading" for document in self.documents for block in document.blocks)
         chunkers = f"chunker=recursive,{'markdown' if headings else 'sentence'}"
-        axes = {"chunker": chunkers, **({"passage": "passage=plain,titled"} if headings else {}), "selector": "selector=none,parents"}
+        axes = {
+            "chunker": chunkers,
+            **({"passage": "passage=plain,titled"} if headings else {}),
+            "selector": "selector=none,parents",
+        }
         embedder, said = self._embedder(passes=4 if headings else 2)
         own = [f"language={self.language}"] if self.language != "english" else []
         places = [written("dataset.path", str(self.rows.parent)), written("loader.path", self.folder)]

@@ -13,7 +13,6 @@ import typer
 from rag.cli.app import app, study, verb
 from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track, prepared, print_json, print_line
 
-
 if TYPE_CHECKING:
     from rag.api.sweeps import SweepResult
 
@@ -110,7 +109,7 @@ def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: A
     from rag.execution.sweep import sweep
     from rag.reporting.terminal.judges import judges
     from rag.reporting.terminal.leaderboards import tallies
-    from rag.reporting.terminal.recommendation import swept
+    from rag.reporting.terminal.recommendation import failed, next_steps, swept
 
     stored = (done.plan, ready.store)
     found = count_findings(*stored)
@@ -119,12 +118,15 @@ def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: A
         interrupted = done.interrupted or concluded.interrupted
         print_json(done.to_json() | concluded.to_json() | {"checks": counts, "interrupted": interrupted})
         return
-    swept(done, concluded, sweep.folder_of(done), called)
-    tallies(found)
+    swept(done, concluded)
+    tallies(found, concluded.winner.recommended if concluded.winner else "")
     assessors, asking = judge_report.assessors(*stored), judge_report.asking(*stored)
     known = {judge.identity for judge in (*assessors, *asking)}
     assessors += [judge for judge in concluded.controls.judges if judge.identity not in known]
     judges(assessors, judge_agreement.concordances(*stored), asking)
+    if called is not None:
+        next_steps(done, concluded.winner, sweep.folder_of(done), called)
+    failed(done, concluded)
 
 
 @verb(study)
