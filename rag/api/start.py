@@ -19,7 +19,7 @@ question: Which settings find what is asked about these documents?
 dataset: native
 fixed: {fixed}
 axes: {axes}
-objective: maximize ndcg@10
+objective: {objective}
 gate: {{split: all, metrics: {{ndcg@10: .05}}}}
 """
 AXES = {"chunker": "chunker=recursive,markdown", "search": ["index=[bm25s] fusion=single", "index=[bm25s,dense] fusion=rrf"]}
@@ -60,7 +60,7 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
     return path, rows
 
 
-def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any]) -> None:
+def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any], objective: str = "maximize ndcg@10") -> None:
     """Write an experiment about a native set; StoreError where the file cannot be written, or is there."""
     listed, spanned = (
         yaml.safe_dump(part, default_flow_style=True, width=1 << 20, allow_unicode=True, sort_keys=False).strip()
@@ -69,7 +69,7 @@ def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any]) 
     try:
         path.parent.mkdir(exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(EXPERIMENT.format(fixed=listed, axes=spanned))
+            file.write(EXPERIMENT.format(fixed=listed, axes=spanned, objective=objective))
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "make room, or change its permissions") from error
 

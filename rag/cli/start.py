@@ -1,5 +1,6 @@
 """The verbs for a first experiment about documents of one's own."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -63,26 +64,30 @@ def try_folder(
     The experiment and its questions are files to edit: experiments/NAME.yaml and datasets/NAME, NAME is that of the folder.
     After Ctrl-C, and after changes, the same command goes on.
     """
-    from rag.api.first_sweep import FirstSweep
+    from rag.api.first_sweep import FirstSweep, handbook
     from rag.cli.sweeps import conducted, leave
+    from rag.config.compose import written
     from rag.config.experiment import load
     from rag.reporting import html
     from rag.reporting.terminal import first_sweep
     from rag.reporting.terminal.output import next_commands, print_line
 
-    folder, *overrides = what or ["quickstart"]
-    name = folder
+    overrides = (what or ())[1:]
     if what:
-        first = FirstSweep(folder, tuple(overrides))
+        first = FirstSweep(what[0], tuple(overrides))
         name = first.name
         first_sweep.read(first.read(), first.language)
         first_sweep.asked(first.rows, *first.ask(questions))
         for sentence in first.declare():
             print_line(sentence)
+    else:
+        name = "quickstart"
+        first_sweep.asked(*handbook(), kept=True)
     done = conducted(load(name, overrides), False, track, ["study", "track", name, *overrides], None)
-    written = html.write(done.sweep.plan, done.store)
-    print_line(f"The report: {written.page}")
-    trial = f"trial={done.recommended}" if done.recommended else f"loader.path={folder}"
-    review = f"rag data review native dataset.path=datasets/{name} loader.path={folder}"
-    next_commands([f'rag ask "…" {trial}', review, f"rag sweep {name}"])
+    print_line(f"The report: {html.write(done.sweep.plan, done.store).page}")
+    trial = f"trial={done.recommended}" if done.recommended else "k=5"
+    review = f"rag data review native dataset.path=datasets/{name} {written('loader.path', (what or [''])[0])}"
+    next_commands(
+        [f'rag ask "…" {trial}', review if what else "rag try FOLDER", shlex.join(["rag", "sweep", name, *overrides])]
+    )
     leave(done)

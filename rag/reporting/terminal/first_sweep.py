@@ -29,7 +29,7 @@ def read(done: Ingestion, language: str) -> None:
 
 def asked(path: Path, rows: Sequence[Mapping[str, Any]], kept: bool) -> None:
     """Print how many questions there are, and five from all over them with their answers."""
-    print_line(f"{amount(len(rows), 'question')} {'of an earlier run' if kept else 'by rules'}: {path}; for example")
+    print_line(f"{amount(len(rows), 'question')} {'that are there' if kept else 'by rules'}: {path}; for example")
     for row in rows[:: max(len(rows) // SHOWN, 1)][:SHOWN]:
         answer = "; ".join(map(str, row.get("answers") or ())) or "(the documents do not say)"
         print_line(f"  {shortened(row['text'], LONGEST)}\n    {shortened(answer, LONGEST)}")
