@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ EXPERIMENT = """\
 question: Which settings find what is asked about these documents?
 dataset: native
 fixed: {fixed}
-axes: {axes}
+axes:
+{axes}
 objective: {objective}
 gate: {{split: all, metrics: {{ndcg@10: .05}}}}
 """
@@ -62,10 +64,9 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
 
 def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any], objective: str = "maximize ndcg@10") -> None:
     """Write an experiment about a native set; StoreError where the file cannot be written, or is there."""
-    listed, spanned = (
-        yaml.safe_dump(part, default_flow_style=True, width=1 << 20, allow_unicode=True, sort_keys=False).strip()
-        for part in (list(fixed), dict(axes))
-    )
+    flow = partial(yaml.safe_dump, default_flow_style=True, width=1 << 20, allow_unicode=True)
+    listed = flow(list(fixed)).strip()
+    spanned = "\n".join(f"  {flow({axis: span}).strip()[1:-1]}" for axis, span in axes.items())
     try:
         path.parent.mkdir(exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
