@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from rag.core.figures import amount, with_interval
 from rag.pipeline.search.unread_text import remark, share
-from rag.reporting.html.number_format import costs, seconds
 from rag.reporting.html.view_model import Material, TrialRow
+from rag.reporting.number_format import costs, seconds
 from rag.reporting.terminal.output import ask_command
 
 MISSING = {
