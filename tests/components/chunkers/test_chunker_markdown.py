@@ -19,13 +19,6 @@ def chunks(text: str, size: int, **values: Any) -> list[str]:
     return [text[span.start : span.end] for span in MarkdownChunker(size, **values).chunk(Document("d", text))]
 
 
-def test_short_sections_are_packed_under_their_heading() -> None:
-    text = "# A\n\none\n\n## B\n\ntwo\n\n## C\n\nthree three\n\n## D\n\nfour"
-    assert chunks(text, 100) == [text]
-    assert chunks(text, 20) == ["# A\n\none\n\n## B\n\ntwo", "## C\n\nthree three", "## D\n\nfour"]
-    assert chunks(text, 30) == ["# A\n\none\n\n## B\n\ntwo", "## C\n\nthree three\n\n## D\n\nfour"]
-
-
 def test_a_part_of_a_section_is_never_packed_with_another_section() -> None:
     assert chunks("## A\n\none one\n\ntwo two\n\n## B\n\nb", 16) == ["## A\n\none one", "two two", "## B\n\nb"]
     assert chunks("# T\n\n## A\n\n### X\n\nxxx\n\n### Y\n\nyyy\n\n## B\n\nb", 24) == [
@@ -40,22 +33,11 @@ def test_a_part_of_a_section_is_never_packed_with_another_section() -> None:
     ]
 
 
-def test_a_section_that_is_too_long_is_cut_between_blocks_then_items_then_sentences() -> None:
-    assert chunks("## A\n\none one\n\ntwo two\n\nend", 14) == ["## A\n\none one", "two two\n\nend"]
-    assert chunks("- a\n  - inner\n- b\n- c", 13) == ["- a\n  - inner", "- b\n- c"]
-    assert chunks("Ann bit. Cal dug. Eve fed.", 17) == ["Ann bit. Cal dug.", "Eve fed."]
-    assert chunks("aaa bbb ccccccc", 4) == ["aaa", "bbb", "cccc", "ccc"]
-
-
 def test_headings_stay_with_some_of_their_text() -> None:
     assert chunks("one two\n\n# A\n\n## B\n\nthree four", 20) == ["one two", "# A\n\n## B\n\nthree", "four"]
     assert chunks("# Head\n\n日本語のテキスト", 10) == ["# Head\n\n日本", "語のテキスト"]
     assert chunks("# A\n\n```\n# no heading\n```", 99) == ["# A\n\n```\n# no heading\n```"]
     assert chunks("one\n\n# Last", 5) == ["one", "#", "Last"], "no text below"
-
-
-def test_headings_as_long_as_a_chunk_are_cut() -> None:
-    assert chunks("# A long title\n\ntext", 8) == ["# A long", "title", "text"]
 
 
 def test_a_table_has_its_caption_and_is_cut_between_rows() -> None:

@@ -133,12 +133,6 @@ def test_a_model_that_repeats_itself_is_stopped_by_the_cap() -> None:
     assert len(found.ranking.row(0)) >= 2
 
 
-def test_an_empty_result_is_an_observation() -> None:
-    found, _, model = looked([search("zzz qqq"), FINISH])
-    assert found.steps[2].observed == "nothing"
-    assert "nothing new was found" in seen(model)
-
-
 def test_a_time_out_is_a_step_and_two_in_a_row_end_the_turn() -> None:
     late = ServiceError("generator", "no answer within 1 s", "wait")
     found, _, model = looked([late, search("Rush drummer"), FINISH])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rag.components.prompts.sections import SECTIONS, SectionPrompt
 from rag.core.errors import ConfigError
 from rag.core.text.templates import fill, placeholders
-from rag.core.types import Document, Material, Message, Query, Recalled, Turn
+from rag.core.types import Document, Material, Query, Recalled, Turn
 
 SMALL: dict[str, Any] = {"instruction": "Be brief.", "context": "Read:\n{contexts}", "closing": "Asked: {question}"}
 TURNS = (Turn("user", "Who?"), Turn("assistant", "Ada. [1]"))
@@ -25,29 +25,12 @@ def only(**sections: Any) -> str:
     return message.content
 
 
-def test_layout() -> None:
-    assert SectionPrompt(**SMALL).render(material(recalled=Recalled(TURNS))) == (
-        Message("system", "Be brief."),
-        Message("user", "Who?"),
-        Message("assistant", "Ada. [1]"),
-        Message("user", "Read:\n[1] In 1843.\n\n[2] In London.\n\nAsked: And when?"),
-    )
-
-
 def test_sections_have_a_fixed_order() -> None:
     given = {name: f"<{name}>" for name in reversed(SECTIONS)} | {"context": "{contexts}", "closing": "{question}"}
     given |= {"reasoning": "own", "strategies": {"own": "<reasoning>"}, "system": [], "context_format": "{number}{text}"}
     (message,) = SectionPrompt(**given).render(material(contexts=("C",)))
     told = [{"context": "1C", "closing": "And when?"}.get(name, f"<{name}>") for name in SECTIONS]
     assert message.content == "\n\n".join(told)
-
-
-def test_the_first_message_holds_the_sections_that_system_names() -> None:
-    prompt = SectionPrompt(**SMALL, goal="Win.", system=["goal", "context"])
-    assert [message.content for message in prompt.render(material(contexts=("C",)))] == [
-        "Read:\n[1] C\n\nWin.",
-        "Be brief.\n\nAsked: And when?",
-    ]
 
 
 def test_a_list_is_lines_behind_dashes() -> None:
@@ -60,16 +43,6 @@ def test_all_material_is_shown_where_sections_name_it() -> None:
     more = {"pinned": (Document("a.md", "Pin"),), "recalled": Recalled(TURNS, "Sum")}
     (message,) = SectionPrompt("Do.", **named_all).render(material(contexts=("C",), **more))
     assert message.content == "Do.\n\n[1] C\n\na.md\nPin|Sum|user: Who?\nassistant: Ada. [1]|P\n\nAnd when?"
-
-
-def test_what_is_named_and_not_there_reads_as_nothing() -> None:
-    text = SectionPrompt("Do.", goal="{pinned}{summary}{history}{project}", nothing="-", no_contexts="none", system=[])
-    assert text.render(material(contexts=()))[0].content == "Do.\n\nnone\n\n----\n\nAnd when?"
-
-
-def test_what_guards_say_stands_around_the_contexts_even_where_there_are_none() -> None:
-    prompt = SectionPrompt("Do.", no_contexts="none", system=[])
-    assert prompt.render(material(contexts=(), before="B", after="A"))[0].content == "Do.\n\nB\n\nnone\n\nA\n\nAnd when?"
 
 
 def test_an_announcement_is_asked_for_where_it_is_named() -> None:
