@@ -15,11 +15,13 @@ from rag.components.prompts.sections import SectionPrompt
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.text.final_answer import Announced, awaited, concluded
-from rag.core.types import Document, Query, Reply, Request, Sought, Span
+from rag.core.types import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
 from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.prompt.postprocess import check
 from rag.pipeline.prompt.prompt_assembly import Reading
 
 FINAL = "Final answer:"
+REQUEST = Request(Query("q", "?"), (Chunk(Span("d", 0, 1), "a"), Chunk(Span("d", 2, 3), "b")), ())
 
 
 @pytest.mark.parametrize(
@@ -63,6 +65,31 @@ def test_only_a_model_announces_an_answer() -> None:
     assert awaited(aloud, OpenAiGenerator("m")) == FINAL
     assert awaited(aloud, ExtractiveGenerator()) == ""
     assert awaited(SectionPrompt("Go.", announcement=FINAL), OpenAiGenerator("m")) == ""
+
+
+class Strict:
+    """Regenerates replies with a thought."""
+
+    def inspect(self, requests: list[Request], replies: list[Reply]) -> list[list[Finding]]:
+        return [[Finding("strict", "thinks", "regenerate")] if "Think" in reply.text else [] for reply in replies]
+
+
+class Second:
+    """The model that generates again."""
+
+    def generate(self, requests: list[Request]) -> list[Reply]:
+        return [Reply("Think again [1].\nFinal answer: Eight [2].") for _ in requests]
+
+
+def test_citations_abstention_and_inspections_read_the_answer_alone() -> None:
+    replies = [Reply("Think [1].\nFinal answer: Seven [2]."), Reply("Think.\nFinal answer: No."), Reply("Think [1].")]
+    found = check({"strict": Strict()}, [REQUEST] * 3, replies, Second(), "No.", FINAL)  # type: ignore[arg-type, dict-item]
+    assert [(one.reply.text, one.reply.citations, one.abstained) for one in found] == [
+        ("Seven [2].", (2,), False),
+        ("No.", (), True),
+        ("Eight [2].", (2,), False),
+    ]
+    assert [[finding.source for finding in one.findings] for one in found] == [[], [], ["prompt", "strict"]]
 
 
 class Thinking:
