@@ -7,7 +7,6 @@ import pytest
 from support.growing_texts import BLOCKS, calls, growth
 
 from rag.components.chunkers.markdown import MarkdownChunker
-from rag.core.errors import ConfigError
 from rag.core.files import shipped
 from rag.core.types import Document
 
@@ -114,8 +113,3 @@ def test_tokens_of_one_character_are_characters(values: dict[str, Any]) -> None:
     for path in sorted((shipped("datasets") / "handbook" / "documents").rglob("*.md"))[::5]:
         document = Document(path.name, path.read_text("utf-8"))
         assert in_tokens.chunk(document) == in_characters.chunk(document)
-
-
-def test_an_embedder_without_a_tokenizer_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"chunker\.embedder"):
-        MarkdownChunker(embedder=object())
