@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.core.corpus import Corpus
-from rag.core.headings import holds
-from rag.core.types import Document, Span
+from rag.core.headings import Section, holds
+from rag.core.types import Chunk, Document, Span
 
 LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
@@ -54,6 +54,22 @@ def test_no_spans_no_documents_and_a_span_of_an_unknown_document() -> None:
     assert (len(corpus), corpus.texts, len(corpus.documents)) == (0, (), 1)
     with pytest.raises(KeyError):
         Corpus.of([Document("a", "x")], [Span("b", 0, 1)])
+
+
+def test_chunks_are_records_in_the_order_asked_for() -> None:
+    corpus = Corpus.of([Document("guide", GUIDE)], [spot("Tell us."), spot("Weeks.")])
+    second, first = corpus.chunks([1, 0])
+    parents = Section(GUIDE.index("## Parents"), GUIDE.index("\nWeeks."), "Leave > Parents", 2)
+    assert second == Chunk(spot("Weeks."), "Weeks.", (parents,))
+    assert first.chunk_id == f"guide:{spot('Tell us.').start}-{spot('Tell us.').end}"
+    assert corpus.chunks([]) == ()
+
+
+def test_a_section_is_the_path_of_headings_above_the_first_character() -> None:
+    sick = "Leave > Sick leave"
+    assert sections("Before", "Twenty-five", "Tell", "Weeks") == ["", "Leave", sick, "Leave > Parents"]
+    assert sections("## Sick leave", " Sick leave", "A note") == [sick, sick, f"{sick} > Long"]
+    assert sections("#no heading", "####### none") == ["Pay", "Pay"]
 
 
 def test_a_chunk_knows_the_section_of_each_of_its_characters() -> None:

@@ -68,6 +68,12 @@ def test_a_conversation_before_the_question(rag: Verb) -> None:
     ]
 
 
+def test_pinned_documents_go_in_whole(rag: Verb) -> None:
+    result = shown(rag, "pinned=[rules.txt]", "context_tokens=1")
+    assert "Pinned document rules.txt:\nChildren under six" in result["messages"][-1]["content"]
+    assert "thirty days at the harbour." in result["messages"][-1]["content"]
+
+
 def test_a_prompt_of_ones_own_takes_in_what_prompts_share(rag: Verb, conf: Any) -> None:
     conf("prompt/mine.yaml", f"defaults: [/prompting@_here_, _self_]\n_target_: {TARGET}\ninstruction: Go.\n")
     conf("prompt/child.yaml", "defaults: [mine, _self_]\ngoal: Win.\n")

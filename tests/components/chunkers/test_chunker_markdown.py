@@ -18,6 +18,13 @@ def chunks(text: str, size: int, **values: Any) -> list[str]:
     return [text[span.start : span.end] for span in MarkdownChunker(size, **values).chunk(Document("d", text))]
 
 
+def test_short_sections_are_packed_under_their_heading() -> None:
+    text = "# A\n\none\n\n## B\n\ntwo\n\n## C\n\nthree three\n\n## D\n\nfour"
+    assert chunks(text, 100) == [text]
+    assert chunks(text, 20) == ["# A\n\none\n\n## B\n\ntwo", "## C\n\nthree three", "## D\n\nfour"]
+    assert chunks(text, 30) == ["# A\n\none\n\n## B\n\ntwo", "## C\n\nthree three\n\n## D\n\nfour"]
+
+
 def test_a_part_of_a_section_is_never_packed_with_another_section() -> None:
     assert chunks("## A\n\none one\n\ntwo two\n\n## B\n\nb", 16) == ["## A\n\none one", "two two", "## B\n\nb"]
     assert chunks("# T\n\n## A\n\n### X\n\nxxx\n\n### Y\n\nyyy\n\n## B\n\nb", 24) == [
@@ -30,6 +37,13 @@ def test_a_part_of_a_section_is_never_packed_with_another_section() -> None:
         "## X\n\nx",
         "# B\n\n## C\n\nc",
     ]
+
+
+def test_a_section_that_is_too_long_is_cut_between_blocks_then_items_then_sentences() -> None:
+    assert chunks("## A\n\none one\n\ntwo two\n\nend", 14) == ["## A\n\none one", "two two\n\nend"]
+    assert chunks("- a\n  - inner\n- b\n- c", 13) == ["- a\n  - inner", "- b\n- c"]
+    assert chunks("Ann bit. Cal dug. Eve fed.", 17) == ["Ann bit. Cal dug.", "Eve fed."]
+    assert chunks("aaa bbb ccccccc", 4) == ["aaa", "bbb", "cccc", "ccc"]
 
 
 def test_headings_stay_with_some_of_their_text() -> None:

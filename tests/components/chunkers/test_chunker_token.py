@@ -43,6 +43,10 @@ def touching(embedder: Any, text: str, span: Span) -> int:
     return sum(start < span.end and end > span.start for start, end in embedder.token_offsets(text))
 
 
+def test_paragraphs_are_packed_up_to_target() -> None:
+    assert chunks("a b\n\nc d\n\ne f\n\ng", CountedTokens(), 5, 6) == ["a b\n\nc d", "e f\n\ng"]
+
+
 def test_lines_are_stronger_than_sentences() -> None:
     assert chunks("Ann bit. Cal dug.\nEve fed. Gus hid.\nIda jogs.", CountedTokens(), 7, 7) == [
         "Ann bit. Cal dug.",

@@ -33,6 +33,12 @@ def recall(exchanges: int, **limits: Any) -> Recalled:
     return SummaryBufferMemory(Joining(), **limits).recall([Query("q", "now?", talk(exchanges))])[0]
 
 
+def test_an_overflow_sums_up_the_oldest_exchanges_down_to_a_share_of_the_limit() -> None:
+    # 8 messages overflow 6; half of 6 leaves room for one exchange.
+    assert recall(4, turns=6) == Recalled(talk(4)[6:], "q0+a0+q1+a1+q2+a2", 5, 0.5)
+    assert recall(4, turns=6, keep=1.0) == Recalled(talk(4)[2:], "q0+a0", 5, 0.5)
+
+
 def test_between_two_overflows_no_summary_is_made_and_none_is_paid_for() -> None:
     assert recall(5, turns=6) == Recalled(talk(5)[6:], "q0+a0+q1+a1+q2+a2", 0, 0.0)
 

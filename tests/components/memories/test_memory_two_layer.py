@@ -35,6 +35,14 @@ def test_the_last_messages_are_always_shown_as_they_were_said() -> None:
     assert memory().recall([Query("q", "x", history[:1])]) == [Recalled(history[:1], RULE)]
 
 
+def test_what_was_said_lately_is_shown_before_what_was_said_long_ago() -> None:
+    texts = ("alpha words", "beta words", "gamma words", *FILLER)
+    only = {"topic": 0.0, "importance": 0.0, "half_life": 1.0, "least": 0.1}
+    # Half lives: 5, 4 and 3 messages ago are 1/32, 1/16 and 1/8.
+    assert older("x", *texts, **only) == ["gamma words"]
+    assert older("x", *texts, **(only | {"least": 0.06})) == ["beta words", "gamma words"]
+
+
 def test_values_and_signals_make_a_message_important() -> None:
     texts = ("my badge is B-12 at Holm since 2019", "please remember the blue door", "some words here", *FILLER)
     found = older("x", *texts, topic=0, freshness=0, whole=1.0, least=1.0)

@@ -93,6 +93,12 @@ def test_parts_and_gaps_are_switched_off_alone() -> None:
     assert kinds[False, False] == ["search"]
 
 
+def test_the_first_hits_of_every_search_come_first() -> None:
+    found, tools = rules(passages=1)
+    first = {tools.search(texts).row(0)[0][0] for texts in tools.searched[:2]}
+    assert {place for place, _ in found.ranking.row(0)[: len(first)]} == first
+
+
 def test_a_model_names_parts_and_gaps_within_their_numbers() -> None:
     found, tools, generator = model(
         says(["part one", "part two", "part three", "part four"], ["gap one", "gap two", "gap three"])

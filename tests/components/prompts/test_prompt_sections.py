@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rag.components.prompts.sections import SECTIONS, SectionPrompt
 from rag.core.errors import ConfigError
 from rag.core.text.templates import fill, placeholders
-from rag.core.types import Document, Material, Query, Recalled, Turn
+from rag.core.types import Document, Material, Message, Query, Recalled, Turn
 
 SMALL: dict[str, Any] = {"instruction": "Be brief.", "context": "Read:\n{contexts}", "closing": "Asked: {question}"}
 TURNS = (Turn("user", "Who?"), Turn("assistant", "Ada. [1]"))
@@ -23,6 +23,15 @@ def only(**sections: Any) -> str:
     """The last message of a prompt without a first one."""
     (message,) = SectionPrompt(**{"instruction": "Do.", "system": [], **sections}).render(material())
     return message.content
+
+
+def test_layout() -> None:
+    assert SectionPrompt(**SMALL).render(material(recalled=Recalled(TURNS))) == (
+        Message("system", "Be brief."),
+        Message("user", "Who?"),
+        Message("assistant", "Ada. [1]"),
+        Message("user", "Read:\n[1] In 1843.\n\n[2] In London.\n\nAsked: And when?"),
+    )
 
 
 def test_sections_have_a_fixed_order() -> None:

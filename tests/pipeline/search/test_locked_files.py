@@ -40,6 +40,13 @@ def shown(pipeline: Pipeline, question: str) -> tuple[list[str], str]:
     return [chunk.text for chunk in prepared.chunks], prepared.request.messages[-1].content
 
 
+@pytest.mark.parametrize(("lock", "names"), [(["bus.md"], ["bus.md"]), (["winter.md", "*us.md"], ["winter.md", "bus.md"])])
+def test_files_that_fit_are_read_whole_in_their_order(pipeline: Pipeline, lock: list[str], names: list[str]) -> None:
+    texts, prompt = shown(limited(pipeline, lock, ()), "When do flares burn?")
+    assert texts == [TEXTS[name] for name in names]
+    assert "[…" not in prompt
+
+
 def test_a_file_that_is_too_large_has_its_best_section_and_marks_with_the_headings_of_the_others(pipeline: Pipeline) -> None:
     tight = replace(pipeline, reading=replace(pipeline.reading, context_tokens=120))
     texts, prompt = shown(limited(tight, ["guide.md"], ()), "In which box are dinghies kept?")

@@ -149,6 +149,12 @@ def test_a_query_that_fails_falls_back_to_passages(pipeline: Pipeline) -> None:
     assert answer.look.result is None
 
 
+def test_both_searches_only_documents_of_the_records(pipeline: Pipeline) -> None:
+    trace = pipeline.trace(Query("q", "Within the otter: what is the fee?"))
+    assert {pipeline.corpus.chunk(place).span.doc_id for place, _ in trace.selected.row(0)} == {"register.md"}
+    assert trace.look.routed.mechanism == "both"
+
+
 def test_a_filter_hides_records(pipeline: Pipeline) -> None:
     scoped = narrowed(pipeline, Scope(documents=("rules.md",)))
     assert ask(scoped, "Count the assets below 500").reply.text == "0."
