@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -66,9 +65,11 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
 
 def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any], objective: str = "maximize ndcg@10") -> None:
     """Write an experiment about a native set; StoreError where the file cannot be written, or is there."""
-    flow = partial(yaml.safe_dump, default_flow_style=True, width=1 << 20, allow_unicode=True)
-    listed = flow(list(fixed)).strip()
-    spanned = "\n".join(f"  {flow({axis: span}).strip()[1:-1]}" for axis, span in axes.items())
+
+    def flow(value: Any) -> str:
+        return str(yaml.safe_dump(value, default_flow_style=True, width=1 << 20, allow_unicode=True)).strip()
+
+    listed, spanned = flow(list(fixed)), "\n".join(f"  {flow({axis: span})[1:-1]}" for axis, span in axes.items())
     try:
         path.parent.mkdir(exist_ok=True)
         with path.open("x", encoding="utf-8") as file:

@@ -8,9 +8,9 @@ from rag.core.errors import is_installed
 from rag.core.figures import amount, figure, interval, with_interval
 from rag.execution.sweep.ablations import RETRIEVED, ControlResult
 from rag.execution.sweep.holdout import Conclusion
-from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Standing, Winner
 from rag.execution.sweep.sweep import Sweep
+from rag.reporting.number_format import costs
 from rag.reporting.terminal.leaderboards import SHOWN, counted, failures, leaderboard
 from rag.reporting.terminal.output import ask_command, err, escape, next_commands, out
 
@@ -74,18 +74,9 @@ def _recommended(done: Sweep, concluded: Conclusion, winner: Winner) -> None:
     if again and taken.holdout:
         held, uses = amount(len(again.plan.trials[0].golden.examples), "question"), amount(again.uses, "use")
         out.print(f"On the holdout ({held}, {uses} so far): {with_interval(taken.holdout)}.", markup=False)
-    if costs := _costs(next(row for row in done.board.rows if row.trial_id == taken.trial_id)):
-        out.print(f"It takes {costs}.")
-
-
-def _costs(row: Row) -> str:
-    measured = row.measured
-    costs = [
-        f"{figure(measured.get('latency_p95_ms'), 1)} ms for a question (p95)" if "latency_p95_ms" in measured else "",
-        f"{measured['index_bytes'] / 1e6:,.2f} MB of indexes" if measured.get("index_bytes") else "",
-        f"{measured['cost_usd']:.4f} US dollars for these questions" if measured.get("cost_usd") else "",
-    ]
-    return ", ".join(filter(None, costs))
+    row = next(row for row in done.board.rows if row.trial_id == taken.trial_id)
+    if spent := costs(row, len(done.plan.trials[0].golden.examples)):
+        out.print(f"It takes {', '.join(spent)}.")
 
 
 def controls(results: Sequence[ControlResult]) -> None:
