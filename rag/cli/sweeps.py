@@ -125,7 +125,7 @@ def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: A
     assessors += [judge for judge in concluded.controls.judges if judge.identity not in known]
     judges(assessors, judge_agreement.concordances(*stored), asking)
     if called is not None:
-        next_steps(done, concluded.winner, sweep.folder_of(done), called)
+        next_steps(done, concluded.winner, called)
     failed(done, concluded)
 
 
