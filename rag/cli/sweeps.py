@@ -106,7 +106,6 @@ def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: A
     """Print the results of a sweep."""
     from rag.analysis.finding_counts import count_findings
     from rag.execution.judges import judge_agreement, judge_report
-    from rag.execution.sweep import sweep
     from rag.reporting.terminal.judges import judges
     from rag.reporting.terminal.leaderboards import tallies
     from rag.reporting.terminal.recommendation import failed, next_steps, swept

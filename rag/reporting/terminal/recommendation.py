@@ -14,7 +14,7 @@ from rag.reporting.number_format import costs
 from rag.reporting.terminal.leaderboards import SHOWN, counted, failures, leaderboard
 from rag.reporting.terminal.output import ask_command, dimmed, err, escape, next_commands, out, print_table
 
-LEGEND = "  > {}  = not shown to be worse  * on the front"
+LEGEND = "  > {}  = not shown worse  * front"
 CONTEXTS = {RETRIEVED: "its contexts", "closed_book": "none", "shuffled_contexts": "others'", "gold_contexts": "gold"}
 """The contexts that the generator reads in a control, by name of the control."""
 UNREAD = 0.01
@@ -28,7 +28,7 @@ def swept(done: Sweep, concluded: Conclusion) -> None:
     out.print(leaderboard(done.board, marks=marks))
     legend = LEGEND.format(concluded.winner.lead.lower()) if concluded.winner and marks else ""
     more = len(done.board.rows) - SHOWN
-    out.print(f"[dim]Brackets: 95 %{legend}{f'  {more} more in the report' if more > 0 else ''}[/dim]\n")
+    out.print(f"[dim]Brackets: 95 %{legend}{f'  {more} more: rag report' if more > 0 else ''}[/dim]\n")
     if concluded.winner:
         _recommended(done, concluded, concluded.winner)
     for note in concluded.notes:
