@@ -1,11 +1,12 @@
-"""The statements of a retrieved text: its sentences, list items and table rows, each with the headings above it.
+"""The statements of a retrieved text: its sentences, list items and table rows, each with what is above it.
 
 Sentences end as they do for chunkers (`rag.core.text.sentences`); here the lines of a paragraph are joined first.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from rag.core import headings
 from rag.core.text.sentences import blocks, sentences
@@ -15,35 +16,102 @@ ITEM = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)])\s+")
 RULE = re.compile(r"[\s|:=_*+-]*")
 TERM = re.compile(r"(\*\*|__).+\1")
 """`**Term.**` in bold print: its definition follows, and belongs to it."""
+NO_ANSWER = re.compile(r".*[?:][\"'”’)*_ ]*")
+"""A question, and a line that announces others: each belongs to what follows."""
+CELLS = " | "
+HEADED = re.compile(r"(?:[^\W\d]+\.? ?\d{0,2},? )?(?:FY ?)?(?:19|20)\d\d\W*|\W*|% ?[Cc]hange|[Cc]hange(?: \(?%\)?)?")
+"""A cell of a header: a year or date, or nothing."""
+UNIT = re.compile(r"\(?\b(?:all )?(?:amounts |figures |dollars |expressed |stated )*in [^().:]{0,40}(?:thousands?|millions?|billions?|percent)\b\)?", re.IGNORECASE)
+"""The unit of a table in the text above it."""
+LABEL = 120
+"""The most characters of a line above a table that is its caption, if it does not end like a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The text of a statement, the headings above it, and the header of its table (empty if none)."""
+    """The text of a statement and the headings above it.
+
+    A row has the `header` of its table, and as its `caption` that of the table, its unit, and the row over it that has a label
+    only. `before` is the statement, question or announcement in front of a sentence.
+    """
 
     text: str
     path: str
     header: str = ""
+    caption: str = ""
+    before: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The text; a row on one line, with its caption, and the name of its column in front of every value."""
+        if not self.header:
+            return self.text
+        pairs = zip_longest(self.header.split(CELLS), self.text.split(CELLS), fillvalue="")
+        row = CELLS.join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
+        return f"{self.caption}: {row}" if self.caption else row
+
+
+class _Table:
+    """The header and the caption of the table that is read; empty between tables."""
+
+    def __init__(self, caption: str = "") -> None:
+        self.names: list[str] = []
+        self.caption, self.group, self.begun = caption, "", False
+
+    def row(self, cells: Sequence[str], path: str) -> Statement | None:
+        """The statement of a row; None for one of the header, and for a label of the rows below it."""
+        if not self.names or (not self.begun and (not cells[0] or all(map(HEADED.fullmatch, cells[1:]))) and any(cells[1:])):
+            self._add(cells)
+        elif cells[0] and not any(cells[1:]) and len(cells) > 1:
+            self.group = cells[0].strip("*_: ")
+        else:
+            self.begun = True
+            caption = CELLS.join(filter(None, (self.caption, self.group)))
+            return Statement(CELLS.join(cells), path, CELLS.join(self.names) or CELLS, caption)
+        return None
+
+    def _add(self, cells: Sequence[str]) -> None:
+        """One more row of the header; in it an empty cell continues the one to its left."""
+        left, found = "", list[str]()
+        for name, own in zip_longest(self.names, cells, fillvalue=""):
+            left = name or left
+            found.append(own if not self.names else f"{left} {own}".strip() if own else name)
+        self.names = found
 
 
 def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
-    """The statements of a passage in reading order; headings and table headers are none.
+    """The statements of a passage in reading order; headings, questions, and headers of tables are none.
 
     White space inside a statement becomes one blank.
     """
-    header, read = "", list[Statement]()
+    table, before, read = _Table(), "", list[Statement]()
+    for line in chunk.head.splitlines():
+        table = table if line.startswith("|") and table.row(_cells(line), "") else _Table(line) if line[:1] != "|" else table
     for start, words in _paragraphs(chunk):
         path = chunk.section_at(start)
         if headings.holds(chunk.sections, start):
-            header = ""
-        elif not words.startswith("|"):
-            header = ""
-            read.extend(Statement(part, path) for part in _split(ITEM.sub("", words), language))
-        elif header:
-            read.append(Statement(_cells(words), path, header))
+            table, before = _Table(), ""
+        elif words.startswith("|"):
+            if not table.names and before:
+                table = _Table(_caption(before, read))
+            row, before = table.row(_cells(words), path), ""
+            read += [row] if row else []
         else:
-            header = _cells(words)
+            table = _Table()
+            for part in _split(ITEM.sub("", words), language):
+                read += [] if NO_ANSWER.fullmatch(part) else [Statement(part, path, before=before)]
+                before = part
     return read
+
+
+def _caption(before: str, read: list[Statement]) -> str:
+    """The caption that is the text before a table, and is no statement then; or its unit."""
+    if len(before) <= LABEL and not before.endswith((".", "!", "?")):
+        if read and read[-1].text == before:
+            read.pop()
+        return before.strip(":*_ ")
+    unit = UNIT.search(before)
+    return unit[0].strip("()") if unit else ""
 
 
 def _paragraphs(chunk: Chunk) -> Iterator[tuple[int, str]]:
@@ -69,8 +137,8 @@ def _paragraphs(chunk: Chunk) -> Iterator[tuple[int, str]]:
         yield begun, " ".join(gathered)
 
 
-def _cells(row: str) -> str:
-    return " | ".join(cell.strip() for cell in row.strip("|").split("|"))
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.removeprefix("|").removesuffix("|").split("|")]
 
 
 def _split(paragraph: str, language: str) -> Iterator[str]:

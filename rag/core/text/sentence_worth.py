@@ -3,9 +3,12 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import MappingProxyType
 
+from rag.core.text.asked import Asked
 from rag.core.text.passage_statements import Statement, statements
 from rag.core.text.stems import PART, Stems
 from rag.core.types import Chunk
@@ -14,31 +17,34 @@ EXACT = 2.0
 """The factor for a term with a digit: ids, dates and amounts are rarely shared by accident."""
 NAME = 1.5
 """The factor for a term with a capital in the question, other than the first letter of the question."""
-PLACE = 0.1
-"""The worth of a sentence of context n is divided by 1 + PLACE (n - 1)."""
+EARLIER = 0.4
+"""The factor for a term of the question before this one in a conversation."""
+LONG = 60
+"""Longer sentences are no longer for the measure `length`."""
+YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+Words = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence that may be quoted, with the stems in it and in its headings; `words` is its length.
+    """A sentence that may be quoted, with the stems in it, in what is above it, and in the sentence before it.
 
-    `above` are its headings and the header of its table. `edition` has the stems that identify its edition, if its headings
-    mark it as superseded.
+    `edition` has the stems that identify its edition, if its headings mark it as superseded.
     """
 
-    text: str
-    terms: frozenset[str]
+    statement: Statement
+    terms: tuple[str, ...]
     under: frozenset[str]
-    words: int
+    near: frozenset[str]
     edition: frozenset[str] = frozenset()
-    above: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A sentence of context `number` with its worth, and the weighted share of the question's stems in it.
+    """A sentence of context `number` with its worth, and its `measures` by name; `carried` is that of the question's weight.
 
-    `late` marks a sentence of a superseded edition that the question does not name, `above` is that of the quote.
+    `shown` is the text as a reply has it. `late` marks a sentence of an older edition that the question does not name, `above`
+    has its headings and the header of its table.
     """
 
     worth: float
@@ -48,53 +54,72 @@ class Scored:
     carried: float
     late: bool = False
     above: str = ""
+    shown: str = ""
+    measures: Mapping[str, float] = field(default_factory=dict)
 
 
 class SentenceWorth:
     """Scores sentences by the inverse frequencies, over all sentences, of the stems that each shares with the question.
 
-    After Robertson & Spärck Jones 1976. Stems in the headings of a sentence only count `headings` times; the sum is divided by
-    BM25's length norm of strength `b`. A sentence with one of the words `superseded` in its headings is worth
-    `superseded_worth` times as much and is `late`, unless the question has that word, or a number in these headings that
-    current editions do not have. One object serves one batch: a chunk that several questions found is cut and stemmed once.
+    After Robertson & Spärck Jones 1976. The worth is the exponential of the sum of a sentence's measures times `weights`:
+    the share of the question's weight `own` in it, `above` it in headings and headers only, `near` in the sentence before it
+    only, and in its `passage`; the share of the question's `pairs` of neighbours; 1 / the number of its passage (`first`);
+    `length`; whether it is a `row`; whether it has what the question asks for (`held`), and fits its amounts (`fit`).
+    Sentences without a number or time that `asks` say is asked for have no worth. A sentence is worth `superseded_worth` times
+    as much and is `late` if it has one of the words `superseded` in its headings, unless the question has that word or a
+    number in these headings that current editions do not have; or if a document of the same name, but for a later year, is
+    among the contexts, unless the question has its year. One object serves one batch: a chunk is cut and stemmed once.
     """
 
     def __init__(
         self,
-        language: str = "english",
-        superseded: Sequence[str] = (),
-        headings: float = 0.3,
-        b: float = 0.5,
+        language: str,
+        superseded: Sequence[str],
+        weights: Mapping[str, float],
         superseded_worth: float = 0.5,
+        asks: Words = MappingProxyType({}),
+        holds: Words = MappingProxyType({}),
     ) -> None:
-        self._language, self._stems = language, Stems(language)
+        self._language, self._stems, self._asks, self._holds = language, Stems(language), asks, holds
         words = "|".join(map(re.escape, superseded))
         self._superseded = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) if words else None
-        self._headings, self._b, self._superseded_worth = headings, b, superseded_worth
+        self._by, self._superseded_worth = weights, superseded_worth
         self._known: dict[Chunk, list[Quote]] = {}
 
-    def ranked(self, question: str, contexts: Sequence[Chunk]) -> list[Scored]:
-        """The sentences of the contexts by their worth, each text once."""
-        ordered = sorted(self._scored(question, contexts), key=lambda quote: (-quote.worth, quote.place))
+    def ranked(self, question: str, contexts: Sequence[Chunk], earlier: str = "") -> list[Scored]:
+        """The sentences of the contexts by their worth, each text once; `earlier` is the question before this one."""
+        ordered = sorted(self._scored(question, contexts, earlier), key=lambda quote: (-quote.worth, quote.place))
         distinct = {quote.text: quote for quote in reversed(ordered)}  # overlapping chunks say things twice: the best stays
         return [quote for quote in ordered if distinct[quote.text] is quote]
 
-    def _scored(self, question: str, contexts: Sequence[Chunk]) -> list[Scored]:
+    def _scored(self, question: str, contexts: Sequence[Chunk], earlier: str) -> list[Scored]:
         read = [(number, quote) for number, chunk in enumerate(contexts, 1) for quote in self._quotes(chunk)]
-        weights = self._weights(question, [quote.terms for _, quote in read])
-        total = sum(weights.values())
+        weights = self._weights(question, earlier, [quote.terms for _, quote in read])
+        total = sum(weights.values()) or 1.0
+        pairs, asked = set(pairwise(weights)), Asked(question, self._asks, self._holds)
+        whole = [self._stems.of(chunk.text) for chunk in contexts]
         valid = frozenset[str]().union(*(quote.under for _, quote in read if not quote.edition))
-        mean = sum(quote.words for _, quote in read) / max(len(read), 1) or 1.0
+        old = _older(contexts, f"{earlier} {question}")
         scored = []
         for place, (number, quote) in enumerate(read):
-            own = sum(weight for stem, weight in weights.items() if stem in quote.terms)
-            above = sum(weight for stem, weight in weights.items() if stem in quote.under and stem not in quote.terms)
-            norm = (1 - self._b + self._b * quote.words / mean) * (1 + PLACE * (number - 1))
-            late = bool(quote.edition) and not (quote.edition - valid) & weights.keys()
-            factor = self._superseded_worth if late else 1
-            worth = (own + self._headings * above) / norm * factor if own + above else 0.0
-            carried = (own + above) / total if total else 0.0
-            scored.append(Scored(worth, number, place, quote.text, carried, late, quote.above))
+            terms = frozenset(quote.terms)
+            share = [
+                sum(weight for stem, weight in weights.items() if stem in stems) / total
+                for stems in (terms, quote.under - terms, quote.near - quote.under - terms, whole[number - 1])
+            ]
+            text, row = quote.statement.shown, bool(quote.statement.header)
+            held = asked.held(quote.statement.text)
+            measures = dict(zip(("own", "above", "near", "passage"), share, strict=True)) | {
+                "pairs": len(pairs & set(pairwise(quote.terms))) / (len(pairs) or 1), "first": 1 / number, "row": float(row),
+                "length": min(len(PART.findall(text)), LONG) / LONG, "fit": asked.fit(text) if any(share[:3]) else 0,
+                "held": (1.0 if held else -1.0) if asked.kinds else 0.0,
+            }
+            late = number in old or (bool(quote.edition) and not (quote.edition - valid) & weights.keys())
+            worth = math.exp(sum(self._by.get(name, 0.0) * measures[name] for name in measures))
+            worth *= (self._superseded_worth if late else 1) * bool(share[0] + share[1]) * (held or asked.kinds == ["name"])
+            above = " > ".join(filter(None, (quote.statement.path, quote.statement.caption, quote.statement.header)))
+            carried = share[0] + share[1]
+            scored.append(Scored(worth, number, place, quote.statement.text, carried, late, above, text, measures))
         return scored
 
     def _quotes(self, chunk: Chunk) -> list[Quote]:
@@ -102,26 +127,39 @@ class SentenceWorth:
             self._known[chunk] = [self._quote(statement) for statement in statements(chunk, self._language)]
         return self._known[chunk]
 
-    def _weights(self, question: str, read: Sequence[frozenset[str]]) -> dict[str, float]:
+    def _weights(self, question: str, earlier: str, read: Sequence[Sequence[str]]) -> dict[str, float]:
         """The weight of every stem of the question: its inverse frequency in the sentences, higher for names and numbers."""
-        frequency = Counter(stem for terms in read for stem in terms)
+        frequency = Counter(stem for terms in read for stem in set(terms))
         weights: dict[str, float] = {}
-        terms = self._stems.terms(question)
-        for term, stem in zip(terms, self._stems.stems(terms), strict=True):
-            rarity = math.log(1 + (len(read) - frequency[stem] + 0.5) / (frequency[stem] + 0.5))
-            weights[stem] = max(weights.get(stem, 0.0), rarity * _emphasis(term, question))
+        for text, factor in ((question, 1.0), (earlier, EARLIER)):
+            terms = self._stems.terms(text)
+            for term, stem in zip(terms, self._stems.stems(terms), strict=True):
+                rarity = math.log(1 + (len(read) - frequency[stem] + 0.5) / (frequency[stem] + 0.5))
+                weights[stem] = max(weights.get(stem, 0.0), rarity * factor * _emphasis(term, text))
         return weights
 
     def _quote(self, statement: Statement) -> Quote:
-        terms, under = self._stems.of(statement.text), self._stems.of(f"{statement.path} {statement.header}")
-        above = " > ".join(filter(None, (statement.path, statement.header)))
-        return Quote(statement.text, terms, under, len(PART.findall(statement.text)), self._edition(statement.path), above)
+        terms = tuple(self._stems.stems(self._stems.terms(statement.text)))
+        under = self._stems.of(f"{statement.path} {statement.header} {statement.caption}")
+        return Quote(statement, terms, under, self._stems.of(statement.before), self._edition(statement.path))
 
     def _edition(self, path: str) -> frozenset[str]:
         """The words of headings that mark an edition as superseded, and their numbers; empty for a current one."""
         words = self._superseded.findall(path) if self._superseded else []
         numbers = (term for term in self._stems.terms(path) if any(map(str.isdigit, term)))
         return frozenset(self._stems.stems([*words, *numbers])) if words else frozenset()
+
+
+def _older(contexts: Sequence[Chunk], question: str) -> set[int]:
+    """The numbers of contexts from a document with the name and title of another one, but for an earlier year."""
+    names = [f"{chunk.span.doc_id} {chunk.section.partition(' > ')[0]}" for chunk in contexts]
+    dated = [(YEAR.sub("", name), max(YEAR.findall(name), default="")) for name in names]
+    newest: dict[str, str] = {}
+    for name, year in dated:
+        newest[name] = max(year, newest.get(name, ""))
+    return {
+        number for number, (name, year) in enumerate(dated, 1) if year and year < newest[name] and year not in YEAR.findall(question)
+    }
 
 
 def _emphasis(term: str, question: str) -> float:
