@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
 from rag.core.text.languages import check_language
-from rag.core.text.sentence_worth import Scored, SentenceWorth, Words
+from rag.core.text.sentence_worth import Scored, SentenceWorth
 from rag.core.types import Reply, Request
 
 
@@ -29,8 +29,8 @@ class ExtractiveGenerator:
     language: str = "english"
     superseded: Sequence[str] = ()
     superseded_worth: float = 0.5
-    asks: Words = field(default_factory=dict)
-    holds: Words = field(default_factory=dict)
+    asks: Sequence[str] = ()
+    holds: Sequence[str] = ()
     languages: Sequence[str] = ("english",)
 
     def __post_init__(self) -> None:

@@ -19,9 +19,9 @@ TERM = re.compile(r"(\*\*|__).+\1")
 NO_ANSWER = re.compile(r".*[?:][\"'”’)*_ ]*")
 """A question, and a line that announces others: each belongs to what follows."""
 CELLS = " | "
-HEADED = re.compile(r"(?:[^\W\d]+\.? ?\d{0,2},? )?(?:FY ?)?(?:19|20)\d\d\W*|\W*|% ?[Cc]hange|[Cc]hange(?: \(?%\)?)?")
-"""A cell of a header: a year or date, or nothing."""
-UNIT = re.compile(r"\(?\b(?:all )?(?:amounts |figures |dollars |expressed |stated )*in [^().:]{0,40}(?:thousands?|millions?|billions?|percent)\b\)?", re.IGNORECASE)
+HEADED = re.compile(r"(?:[^\W\d]+\.? ?\d{0,2},? )?(?:FY ?)?(?:19|20)\d\d\W*|\W*|[%\W]*[Cc]hange[%\W]*")
+"""A cell of a header: a year or date, a change, or nothing."""
+UNIT = re.compile(r"\(?\b(?:amounts |dollars )?in [^().:]{0,40}(?:thousand|million|billion|percent)s?\b", re.IGNORECASE)
 """The unit of a table in the text above it."""
 LABEL = 120
 """The most characters of a line above a table that is its caption, if it does not end like a sentence."""
@@ -52,7 +52,7 @@ class Statement:
 
 
 class _Table:
-    """The header and the caption of the table that is read; empty between tables."""
+    """The caption and the names of the columns of the table that is read; empty between tables."""
 
     def __init__(self, caption: str = "") -> None:
         self.names: list[str] = []
@@ -60,23 +60,15 @@ class _Table:
 
     def row(self, cells: Sequence[str], path: str) -> Statement | None:
         """The statement of a row; None for one of the header, and for a label of the rows below it."""
-        if not self.names or (not self.begun and (not cells[0] or all(map(HEADED.fullmatch, cells[1:]))) and any(cells[1:])):
-            self._add(cells)
-        elif cells[0] and not any(cells[1:]) and len(cells) > 1:
+        is_head = any(cells[1:]) and not self.begun and (not cells[0] or all(map(HEADED.fullmatch, cells[1:])))
+        if not self.names or is_head:
+            self.names = [" ".join(filter(None, pair)) for pair in zip_longest(self.names, cells, fillvalue="")]
+        elif cells[0] and len(cells) > 1 and not any(cells[1:]):
             self.group = cells[0].strip("*_: ")
         else:
-            self.begun = True
-            caption = CELLS.join(filter(None, (self.caption, self.group)))
-            return Statement(CELLS.join(cells), path, CELLS.join(self.names) or CELLS, caption)
+            self.begun, above = True, CELLS.join(filter(None, (self.caption, self.group)))
+            return Statement(CELLS.join(cells), path, CELLS.join(self.names) or CELLS, above)
         return None
-
-    def _add(self, cells: Sequence[str]) -> None:
-        """One more row of the header; in it an empty cell continues the one to its left."""
-        left, found = "", list[str]()
-        for name, own in zip_longest(self.names, cells, fillvalue=""):
-            left = name or left
-            found.append(own if not self.names else f"{left} {own}".strip() if own else name)
-        self.names = found
 
 
 def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
@@ -85,8 +77,9 @@ def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
     White space inside a statement becomes one blank.
     """
     table, before, read = _Table(), "", list[Statement]()
-    for line in chunk.head.splitlines():
-        table = table if line.startswith("|") and table.row(_cells(line), "") else _Table(line) if line[:1] != "|" else table
+    for line in filter(None, chunk.head.splitlines()):
+        table = table if line.startswith("|") else _Table(line[:LABEL])
+        table.row(_cells(line), "") if line.startswith("|") and not RULE.fullmatch(line) else None
     for start, words in _paragraphs(chunk):
         path = chunk.section_at(start)
         if headings.holds(chunk.sections, start):

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from types import MappingProxyType
 
 from rag.core.text.asked import Asked
 from rag.core.text.passage_statements import Statement, statements
@@ -21,8 +20,7 @@ EARLIER = 0.4
 """The factor for a term of the question before this one in a conversation."""
 LONG = 60
 """Longer sentences are no longer for the measure `length`."""
-YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-Words = Mapping[str, Sequence[str]]
+NUMBER = r"\d+(?:[.,:]\d+)*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +59,14 @@ class Scored:
 class SentenceWorth:
     """Scores sentences by the inverse frequencies, over all sentences, of the stems that each shares with the question.
 
-    After Robertson & Spärck Jones 1976. The worth is the exponential of the sum of a sentence's measures times `weights`:
-    the share of the question's weight `own` in it, `above` it in headings and headers only, `near` in the sentence before it
-    only, and in its `passage`; the share of the question's `pairs` of neighbours; 1 / the number of its passage (`first`);
-    `length`; whether it is a `row`; whether it has what the question asks for (`held`), and fits its amounts (`fit`).
-    Sentences without a number or time that `asks` say is asked for have no worth. A sentence is worth `superseded_worth` times
-    as much and is `late` if it has one of the words `superseded` in its headings, unless the question has that word or a
-    number in these headings that current editions do not have; or if a document of the same name, but for a later year, is
-    among the contexts, unless the question has its year. One object serves one batch: a chunk is cut and stemmed once.
+    After Robertson & Spärck Jones 1976. The worth is the exponential of the sum of a sentence's measures times `weights`: the
+    share of the question's weight that is in it (`own`), in headings and headers only (`above`), in the sentence before only
+    (`near`), and in its `passage`; that of the question's `pairs` of neighbours; 1 / the number of its passage (`first`);
+    `length`; whether it is a `row`; how it fits amounts of the question (`fit`). If a question with words of `asks` wants a
+    number, a sentence without a digit or a word of `holds` has no worth. A sentence with one of the words `superseded` in its
+    headings is worth `superseded_worth` times as much and is `late`, unless the question has that word, or a number in these
+    headings that current editions do not have. One object serves one batch: a chunk that several questions found is cut and
+    stemmed once.
     """
 
     def __init__(
@@ -77,12 +75,11 @@ class SentenceWorth:
         superseded: Sequence[str],
         weights: Mapping[str, float],
         superseded_worth: float = 0.5,
-        asks: Words = MappingProxyType({}),
-        holds: Words = MappingProxyType({}),
+        asks: Sequence[str] = (),
+        holds: Sequence[str] = (),
     ) -> None:
-        self._language, self._stems, self._asks, self._holds = language, Stems(language), asks, holds
-        words = "|".join(map(re.escape, superseded))
-        self._superseded = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) if words else None
+        self._language, self._stems = language, Stems(language)
+        self._superseded, self._asks, self._holds = _pattern(superseded), _pattern(asks), _pattern(holds, f"{NUMBER}|")
         self._by, self._superseded_worth = weights, superseded_worth
         self._known: dict[Chunk, list[Quote]] = {}
 
@@ -99,7 +96,6 @@ class SentenceWorth:
         pairs, asked = set(pairwise(weights)), Asked(question, self._asks, self._holds)
         whole = [self._stems.of(chunk.text) for chunk in contexts]
         valid = frozenset[str]().union(*(quote.under for _, quote in read if not quote.edition))
-        old = _older(contexts, f"{earlier} {question}")
         scored = []
         for place, (number, quote) in enumerate(read):
             terms = frozenset(quote.terms)
@@ -108,15 +104,16 @@ class SentenceWorth:
                 for stems in (terms, quote.under - terms, quote.near - quote.under - terms, whole[number - 1])
             ]
             text, row = quote.statement.shown, bool(quote.statement.header)
-            held = asked.held(quote.statement.text)
             measures = dict(zip(("own", "above", "near", "passage"), share, strict=True)) | {
-                "pairs": len(pairs & set(pairwise(quote.terms))) / (len(pairs) or 1), "first": 1 / number, "row": float(row),
-                "length": min(len(PART.findall(text)), LONG) / LONG, "fit": asked.fit(text) if any(share[:3]) else 0,
-                "held": (1.0 if held else -1.0) if asked.kinds else 0.0,
+                "pairs": len(pairs & set(pairwise(quote.terms))) / (len(pairs) or 1),
+                "first": 1 / number,
+                "length": min(len(PART.findall(text)), LONG) / LONG,
+                "row": float(row),
+                "fit": float(asked.fit(text)) if share[0] + share[1] else 0.0,
             }
-            late = number in old or (bool(quote.edition) and not (quote.edition - valid) & weights.keys())
+            late = bool(quote.edition) and not (quote.edition - valid) & weights.keys()
             worth = math.exp(sum(self._by.get(name, 0.0) * measures[name] for name in measures))
-            worth *= (self._superseded_worth if late else 1) * bool(share[0] + share[1]) * (held or asked.kinds == ["name"])
+            worth *= (self._superseded_worth if late else 1) * bool(share[0] + share[1] and asked.held(quote.statement.text))
             above = " > ".join(filter(None, (quote.statement.path, quote.statement.caption, quote.statement.header)))
             carried = share[0] + share[1]
             scored.append(Scored(worth, number, place, quote.statement.text, carried, late, above, text, measures))
@@ -145,21 +142,13 @@ class SentenceWorth:
 
     def _edition(self, path: str) -> frozenset[str]:
         """The words of headings that mark an edition as superseded, and their numbers; empty for a current one."""
-        words = self._superseded.findall(path) if self._superseded else []
+        words = self._superseded.findall(path)
         numbers = (term for term in self._stems.terms(path) if any(map(str.isdigit, term)))
         return frozenset(self._stems.stems([*words, *numbers])) if words else frozenset()
 
 
-def _older(contexts: Sequence[Chunk], question: str) -> set[int]:
-    """The numbers of contexts from a document with the name and title of another one, but for an earlier year."""
-    names = [f"{chunk.span.doc_id} {chunk.section.partition(' > ')[0]}" for chunk in contexts]
-    dated = [(YEAR.sub("", name), max(YEAR.findall(name), default="")) for name in names]
-    newest: dict[str, str] = {}
-    for name, year in dated:
-        newest[name] = max(year, newest.get(name, ""))
-    return {
-        number for number, (name, year) in enumerate(dated, 1) if year and year < newest[name] and year not in YEAR.findall(question)
-    }
+def _pattern(words: Sequence[str], before: str = "") -> re.Pattern[str]:
+    return re.compile(rf"{before}(?<!\w)(?:{'|'.join(map(re.escape, words)) or '(?!)'})(?!\w)", re.IGNORECASE)
 
 
 def _emphasis(term: str, question: str) -> float:
