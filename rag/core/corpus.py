@@ -218,4 +218,6 @@ def _head(text: str, start: int) -> str:
     while start - begin < FAR and (last := text.rfind("\n", 0, max(begin - 1, 0)) + 1) < begin and text[last] == "|":
         begin = last
     above = text[max(0, begin - OPENING) : begin].rstrip().rpartition("\n")[2]
-    return "\n".join((above, *text[begin:start].splitlines()[:HEAD])).strip() if 0 <= begin < start and text[start] == "|" else ""
+    return (
+        "\n".join((above, *text[begin:start].splitlines()[:HEAD])).strip() if 0 <= begin < start and text[start] == "|" else ""
+    )

@@ -77,6 +77,6 @@ def _reply(quotes: Sequence[Scored]) -> Reply:
 def _pieces(quotes: Sequence[Scored]) -> Iterator[str]:
     """The quotes with their markers, on one line; after a quote without a full stop, such as a table row, a new line begins."""
     for number, quote in enumerate(quotes):
-        before = quotes[number - 1].shown.rstrip("\"')”’»*_") if number else ""
+        before = quotes[number - 1].statement.shown.rstrip("\"')”’»*_") if number else ""
         gap = "" if not number else " " if before.endswith((".", "!", "?", "…", "。")) else "\n"
-        yield f"{gap}{quote.shown} [{quote.number}]"
+        yield f"{gap}{quote.statement.shown} [{quote.number}]"

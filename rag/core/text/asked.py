@@ -7,8 +7,12 @@ from itertools import pairwise
 
 from rag.core.text.facts import Fact, clean, facts
 
-LOW = re.compile(r"(?:(?<!no )more than|over|above|exceed\w*|at least|from|minimum(?: of)?|beyond|[>≥])\s?[£$€]?\s?\Z", re.IGNORECASE)
-HIGH = re.compile(r"(?:up to|under|below|less than|at most|no more than|within|maximum(?: of)?|[<≤])\s?[£$€]?\s?\Z", re.IGNORECASE)
+LOW = re.compile(
+    r"(?:(?<!no )more than|over|above|exceed\w*|at least|from|minimum(?: of)?|beyond|[>≥])\s?[£$€]?\s?\Z", re.IGNORECASE
+)
+HIGH = re.compile(
+    r"(?:up to|under|below|less than|at most|no more than|within|maximum(?: of)?|[<≤])\s?[£$€]?\s?\Z", re.IGNORECASE
+)
 """Words in front of a number that is the lower or the upper end of a range."""
 FROM = re.compile(r"\s?(?:(?:or|and) (?:more|over|above|longer)\b|\+)", re.IGNORECASE)
 UNTIL = re.compile(r"\s?(?:or|and) (?:less|fewer|under|below)\b", re.IGNORECASE)

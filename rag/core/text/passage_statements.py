@@ -16,11 +16,10 @@ ITEM = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)])\s+")
 RULE = re.compile(r"[\s|:=_*+-]*")
 TERM = re.compile(r"(\*\*|__).+\1")
 """`**Term.**` in bold print: its definition follows, and belongs to it."""
-NO_ANSWER = re.compile(r".*[?:][\"'”’)*_ ]*")
-"""A question, and a line that announces others: each belongs to what follows."""
 CELLS = " | "
 HEADED = re.compile(r"(?:[^\W\d]+\.? ?\d{0,2},? )?(?:FY ?)?(?:19|20)\d\d\W*|\W*|[%\W]*[Cc]hange[%\W]*")
 """A cell of a header: a year or date, a change, or nothing."""
+VALUE = re.compile(r"[\W\d]*\d[\W\d]*")
 UNIT = re.compile(r"\(?\b(?:amounts |dollars )?in [^().:]{0,40}(?:thousand|million|billion|percent)s?\b", re.IGNORECASE)
 """The unit of a table in the text above it."""
 LABEL = 120
@@ -42,6 +41,11 @@ class Statement:
     before: str = ""
 
     @property
+    def above(self) -> str:
+        """The headings, the caption and the header on one line."""
+        return " > ".join(filter(None, (self.path, self.caption, self.header)))
+
+    @property
     def shown(self) -> str:
         """The text; a row on one line, with its caption, and the name of its column in front of every value."""
         if not self.header:
@@ -60,7 +64,8 @@ class _Table:
 
     def row(self, cells: Sequence[str], path: str) -> Statement | None:
         """The statement of a row; None for one of the header, and for a label of the rows below it."""
-        is_head = any(cells[1:]) and not self.begun and (not cells[0] or all(map(HEADED.fullmatch, cells[1:])))
+        spans = "" in self.names[1:] and not self.names[0] and not any(map(VALUE.fullmatch, cells[1:]))
+        is_head = any(cells[1:]) and not self.begun and (not cells[0] or spans or all(map(HEADED.fullmatch, cells[1:])))
         if not self.names or is_head:
             self.names = [" ".join(filter(None, pair)) for pair in zip_longest(self.names, cells, fillvalue="")]
         elif cells[0] and len(cells) > 1 and not any(cells[1:]):
@@ -72,7 +77,7 @@ class _Table:
 
 
 def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
-    """The statements of a passage in reading order; headings, questions, and headers of tables are none.
+    """The statements of a passage in reading order; headings and headers of tables are none.
 
     White space inside a statement becomes one blank.
     """
@@ -92,7 +97,7 @@ def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
         else:
             table = _Table()
             for part in _split(ITEM.sub("", words), language):
-                read += [] if NO_ANSWER.fullmatch(part) else [Statement(part, path, before=before)]
+                read.append(Statement(part, path, before=before))
                 before = part
     return read
 

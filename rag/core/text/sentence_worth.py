@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.core.text.asked import Asked
@@ -18,6 +18,8 @@ NAME = 1.5
 """The factor for a term with a capital in the question, other than the first letter of the question."""
 EARLIER = 0.4
 """The factor for a term of the question before this one in a conversation."""
+NO_ANSWER = re.compile(r".*[?:][\"'”’)*_ ]*")
+"""A question, or a line that announces others: it belongs to the sentence behind it."""
 LONG = 60
 """Longer sentences are no longer for the measure `length`."""
 NUMBER = r"\d+(?:[.,:]\d+)*"
@@ -39,21 +41,17 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A sentence of context `number` with its worth, and its `measures` by name; `carried` is that of the question's weight.
+    """A statement of context `number` with its worth and its `measures` by name.
 
-    `shown` is the text as a reply has it. `late` marks a sentence of an older edition that the question does not name, `above`
-    has its headings and the header of its table.
+    `late` marks a sentence of an older edition that the question does not name.
     """
 
     worth: float
     number: int
     place: int
-    text: str
-    carried: float
-    late: bool = False
-    above: str = ""
-    shown: str = ""
-    measures: Mapping[str, float] = field(default_factory=dict)
+    statement: Statement
+    measures: Mapping[str, float]
+    late: bool
 
 
 class SentenceWorth:
@@ -86,8 +84,10 @@ class SentenceWorth:
     def ranked(self, question: str, contexts: Sequence[Chunk], earlier: str = "") -> list[Scored]:
         """The sentences of the contexts by their worth, each text once; `earlier` is the question before this one."""
         ordered = sorted(self._scored(question, contexts, earlier), key=lambda quote: (-quote.worth, quote.place))
-        distinct = {quote.text: quote for quote in reversed(ordered)}  # overlapping chunks say things twice: the best stays
-        return [quote for quote in ordered if distinct[quote.text] is quote]
+        distinct = {
+            quote.statement.text: quote for quote in reversed(ordered)
+        }  # overlapping chunks say things twice: the best stays
+        return [quote for quote in ordered if distinct[quote.statement.text] is quote]
 
     def _scored(self, question: str, contexts: Sequence[Chunk], earlier: str) -> list[Scored]:
         read = [(number, quote) for number, chunk in enumerate(contexts, 1) for quote in self._quotes(chunk)]
@@ -103,25 +103,24 @@ class SentenceWorth:
                 sum(weight for stem, weight in weights.items() if stem in stems) / total
                 for stems in (terms, quote.under - terms, quote.near - quote.under - terms, whole[number - 1])
             ]
-            text, row = quote.statement.shown, bool(quote.statement.header)
+            text, carried = quote.statement.shown, share[0] + share[1]
             measures = dict(zip(("own", "above", "near", "passage"), share, strict=True)) | {
                 "pairs": len(pairs & set(pairwise(quote.terms))) / (len(pairs) or 1),
                 "first": 1 / number,
                 "length": min(len(PART.findall(text)), LONG) / LONG,
-                "row": float(row),
-                "fit": float(asked.fit(text)) if share[0] + share[1] else 0.0,
+                "row": float(bool(quote.statement.header)),
+                "fit": float(asked.fit(text)) if carried else 0.0,
             }
             late = bool(quote.edition) and not (quote.edition - valid) & weights.keys()
             worth = math.exp(sum(self._by.get(name, 0.0) * measures[name] for name in measures))
-            worth *= (self._superseded_worth if late else 1) * bool(share[0] + share[1] and asked.held(quote.statement.text))
-            above = " > ".join(filter(None, (quote.statement.path, quote.statement.caption, quote.statement.header)))
-            carried = share[0] + share[1]
-            scored.append(Scored(worth, number, place, quote.statement.text, carried, late, above, text, measures))
+            worth *= (self._superseded_worth if late else 1) * bool(carried and asked.held(quote.statement.text))
+            scored.append(Scored(worth, number, place, quote.statement, measures, late))
         return scored
 
     def _quotes(self, chunk: Chunk) -> list[Quote]:
         if chunk not in self._known:
-            self._known[chunk] = [self._quote(statement) for statement in statements(chunk, self._language)]
+            read = (each for each in statements(chunk, self._language) if not NO_ANSWER.fullmatch(each.text))
+            self._known[chunk] = list(map(self._quote, read))
         return self._known[chunk]
 
     def _weights(self, question: str, earlier: str, read: Sequence[Sequence[str]]) -> dict[str, float]:
