@@ -28,7 +28,7 @@ class ExtractiveGenerator:
     floor: float = 0.0
     language: str = "english"
     superseded: Sequence[str] = ()
-    superseded_worth: float = 0.5
+    superseded_worth: float = 0.05
     asks: Sequence[str] = ()
     holds: Sequence[str] = ()
     languages: Sequence[str] = ("english",)
@@ -61,7 +61,7 @@ class ExtractiveGenerator:
         ranked = worth.ranked(request.query.text, request.contexts, earlier)
         if not ranked or ranked[0].worth <= 0 or self._chance(ranked[0]) < self.floor:
             return []
-        worthy = [quote for quote in ranked if quote.worth >= self.share * ranked[0].worth]
+        worthy = [quote for quote in ranked if 0 < quote.worth >= self.share * ranked[0].worth]
         return sorted(worthy[: self.sentences], key=lambda quote: (quote.late, quote.place))
 
     def _chance(self, best: Scored) -> float:

@@ -72,7 +72,7 @@ class SentenceWorth:
         language: str,
         superseded: Sequence[str],
         weights: Mapping[str, float],
-        superseded_worth: float = 0.5,
+        superseded_worth: float = 0.05,
         asks: Sequence[str] = (),
         holds: Sequence[str] = (),
     ) -> None:

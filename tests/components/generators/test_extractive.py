@@ -13,6 +13,9 @@ from rag.core.text.citations import cited_sentences
 from rag.core.types import Document, Query, Reply, Request, Span
 
 
+SHIPPED = {name: value for name, value in node("generator", "extractive").items() if name != "_target_"}
+
+
 def ask(question: str, *texts: str, section: str = "") -> Request:
     under = f"# {section}\n" if section else ""
     documents = [Document(f"d{number}", under + text) for number, text in enumerate(texts)]
@@ -22,7 +25,7 @@ def ask(question: str, *texts: str, section: str = "") -> Request:
 
 
 def answer(question: str, *texts: str, **parameters: float) -> Reply:
-    (reply,) = ExtractiveGenerator(**parameters).generate([ask(question, *texts)])  # type: ignore[arg-type]
+    (reply,) = ExtractiveGenerator(**SHIPPED | {"floor": 0.0} | parameters).generate([ask(question, *texts)])
     return reply
 
 
@@ -47,7 +50,7 @@ def test_the_sentence_with_the_evidence_is_quoted_and_cited() -> None:
         ),
         ("Which policies applied?", ("The policy applies.", "Nothing here."), "The policy applies. [1]"),
         ("Who feeds otters?", ("Ann feeds otters.", "Bob feeds otters."), "Ann feeds otters. [1]"),
-        ("What is the rate of band B?", ("| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |",), "B | 12 [1]"),
+        ("What is the rate of band B?", ("| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |",), "band: B | rate: 12 [1]"),
     ],
     ids=["rare words", "exact ids", "stems", "equal evidence", "a row"],
 )
@@ -56,15 +59,15 @@ def test_the_sentence_with_the_most_evidence_is_quoted(question: str, texts: tup
 
 
 def test_quotes_keep_their_order_without_repetitions() -> None:
-    reply = answer("red kites and blue kites", "Blue kites fly. Blue kites fly.", "Red kites and blue kites fly.", share=0.1)
+    reply = answer("red kites and blue kites", "Blue kites fly. Blue kites fly.", "Red kites and blue kites fly.", share=0.0)
     assert reply.text == "Blue kites fly. [1] Red kites and blue kites fly. [2]"
     assert reply.citations == (1, 2)
 
 
 def test_headings_are_weaker_evidence_but_evidence() -> None:
     request = ask("What is the mileage rate?", "It is 45 pence.", section="Mileage rate")
-    assert ExtractiveGenerator().generate([request])[0].text == "It is 45 pence. [1]"
-    assert ExtractiveGenerator(headings=0).generate([request])[0].text == ""
+    assert ExtractiveGenerator(**SHIPPED).generate([request])[0].text == "It is 45 pence. [1]"
+    assert answer("What is the mileage rate?", "It is 45 pence.") == Reply("")
 
 
 @pytest.mark.parametrize("question", ["Where are penguins?", "", "What is it?", "???"])
@@ -74,7 +77,7 @@ def test_nothing_shared_is_an_abstention(question: str) -> None:
 
 
 def test_the_floor_asks_for_more_of_the_question() -> None:
-    question, text = "When did the purple submarine sink?", "The submarine was old."
+    question, text = "Did the purple submarine sink?", "The submarine was old."
     assert answer(question, text).citations == (1,)
     assert answer(question, text, floor=0.9) == Reply("")
 
@@ -86,7 +89,7 @@ words = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
 @given(words, st.lists(words, max_size=4), st.integers(1, 3))
 @settings(max_examples=60, deadline=None)
 def test_replies_are_quotes_with_valid_markers(question: str, texts: list[str], count: int) -> None:
-    generator, request = ExtractiveGenerator(sentences=count), ask(question, *texts)
+    generator, request = ExtractiveGenerator(**SHIPPED | {"sentences": count}), ask(question, *texts)
     (reply,) = generator.generate([request])
     assert "".join(generator.stream(request)) == reply.text
     assert set(reply.citations) <= set(range(1, len(texts) + 1))
@@ -97,7 +100,7 @@ def test_replies_are_quotes_with_valid_markers(question: str, texts: list[str], 
 def test_a_quoted_row_ends_with_its_line_and_a_sentence_goes_on() -> None:
     table = "| Place | Fee |\n| --- | --- |\n| Plover pond | 5 crowns |\n| Plover lake | 7 crowns |"
     reply = answer("Which plover place costs crowns?", table, sentences=2, share=0.0)
-    assert reply.text == "Plover pond | 5 crowns [1]\nPlover lake | 7 crowns [1]"
+    assert reply.text == "Place: Plover pond | Fee: 5 crowns [1]\nPlace: Plover lake | Fee: 7 crowns [1]"
     assert len(cited_sentences(reply.text)) == 2
     told = answer("What do plover crowns cost?", "Plover crowns cost five. Plover crowns cost more.", sentences=2, share=0.0)
     assert told.text == "Plover crowns cost five. [1] Plover crowns cost more. [1]"
@@ -108,7 +111,6 @@ NEW = "# Leave HB-1 (2025 edition)\n\n## Carrying over\n\nYou may carry over up 
 SIX, FOUR = "Up to six unused days could be carried over.", "You may carry over up to four unused days."
 TABLE = "# Codes\n\n| code | expired |\n|---|---|\n| K1 | unused days carried over |"
 CARRY = "How many unused days can I carry over?"
-SHIPPED = {name: value for name, value in node("generator", "extractive").items() if name != "_target_"}
 
 
 def edition(question: str, *texts: str, **changes: Any) -> str:
@@ -124,11 +126,11 @@ def edition(question: str, *texts: str, **changes: Any) -> str:
 
 
 def test_the_edition_in_force_answers_wherever_it_was_found() -> None:
-    assert edition(CARRY, OLD, NEW, superseded=[]) == f"{SIX} [1] {FOUR} [2]"
+    assert edition(CARRY, OLD, NEW, superseded=[], share=0.1) == f"{SIX} [1] {FOUR} [2]"
     assert edition(CARRY, OLD, NEW) == edition(CARRY, OLD, NEW, superseded_worth=0.0) == f"{FOUR} [2]"
     assert edition(CARRY, NEW, OLD) == f"{FOUR} [1]"
     # Worth as much, what is superseded still stands behind.
-    assert edition(CARRY, OLD, NEW, superseded_worth=1.0) == f"{FOUR} [2] {SIX} [1]"
+    assert edition(CARRY, OLD, NEW, superseded_worth=1.0, share=0.1) == f"{FOUR} [2] {SIX} [1]"
 
 
 @pytest.mark.parametrize(
@@ -146,11 +148,11 @@ def test_the_edition_in_force_answers_wherever_it_was_found() -> None:
             (CARRY, (f"# {title}\n\nSuperseded. {SIX}", NEW), f"{SIX} [1] {FOUR} [2]")
             for title in ("Leave unsuperseded", "Leave")
         ],
-        ("unused days carried over", (TABLE, NEW), "K1 | unused days carried over [1]"),
+        ("unused days carried over", (TABLE, NEW), "code: K1 | expired: unused days carried over [1]"),
     ],
 )
 def test_words_of_headings_say_which_edition_is_superseded(asked: str, texts: tuple[str, ...], found: str) -> None:
-    assert edition(asked, *texts).startswith(found)
+    assert edition(asked, *texts, share=0.1).startswith(found)
 
 
 def test_words_are_words_and_no_patterns() -> None:
