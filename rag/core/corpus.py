@@ -217,7 +217,7 @@ def _head(text: str, start: int) -> str:
     begin = start if text.startswith("|", start) else 0
     while start - begin < FAR and (last := text.rfind("\n", 0, max(begin - 1, 0)) + 1) < begin and text[last] == "|":
         begin = last
-    above = text[max(0, begin - OPENING) : begin].rstrip().rpartition("\n")[2]
+    above = text[max(0, begin - FAR) : begin].rstrip().rpartition("\n")[2]
     return (
         "\n".join((above, *text[begin:start].splitlines()[:HEAD])).strip() if 0 <= begin < start and text[start] == "|" else ""
     )

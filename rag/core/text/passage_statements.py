@@ -83,7 +83,7 @@ def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
     """
     table, before, read = _Table(), "", list[Statement]()
     for line in filter(None, chunk.head.splitlines()):
-        table = table if line.startswith("|") else _Table(line[:LABEL])
+        table = table if line.startswith("|") else _Table(_caption(line, read))
         table.row(_cells(line), "") if line.startswith("|") and not RULE.fullmatch(line) else None
     for start, words in _paragraphs(chunk):
         path = chunk.section_at(start)
