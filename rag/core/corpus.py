@@ -14,10 +14,9 @@ from rag.core import headings
 from rag.core.headings import Section
 from rag.core.types import Chunk, Document, Span
 
-HEAD = 4
-"""The most lines of a table that are read as its header."""
-FAR = 20_000
-"""The most characters of a table that are read upwards."""
+CUT = re.compile(r"(?:^[^|\n]+\n\s*)?(?:^\|.*\n)+\Z", re.MULTILINE)
+HEAD, FAR = 5, 20_000
+"""The most lines that are read as caption and header of a table, and the most characters of it above a chunk."""
 OPENING = 160
 """The characters of a chunk that may be a name that it begins with."""
 
@@ -100,7 +99,9 @@ class Corpus:
         if blocks:
             above = bisect_right(blocks, span.start, key=lambda block: block.start) - 1
             blocks = blocks[max(0, above) : bisect_left(blocks, span.end, key=lambda block: block.start)]
-        return Chunk(span, document.text[span.start : span.end], sections, blocks, _head(document.text, span.start))
+        text = document.text[span.start : span.end]
+        cut = CUT.search(document.text, max(0, span.start - FAR), span.start) if text.startswith("|") else None
+        return Chunk(span, text, sections, blocks, "\n".join(filter(str.strip, cut[0].splitlines()[:HEAD])) if cut else "")
 
     def of_document(self, row: int) -> slice:
         """The positions of the chunks of a document, by its row."""
@@ -210,14 +211,3 @@ def _stretches(size: int, sections: Sequence[Section]) -> Iterator[tuple[int, in
     for section, end in zip(sections, [*(later.start for later in sections[1:]), size], strict=True):
         if section.start < end:
             yield section.start, end, section.path
-
-
-def _head(text: str, start: int) -> str:
-    """The line above and the first lines of the table that goes on at `start`; empty elsewhere."""
-    begin = start if text.startswith("|", start) else 0
-    while start - begin < FAR and (last := text.rfind("\n", 0, max(begin - 1, 0)) + 1) < begin and text[last] == "|":
-        begin = last
-    above = text[max(0, begin - FAR) : begin].rstrip().rpartition("\n")[2]
-    return (
-        "\n".join((above, *text[begin:start].splitlines()[:HEAD])).strip() if 0 <= begin < start and text[start] == "|" else ""
-    )

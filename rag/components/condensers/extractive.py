@@ -57,11 +57,8 @@ class ExtractiveCondenser:
             return Condensation(None, "no sentence shares a word with the question")
         facts = [quote for quote in ranked if quote.worth >= self.share * ranked[0].worth][: self.facts]
         words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, self.limiting)) or '(?!)'})(?!\w)", re.IGNORECASE)
-        limits = [
-            quote
-            for quote in ranked
-            if quote.measures["own"] + quote.measures["above"] >= self.floor and words.search(quote.statement.text)
-        ]
+        limits = [quote for quote in ranked if words.search(quote.statement.text)]
+        limits = [quote for quote in limits if quote.measures["own"] + quote.measures["above"] >= self.floor]
         others = [quote for quote in limits if quote not in facts][: self.constraints]
         whole = (" ".join((one.text, *(part.path for part in one.sections))) for one in kept.passages)
         read = frozenset[str]().union(*map(stems.of, whole))
@@ -75,5 +72,5 @@ class ExtractiveCondenser:
         return tuple(Item(self._text(quote), (quote.number,)) for quote in ordered)
 
     def _text(self, quote: Scored) -> str:
-        above, text = quote.statement.above, quote.statement.text
-        return fill(self.item, {"above": above, "text": text}) if above else text
+        above = " > ".join(filter(None, (quote.statement.path, quote.statement.caption, quote.statement.header)))
+        return fill(self.item, {"above": above, "text": quote.statement.text}) if above else quote.statement.text

@@ -37,9 +37,6 @@ class ExtractiveGenerator:
         check_whole("generator.sentences", self.sentences, 1)
         for name in ("share", "floor", "superseded_worth"):
             check_number(f"generator.{name}", getattr(self, name), 0, 1)
-        for name in ("weights", "chance"):
-            for measure, weight in getattr(self, name).items():
-                check_number(f"generator.{name}.{measure}", weight, -100, 100)
         if isinstance(self.superseded, str) or not all(isinstance(word, str) and word.strip() for word in self.superseded):
             raise ConfigError("generator.superseded", f"is {self.superseded!r}", "a list of words, [] for none")
         check_language("generator.language", self.language)

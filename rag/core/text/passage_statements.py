@@ -30,20 +30,13 @@ LABEL = 120
 class Statement:
     """The text of a statement and the headings above it.
 
-    A row has the `header` of its table, and as its `caption` that of the table, its unit, and the row over it that has a label
-    only. `before` is the statement, question or announcement in front of a sentence.
+    A row has the `header` of its table; its `caption` is that of the table or its unit, and the label of a group of rows.
     """
 
     text: str
     path: str
     header: str = ""
     caption: str = ""
-    before: str = ""
-
-    @property
-    def above(self) -> str:
-        """The headings, the caption and the header on one line."""
-        return " > ".join(filter(None, (self.path, self.caption, self.header)))
 
     @property
     def shown(self) -> str:
@@ -59,8 +52,7 @@ class _Table:
     """The caption and the names of the columns of the table that is read; empty between tables."""
 
     def __init__(self, caption: str = "") -> None:
-        self.names: list[str] = []
-        self.caption, self.group, self.begun = caption, "", False
+        self.names, self.caption, self.group, self.begun = list[str](), caption, "", False
 
     def row(self, cells: Sequence[str], path: str) -> Statement | None:
         """The statement of a row; None for one of the header, and for a label of the rows below it."""
@@ -82,7 +74,7 @@ def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
     White space inside a statement becomes one blank.
     """
     table, before, read = _Table(), "", list[Statement]()
-    for line in filter(None, chunk.head.splitlines()):
+    for line in chunk.head.splitlines():
         table = table if line.startswith("|") else _Table(_caption(line, read))
         table.row(_cells(line), "") if line.startswith("|") and not RULE.fullmatch(line) else None
     for start, words in _paragraphs(chunk):
@@ -97,7 +89,7 @@ def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
         else:
             table = _Table()
             for part in _split(ITEM.sub("", words), language):
-                read.append(Statement(part, path, before=before))
+                read.append(Statement(part, path))
                 before = part
     return read
 

@@ -3,13 +3,12 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag.core.text.asked import Asked
 from rag.core.text.passage_statements import Statement, statements
-from rag.core.text.stems import PART, Stems
+from rag.core.text.stems import Stems
 from rag.core.types import Chunk
 
 EXACT = 2.0
@@ -20,14 +19,18 @@ EARLIER = 0.4
 """The factor for a term of the question before this one in a conversation."""
 NO_ANSWER = re.compile(r".*[?:][\"'”’)*_ ]*")
 """A question, or a line that announces others: it belongs to the sentence behind it."""
-LONG = 60
-"""Longer sentences are no longer for the measure `length`."""
 NUMBER = r"\d+(?:[.,:]\d+)*"
+AMOUNT = re.compile(
+    r"(?:\b(?:(?P<low>more than|over|above|at least|from)|(?P<high>up to|to|no more than|under|below|less than|at most|within))"
+    r"\s{1,3})?(?P<sign>[£$€])?\b(?P<number>\d{1,12}(?:,\d{3})*(?:\.\d{1,9})?)(?:\s?(?P<unit>%|[^\W\d_]+))?",
+    re.IGNORECASE,
+)
+"""A number with its unit, and the words that make it the lower or the upper end of a range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence that may be quoted, with the stems in it, in what is above it, and in the sentence before it.
+    """A sentence that may be quoted, with the stems in it and in what is above it.
 
     `edition` has the stems that identify its edition, if its headings mark it as superseded.
     """
@@ -35,7 +38,6 @@ class Quote:
     statement: Statement
     terms: tuple[str, ...]
     under: frozenset[str]
-    near: frozenset[str]
     edition: frozenset[str] = frozenset()
 
 
@@ -58,9 +60,9 @@ class SentenceWorth:
     """Scores sentences by the inverse frequencies, over all sentences, of the stems that each shares with the question.
 
     After Robertson & Spärck Jones 1976. The worth is the exponential of the sum of a sentence's measures times `weights`: the
-    share of the question's weight that is in it (`own`), in headings and headers only (`above`), in the sentence before only
-    (`near`), and in its `passage`; that of the question's `pairs` of neighbours; 1 / the number of its passage (`first`);
-    `length`; whether it is a `row`; how it fits amounts of the question (`fit`). If a question with words of `asks` wants a
+    share of the question's weight that is in it (`own`), in headings and headers only (`above`), and in its `passage`; that of
+    the question's `pairs` of neighbours; 1 / the number of its passage (`first`); whether it is a `row`; and `fit`, 1 if it
+    has a range with an amount of the question, -1 if it has only others. If a question with words of `asks` wants a
     number, a sentence without a digit or a word of `holds` has no worth. A sentence with one of the words `superseded` in its
     headings is worth `superseded_worth` times as much and is `late`, unless the question has that word, or a number in these
     headings that current editions do not have. One object serves one batch: a chunk that several questions found is cut and
@@ -84,36 +86,35 @@ class SentenceWorth:
     def ranked(self, question: str, contexts: Sequence[Chunk], earlier: str = "") -> list[Scored]:
         """The sentences of the contexts by their worth, each text once; `earlier` is the question before this one."""
         ordered = sorted(self._scored(question, contexts, earlier), key=lambda quote: (-quote.worth, quote.place))
-        distinct = {
-            quote.statement.text: quote for quote in reversed(ordered)
-        }  # overlapping chunks say things twice: the best stays
+        # Overlapping chunks say things twice: the best stays.
+        distinct = {quote.statement.text: quote for quote in reversed(ordered)}
         return [quote for quote in ordered if distinct[quote.statement.text] is quote]
 
     def _scored(self, question: str, contexts: Sequence[Chunk], earlier: str) -> list[Scored]:
         read = [(number, quote) for number, chunk in enumerate(contexts, 1) for quote in self._quotes(chunk)]
         weights = self._weights(question, earlier, [quote.terms for _, quote in read])
         total = sum(weights.values()) or 1.0
-        pairs, asked = set(pairwise(weights)), Asked(question, self._asks, self._holds)
+        pairs, own = set(pairwise(weights)), self._stems.of(question)
+        known = set(self._holds.findall(question.lower())) if self._asks.search(question) else None
+        amounts = [each for each in _amounts(question) if each[0]]
         whole = [self._stems.of(chunk.text) for chunk in contexts]
         valid = frozenset[str]().union(*(quote.under for _, quote in read if not quote.edition))
         scored = []
         for place, (number, quote) in enumerate(read):
-            terms = frozenset(quote.terms)
-            share = [
-                sum(weight for stem, weight in weights.items() if stem in stems) / total
-                for stems in (terms, quote.under - terms, quote.near - quote.under - terms, whole[number - 1])
-            ]
-            text, carried = quote.statement.shown, share[0] + share[1]
-            measures = dict(zip(("own", "above", "near", "passage"), share, strict=True)) | {
+            terms, text = frozenset(quote.terms), quote.statement.shown
+            parts = {"own": terms, "above": quote.under - terms, "passage": whole[number - 1]}
+            held = {name: sum(weights[each] for each in weights if each in part) / total for name, part in parts.items()}
+            measures = held | {
                 "pairs": len(pairs & set(pairwise(quote.terms))) / (len(pairs) or 1),
                 "first": 1 / number,
-                "length": min(len(PART.findall(text)), LONG) / LONG,
                 "row": float(bool(quote.statement.header)),
-                "fit": float(asked.fit(text)) if carried else 0.0,
+                "fit": _fit(amounts, text) if amounts else 0.0,
             }
+            shares = not (own or weights.keys()).isdisjoint(terms | quote.under)
+            answers = shares and (known is None or any(found not in known for found in self._holds.findall(text.lower())))
             late = bool(quote.edition) and not (quote.edition - valid) & weights.keys()
             worth = math.exp(sum(self._by.get(name, 0.0) * measures[name] for name in measures))
-            worth *= (self._superseded_worth if late else 1) * bool(carried and asked.held(quote.statement.text))
+            worth *= (self._superseded_worth if late else 1) * answers
             scored.append(Scored(worth, number, place, quote.statement, measures, late))
         return scored
 
@@ -137,7 +138,7 @@ class SentenceWorth:
     def _quote(self, statement: Statement) -> Quote:
         terms = tuple(self._stems.stems(self._stems.terms(statement.text)))
         under = self._stems.of(f"{statement.path} {statement.header} {statement.caption}")
-        return Quote(statement, terms, under, self._stems.of(statement.before), self._edition(statement.path))
+        return Quote(statement, terms, under, self._edition(statement.path))
 
     def _edition(self, path: str) -> frozenset[str]:
         """The words of headings that mark an edition as superseded, and their numbers; empty for a current one."""
@@ -148,6 +149,19 @@ class SentenceWorth:
 
 def _pattern(words: Sequence[str], before: str = "") -> re.Pattern[str]:
     return re.compile(rf"{before}(?<!\w)(?:{'|'.join(map(re.escape, words)) or '(?!)'})(?!\w)", re.IGNORECASE)
+
+
+def _amounts(text: str) -> Iterator[tuple[str, float, str | None, str | None]]:
+    """The unit and the size of every amount, and the words that make it a lower or an upper end."""
+    for match in AMOUNT.finditer(text):
+        unit = match["sign"] or (match["unit"] or "").lower().removesuffix("s")
+        yield unit, float(match["number"].replace(",", "")), match["low"], match["high"]
+
+
+def _fit(amounts: Sequence[tuple[str, float, str | None, str | None]], text: str) -> float:
+    ends = [each for each in _amounts(text) if each[2] or each[3]]
+    fits = [size >= end if low else size <= end for unit, size, *_ in amounts for other, end, low, _ in ends if unit == other]
+    return (1.0 if any(fits) else -1.0) if fits else 0.0
 
 
 def _emphasis(term: str, question: str) -> float:
