@@ -143,9 +143,7 @@ REFUSED = [
     ),
     *refused(TwoLayerMemory, TWO_LAYER, "memory", {"topic": 0, "freshness": 0, "importance": 0}, {"turn_format": "x"}),
     *refused(TwoLayerMemory, TWO_LAYER, "memory", {"language": "elvish"}),
-    *refused(
-        ExtractiveGenerator, {}, "generator", {"sentences": 0}, {"share": 1.1}, {"floor": -0.1}, {"headings": 2}, {"b": -1}
-    ),
+    *refused(ExtractiveGenerator, {}, "generator", {"sentences": 0}, {"share": 1.1}, {"floor": -0.1}),
     *refused(
         ExtractiveGenerator, {}, "generator", {"language": "klingon"}, {"superseded_worth": 1.5}, {"superseded": "expired"}
     ),

@@ -11,7 +11,7 @@ from rag.core.text.sentence_worth import Scored, SentenceWorth
 from rag.core.types import Reply, Request
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ExtractiveGenerator:
     """Quotes the best sentences word for word, in their order, each followed by its marker `[n]`; an empty reply abstains.
 
@@ -21,11 +21,11 @@ class ExtractiveGenerator:
     answers is below `floor`: the logistic function of its measures times `chance`, and a bias.
     """
 
-    weights: Mapping[str, float]
-    chance: Mapping[str, float] = field(default_factory=dict)
     sentences: int = 2
-    share: float = 0.8
+    share: float = 0.5
     floor: float = 0.0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    chance: Mapping[str, float] = field(default_factory=dict)
     language: str = "english"
     superseded: Sequence[str] = ()
     superseded_worth: float = 0.05

@@ -73,10 +73,11 @@ def statements(chunk: Chunk, language: str = "english") -> list[Statement]:
 
     White space inside a statement becomes one blank.
     """
-    table, before, read = _Table(), "", list[Statement]()
+    table, read = _Table(), list[Statement]()
     for line in chunk.head.splitlines():
         table = table if line.startswith("|") else _Table(_caption(line, read))
         table.row(_cells(line), "") if line.startswith("|") and not RULE.fullmatch(line) else None
+    table.group = before = ""
     for start, words in _paragraphs(chunk):
         path = chunk.section_at(start)
         if headings.holds(chunk.sections, start):
@@ -100,8 +101,7 @@ def _caption(before: str, read: list[Statement]) -> str:
         if read and read[-1].text == before:
             read.pop()
         return before.strip(":*_ ")
-    unit = UNIT.search(before)
-    return unit[0].strip("()") if unit else ""
+    return str((UNIT.search(before) or [""])[0]).strip("()")
 
 
 def _paragraphs(chunk: Chunk) -> Iterator[tuple[int, str]]:

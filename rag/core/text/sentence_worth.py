@@ -17,7 +17,7 @@ NAME = 1.5
 """The factor for a term with a capital in the question, other than the first letter of the question."""
 EARLIER = 0.4
 """The factor for a term of the question before this one in a conversation."""
-NO_ANSWER = re.compile(r".*[?:][\"'”’)*_ ]*")
+ASKS = re.compile(r".*[?:][\"'”’)*_ ]*")
 """A question, or a line that announces others: it belongs to the sentence behind it."""
 NUMBER = r"\d+(?:[.,:]\d+)*"
 AMOUNT = re.compile(
@@ -120,8 +120,7 @@ class SentenceWorth:
 
     def _quotes(self, chunk: Chunk) -> list[Quote]:
         if chunk not in self._known:
-            read = (each for each in statements(chunk, self._language) if not NO_ANSWER.fullmatch(each.text))
-            self._known[chunk] = list(map(self._quote, read))
+            self._known[chunk] = [self._quote(one) for one in statements(chunk, self._language) if not ASKS.fullmatch(one.text)]
         return self._known[chunk]
 
     def _weights(self, question: str, earlier: str, read: Sequence[Sequence[str]]) -> dict[str, float]:
