@@ -22,7 +22,7 @@ ASKS = re.compile(r".*[?:][\"'”’)*_ ]*")
 NUMBER = r"\d+(?:[.,:]\d+)*"
 AMOUNT = re.compile(
     r"(?:\b(?:(?P<low>more than|over|above|at least|from)|(?P<high>up to|to|no more than|under|below|less than|at most|within))"
-    r"\s{1,3})?(?P<sign>[£$€])?\b(?P<number>\d{1,12}(?:,\d{3})*(?:\.\d{1,9})?)(?:\s?(?P<unit>%|[^\W\d_]+))?",
+    r"\s{1,3})?(?P<sign>[£$€])?\b(?P<number>\d{1,12}(?:,\d{3})*(?:\.\d{1,9})?)(?:\s?(?!to\b|and\b|or\b)(?P<unit>%|[^\W\d_]+))?",
     re.IGNORECASE,
 )
 """A number with its unit, and the words that make it the lower or the upper end of a range."""
