@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
+from rag.documents.pages.aligned_tables import aligned_tables, with_tables
 from rag.documents.pages.columns import FEWEST, in_reading_order
 from rag.documents.pages.lines import Line, Page, clean, in_rows
 from rag.documents.pages.pdf_files import check_pages, password, reading
 
 STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
 WORD = re.compile(r"\S+")
+PART = re.compile(r"[^\s\ufffe\x02]+[\ufffe\x02]?")
+"""A word, or its part at the end of a line."""
 LEFTWARDS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 """Letters of scripts that run from right to left."""
 BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
@@ -53,10 +56,11 @@ class PdfiumFile:
         return map(self.page, range(1, len(self.document) + 1))
 
     def page(self, number: int) -> Page:
-        """A page (from 1) with its lines in reading order; pieces of a row are one line."""
+        """A page (from 1) with its lines in reading order; pieces of a row are one line, and a table is one, too."""
         with closing(self._flat(number - 1)) as page, closing(page.get_textpage()) as text_page:
-            width, height = page.get_size()
-            return Page(number, width, height, in_rows(in_reading_order(TextPage(page, text_page).lines(), width)))
+            text, (width, height) = TextPage(page, text_page), page.get_size()
+            lines = in_rows(in_reading_order(text.lines(), width))
+            return Page(number, width, height, with_tables(lines, text.words()))
 
     def has_image(self, number: int) -> bool:
         """True if a page (from 1) holds an image, at any depth."""
@@ -117,6 +121,16 @@ class TextPage:
                 found += self._pieces(start, end)
             else:
                 found.append(self._line(start, end, first, last))
+        return found
+
+    def words(self) -> list[Line]:
+        """The words that run from left to right, in the order of the file."""
+        found = []
+        for word in PART.finditer(self._text):
+            (left, top, _, bottom), last = self._place(word.start()), self._place(word.end() - 1)
+            if left < last[2] and top < _middle(last) < bottom:
+                content = clean(word[0].rstrip("\ufffe\x02"))
+                found.append(Line(content, left, min(top, last[1]), last[2], max(bottom, last[3]), bottom - top))
         return found
 
     def _read(self) -> str:

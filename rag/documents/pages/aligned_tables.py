@@ -1,0 +1,189 @@
+"""Tables of a page by the places of its words: rows with wide gaps, one below the other, whose cells share columns.
+
+The idea of finding columns by words that are aligned is that of Nurminen (2013), which pdfplumber uses, too.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+
+from rag.documents.pages.lines import Line
+from rag.documents.pages.lost_text import letters
+
+Table = list[list[Line | None]]
+"""Rows of cells; None where a row has nothing in a column."""
+Row = list[Line]
+
+GAP = 0.75
+"""Space between two words, against their height, from which they are in two cells."""
+APART, SEPARATE = 1.6, 0.9
+"""Space between two rows, against their height, that ends a table; and that ends it if a row with names of columns follows."""
+TIGHT = 0.15
+"""The most space between two lines of a cell, against their height; between rows it is larger by 0.2."""
+FEWEST, NONE_BETWEEN = 3, 4
+"""The fewest rows of a table with several cells, and how far they are from one another."""
+PROSE, FILLED = 6, 0.4
+"""Words of a cell from which it may be prose, and the share of places of a table with text."""
+
+
+def with_tables(lines: list[Line], words: Sequence[Line]) -> list[Line]:
+    """The lines of a page with each table in the place of its lines; those stay if a table lacks any of their letters."""
+    for table in aligned_tables(words):
+        rows = [[cell for cell in row if cell] for row in table]
+        whole = _joined([cell for row in rows for cell in row], "\n".join(" ".join(cell.text for cell in row) for row in rows))
+        whole.table = table
+        own = [line for line in lines if whole.top < line.middle < whole.bottom and whole.left - 1 < line.left < whole.right]
+        if own and Counter(letters(whole.text)) == Counter("".join(letters(line.text) for line in own)):
+            first = lines.index(own[0])
+            lines = [*lines[:first], whole, *(line for line in lines[first:] if line not in own)]
+    return lines
+
+
+def aligned_tables(words: Sequence[Line]) -> Iterator[Table]:
+    """The tables of a page with these words, from the top down. A row holds all words at its height."""
+    for run in _runs([_cells(row) for row in _rows(words)]):
+        rows, columns = _body(run, _columns(run))
+        if len(columns) > 1 and not _is_prose(rows, columns):
+            table = _merged([_placed(row, columns) for row in rows], rows)
+            filled = sum(cell is not None for row in table for cell in row)
+            if filled >= FILLED * len(table) * len(columns) and sum(len(row) > 1 for row in rows) >= FEWEST:
+                yield table
+
+
+def _rows(words: Sequence[Line]) -> Iterator[Row]:
+    """The words of each line of the page, from left to right."""
+    row: Row = []
+    for word in sorted(words, key=lambda word: word.middle):
+        if row and not (row[-1].bottom > word.middle and any(other.top < word.middle < other.bottom for other in row)):
+            yield sorted(row, key=lambda word: word.left)
+            row = []
+        row.append(word)
+    if row:
+        yield sorted(row, key=lambda word: word.left)
+
+
+def _cells(row: Row) -> Row:
+    cells: Row = []
+    for word in row:
+        if cells and word.left - cells[-1].right < GAP * min(word.size, cells[-1].size):
+            cells[-1] = _joined([cells[-1], word])
+        else:
+            cells.append(word)
+    return cells
+
+
+def _joined(parts: Sequence[Line], text: str = "") -> Line:
+    lefts, tops, rights, bottoms = zip(*((part.left, part.top, part.right, part.bottom) for part in parts), strict=True)
+    text = text or " ".join(part.text for part in parts)
+    return Line(text, min(lefts), min(tops), max(rights), max(bottoms), parts[0].size)
+
+
+def _space(above: Row, row: Row) -> float:
+    return min(cell.top for cell in row) - max(cell.bottom for cell in above)
+
+
+def _height(row: Row) -> float:
+    return median(cell.bottom - cell.top for cell in row)
+
+
+def _runs(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Rows that follow one another closely, from the first with several cells to the last."""
+    run: list[Row] = []
+    last = 0
+    for number, row in enumerate(rows):
+        space = _space(run[-1], row) / max(_height(row), _height(run[-1])) if run else 0.0
+        if run and (space > APART or len(run) - last > NONE_BETWEEN or (space > SEPARATE and _names_columns(rows[number:]))):
+            yield run[:last]
+            run, last = [], 0
+        if run or len(row) > 1 or _is_above(row, rows[number + 1 : number + 2]):
+            run.append(row)
+            last = len(run) if len(row) > 1 else last
+    yield run[:last]
+
+
+def _is_above(row: Row, following: Sequence[Row]) -> bool:
+    """True for a name above several columns of the next row, which is close, but not above the first column."""
+    below = following[0] if following else []
+    over = [cell for cell in below[1:] if cell.left < row[0].right and row[0].left < cell.right]
+    return len(over) > 1 and row[0].left > below[0].right and _space(row, below) < TIGHT * _height(row)
+
+
+def _names_columns(rows: Sequence[Row]) -> bool:
+    """True if the next row with several cells has no numbers."""
+    first = next((row for row in rows if len(row) > 1), [])
+    return not any(cell.text[0].isdigit() for cell in first[1:])
+
+
+def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
+    """Left and right of the columns: cells one above the other are in one, and so are neighbours that no row has both of."""
+    columns: list[tuple[float, float]] = []
+    for cell in sorted((cell for row in rows if len(row) > 1 for cell in row), key=lambda cell: cell.right - cell.left):
+        over = _over(cell, columns)
+        if len(over) < 2:
+            sides = [side for number in over for side in columns.pop(number)]
+            columns.append((min([cell.left, *sides]), max([cell.right, *sides])))
+    columns.sort()
+    at = 1
+    while at < len(columns):
+        if any({at - 1, at} <= {over[0] for cell in row if len(over := _over(cell, columns)) == 1} for row in rows):
+            at += 1
+        else:
+            columns[at - 1 : at + 1] = [(columns[at - 1][0], columns[at][1])]
+    return columns
+
+
+def _over(cell: Line, columns: Sequence[tuple[float, float]]) -> list[int]:
+    """The columns that a cell touches."""
+    return [number for number, (left, right) in enumerate(columns) if cell.left < right and left < cell.right]
+
+
+def _body(rows: list[Row], columns: list[tuple[float, float]]) -> tuple[list[Row], list[tuple[float, float]]]:
+    """The rows without a caption above them and without notes below, which cross columns; and the columns of these rows."""
+    first, last = 0, len(rows)
+    half = (columns[-1][1] - columns[0][0]) / 2 if columns else 0.0
+    while last > first and any(len(_over(cell, columns)) > 1 for cell in rows[last - 1]):
+        last -= 1
+    while first < last and any(len(_over(cell, columns)) > 1 and cell.right - cell.left > half for cell in rows[first]):
+        first += 1
+    kept = rows[first:last]
+    return kept, columns if len(kept) == len(rows) else _columns(kept)
+
+
+def _is_prose(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
+    """True if most cells of a column, or of all, are long."""
+    cells = [(len(cell.text.split()) > PROSE, _over(cell, columns)) for row in rows if len(row) > 1 for cell in row]
+    shares = [[is_long for is_long, over in cells if over[:1] == [number]] for number in range(len(columns))]
+    return any(sum(share) > len(share) / 2 for share in shares if len(share) >= FEWEST)
+
+
+def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> list[Line | None]:
+    """A cell for each column; one across several is in the first."""
+    places: list[Line | None] = [None] * len(columns)
+    for cell in row:
+        number = (_over(cell, columns) or [0])[0]
+        other = places[number]
+        places[number] = _joined([other, cell]) if other else cell
+    return places
+
+
+def _merged(table: Table, rows: Sequence[Row]) -> Table:
+    """The table with the lines of a cell in one row."""
+    spaces = [_space(above, row) for above, row in pairwise(rows)]
+    usual = median(spaces) if spaces else 0.0
+    merged = table[:1]
+    for line, row, space in zip(table[1:], rows[1:], spaces, strict=True):
+        height = _height(row)
+        pairs = [(cell, other) for cell, other in zip(merged[-1], line, strict=True) if cell and other]
+        is_tight = space < min(usual - 0.2 * height, TIGHT * height)
+        is_rest = bool(pairs) and all(other.text[0].islower() for _, other in pairs)
+        if (is_tight or is_rest) and not any(_is_number(cell) and _is_number(other) for cell, other in pairs):
+            both = zip(merged[-1], line, strict=True)
+            merged[-1] = [_joined([cell, other]) if cell and other else cell or other for cell, other in both]
+        else:
+            merged.append(line)
+    return merged
+
+
+def _is_number(cell: Line) -> bool:
+    return any(map(str.isdigit, cell.text))
