@@ -15,7 +15,7 @@ Table = list[list[Line | None]]
 """Rows of cells; None where a row has nothing in a column."""
 Row = list[Line]
 
-GAP = 0.75
+GAP = 1.0
 """Space between two words, against their height, from which they are in two cells."""
 APART, SEPARATE = 1.6, 0.9
 """Space between two rows, against their height, that ends a table; and that ends it if a row with names of columns follows."""
@@ -23,8 +23,10 @@ TIGHT = 0.15
 """The most space between two lines of a cell, against their height; between rows it is larger by 0.2."""
 FEWEST, NONE_BETWEEN = 3, 4
 """The fewest rows of a table with several cells, and how far they are from one another."""
-PROSE, FILLED = 6, 0.4
-"""Words of a cell from which it may be prose, and the share of places of a table with text."""
+RISE = 8
+"""How far up the page the next word is, against its height, if it begins another column of a page or another table."""
+PROSE, FILLED, OVERLAP = 6, 0.4, 0.25
+"""Words of a line from which it is prose; the least share of places with text; the overlap of rows that formulas have."""
 
 
 def with_tables(lines: list[Line], words: Sequence[Line]) -> list[Line]:
@@ -42,12 +44,18 @@ def with_tables(lines: list[Line], words: Sequence[Line]) -> list[Line]:
 
 def aligned_tables(words: Sequence[Line]) -> Iterator[Table]:
     """The tables of a page with these words, from the top down. A row holds all words at its height."""
+    rises = [number for number, (word, after) in enumerate(pairwise(words), 1) if word.middle - after.middle > RISE * word.size]
+    for first, last in pairwise([0, *rises, len(words)]):
+        yield from _tables(words[first:last])
+
+
+def _tables(words: Sequence[Line]) -> Iterator[Table]:
     for run in _runs([_cells(row) for row in _rows(words)]):
         rows, columns = _body(run, _columns(run))
-        if len(columns) > 1 and not _is_prose(rows, columns):
+        if len(columns) > 1 and not _is_prose(rows) and not _is_formula(rows):
             table = _merged([_placed(row, columns) for row in rows], rows)
-            filled = sum(cell is not None for row in table for cell in row)
-            if filled >= FILLED * len(table) * len(columns) and sum(len(row) > 1 for row in rows) >= FEWEST:
+            filled = [sum(cell is not None for cell in row) for row in table]
+            if sum(count > 1 for count in filled) >= FEWEST and sum(filled) >= FILLED * len(table) * len(columns):
                 yield table
 
 
@@ -150,11 +158,16 @@ def _body(rows: list[Row], columns: list[tuple[float, float]]) -> tuple[list[Row
     return kept, columns if len(kept) == len(rows) else _columns(kept)
 
 
-def _is_prose(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
-    """True if most cells of a column, or of all, are long."""
-    cells = [(len(cell.text.split()) > PROSE, _over(cell, columns)) for row in rows if len(row) > 1 for cell in row]
-    shares = [[is_long for is_long, over in cells if over[:1] == [number]] for number in range(len(columns))]
-    return any(sum(share) > len(share) / 2 for share in shares if len(share) >= FEWEST)
+def _is_prose(rows: Sequence[Row]) -> bool:
+    """True if most letters are in long cells."""
+    texts = [cell.text for row in rows for cell in row]
+    long = sum(len(text) for text in texts if len(text.split()) > PROSE)
+    return long > sum(map(len, texts)) / 2
+
+
+def _is_formula(rows: Sequence[Row]) -> bool:
+    """True if many rows overlap."""
+    return sum(_space(above, row) < -OVERLAP * _height(row) for above, row in pairwise(rows)) > len(rows) / 4
 
 
 def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> list[Line | None]:
