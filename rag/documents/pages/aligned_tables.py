@@ -17,14 +17,12 @@ Row = list[Line]
 
 GAP = 1.0
 """Space between two words, against their height, from which they are in two cells."""
-APART, SEPARATE = 1.6, 0.9
-"""Space between two rows, against their height, that ends a table; and that ends it if a row with names of columns follows."""
-TIGHT = 0.15
-"""The most space between two lines of a cell, against their height; between rows it is larger by 0.2."""
+APART, TIGHT = 1.0, 0.15
+"""Space between two rows, against their height, that ends a table; and the most between the lines of a cell."""
 FEWEST, NONE_BETWEEN = 3, 4
 """The fewest rows of a table with several cells, and how far they are from one another."""
 RISE = 8
-"""How far up the page the next word is, against its height, if it begins another column of a page or another table."""
+"""How far up the page the next word is, against its height, if it begins another column or table."""
 PROSE, FILLED, OVERLAP = 6, 0.4, 0.25
 """Words of a line from which it is prose; the least share of places with text; the overlap of rows that formulas have."""
 
@@ -52,23 +50,22 @@ def aligned_tables(words: Sequence[Line]) -> Iterator[Table]:
 def _tables(words: Sequence[Line]) -> Iterator[Table]:
     for run in _runs([_cells(row) for row in _rows(words)]):
         rows, columns = _body(run, _columns(run))
-        if len(columns) > 1 and not _is_prose(rows) and not _is_formula(rows):
+        if len(columns) > 1 and not _is_prose(rows):
             table = _merged([_placed(row, columns) for row in rows], rows)
             filled = [sum(cell is not None for cell in row) for row in table]
             if sum(count > 1 for count in filled) >= FEWEST and sum(filled) >= FILLED * len(table) * len(columns):
                 yield table
 
 
-def _rows(words: Sequence[Line]) -> Iterator[Row]:
+def _rows(words: Sequence[Line]) -> list[Row]:
     """The words of each line of the page, from left to right."""
-    row: Row = []
+    rows: list[Row] = []
     for word in sorted(words, key=lambda word: word.middle):
-        if row and not (row[-1].bottom > word.middle and any(other.top < word.middle < other.bottom for other in row)):
-            yield sorted(row, key=lambda word: word.left)
-            row = []
-        row.append(word)
-    if row:
-        yield sorted(row, key=lambda word: word.left)
+        if rows and any(other.top < word.middle < other.bottom for other in rows[-1]):
+            rows[-1].append(word)
+        else:
+            rows.append([word])
+    return [sorted(row, key=lambda word: word.left) for row in rows]
 
 
 def _cells(row: Row) -> Row:
@@ -99,28 +96,15 @@ def _runs(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """Rows that follow one another closely, from the first with several cells to the last."""
     run: list[Row] = []
     last = 0
-    for number, row in enumerate(rows):
+    for row in rows:
         space = _space(run[-1], row) / max(_height(row), _height(run[-1])) if run else 0.0
-        if run and (space > APART or len(run) - last > NONE_BETWEEN or (space > SEPARATE and _names_columns(rows[number:]))):
+        if run and (space > APART or len(run) - last > NONE_BETWEEN):
             yield run[:last]
             run, last = [], 0
-        if run or len(row) > 1 or _is_above(row, rows[number + 1 : number + 2]):
+        if run or len(row) > 1:
             run.append(row)
             last = len(run) if len(row) > 1 else last
     yield run[:last]
-
-
-def _is_above(row: Row, following: Sequence[Row]) -> bool:
-    """True for a name above several columns of the next row, which is close, but not above the first column."""
-    below = following[0] if following else []
-    over = [cell for cell in below[1:] if cell.left < row[0].right and row[0].left < cell.right]
-    return len(over) > 1 and row[0].left > below[0].right and _space(row, below) < TIGHT * _height(row)
-
-
-def _names_columns(rows: Sequence[Row]) -> bool:
-    """True if the next row with several cells has no numbers."""
-    first = next((row for row in rows if len(row) > 1), [])
-    return not any(cell.text[0].isdigit() for cell in first[1:])
 
 
 def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
@@ -148,26 +132,19 @@ def _over(cell: Line, columns: Sequence[tuple[float, float]]) -> list[int]:
 
 def _body(rows: list[Row], columns: list[tuple[float, float]]) -> tuple[list[Row], list[tuple[float, float]]]:
     """The rows without a caption above them and without notes below, which cross columns; and the columns of these rows."""
-    first, last = 0, len(rows)
     half = (columns[-1][1] - columns[0][0]) / 2 if columns else 0.0
-    while last > first and any(len(_over(cell, columns)) > 1 for cell in rows[last - 1]):
-        last -= 1
-    while first < last and any(len(_over(cell, columns)) > 1 and cell.right - cell.left > half for cell in rows[first]):
-        first += 1
-    kept = rows[first:last]
-    return kept, columns if len(kept) == len(rows) else _columns(kept)
+    wide = [max((cell.right - cell.left for cell in row if len(_over(cell, columns)) > 1), default=0.0) for row in rows]
+    first = next((number for number, width in enumerate(wide) if width <= half), len(rows))
+    last = next((number for number in range(len(rows), first, -1) if not wide[number - 1]), first)
+    return rows[first:last], columns if last - first == len(rows) else _columns(rows[first:last])
 
 
 def _is_prose(rows: Sequence[Row]) -> bool:
-    """True if most letters are in long cells."""
+    """True if most letters are in long cells, or many rows overlap as those of formulas do."""
     texts = [cell.text for row in rows for cell in row]
     long = sum(len(text) for text in texts if len(text.split()) > PROSE)
-    return long > sum(map(len, texts)) / 2
-
-
-def _is_formula(rows: Sequence[Row]) -> bool:
-    """True if many rows overlap."""
-    return sum(_space(above, row) < -OVERLAP * _height(row) for above, row in pairwise(rows)) > len(rows) / 4
+    overlaps = sum(_space(above, row) < -OVERLAP * _height(row) for above, row in pairwise(rows))
+    return long > sum(map(len, texts)) / 2 or overlaps > len(rows) / 4
 
 
 def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> list[Line | None]:
@@ -183,15 +160,13 @@ def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> list[Line | Non
 def _merged(table: Table, rows: Sequence[Row]) -> Table:
     """The table with the lines of a cell in one row."""
     spaces = [_space(above, row) for above, row in pairwise(rows)]
-    usual = median(spaces) if spaces else 0.0
     merged = table[:1]
     for line, row, space in zip(table[1:], rows[1:], spaces, strict=True):
-        height = _height(row)
-        pairs = [(cell, other) for cell, other in zip(merged[-1], line, strict=True) if cell and other]
-        is_tight = space < min(usual - 0.2 * height, TIGHT * height)
+        both = list(zip(merged[-1], line, strict=True))
+        pairs = [(cell, other) for cell, other in both if cell and other]
+        is_tight = space < min(median(spaces) - 0.2 * _height(row), TIGHT * _height(row))
         is_rest = bool(pairs) and all(other.text[0].islower() for _, other in pairs)
         if (is_tight or is_rest) and not any(_is_number(cell) and _is_number(other) for cell, other in pairs):
-            both = zip(merged[-1], line, strict=True)
             merged[-1] = [_joined([cell, other]) if cell and other else cell or other for cell, other in both]
         else:
             merged.append(line)
@@ -199,4 +174,4 @@ def _merged(table: Table, rows: Sequence[Row]) -> Table:
 
 
 def _is_number(cell: Line) -> bool:
-    return any(map(str.isdigit, cell.text))
+    return 2 * sum(map(str.isdigit, cell.text)) >= len(letters(cell.text))

@@ -100,7 +100,7 @@ def _parted(page: Page, outer: Collection[int]) -> tuple[list[Line], list[Line],
 
 
 def _row(cells: Sequence[Line | None], page: Page) -> Row:
-    return [cell and Cell(cell.text, page.box([cell])) for cell in cells]
+    return [Cell(cell.text, page.box([cell])) if cell else None for cell in cells]
 
 
 def _add_marginalia(text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from rag.documents.pages.aligned_tables import aligned_tables, with_tables
+from rag.documents.pages.aligned_tables import with_tables
 from rag.documents.pages.columns import FEWEST, in_reading_order
 from rag.documents.pages.lines import Line, Page, clean, in_rows
 from rag.documents.pages.pdf_files import check_pages, password, reading
