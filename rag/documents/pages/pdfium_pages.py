@@ -13,8 +13,6 @@ from rag.documents.pages.pdf_files import check_pages, password, reading
 
 STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
 WORD = re.compile(r"\S+")
-PART = re.compile(r"[^\s\ufffe\x02]+[\ufffe\x02]?")
-"""A word, or its part at the end of a line."""
 LEFTWARDS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 """Letters of scripts that run from right to left."""
 BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
@@ -60,7 +58,7 @@ class PdfiumFile:
         with closing(self._flat(number - 1)) as page, closing(page.get_textpage()) as text_page:
             text, (width, height) = TextPage(page, text_page), page.get_size()
             lines = in_rows(in_reading_order(text.lines(), width))
-            return Page(number, width, height, with_tables(lines, text.words()))
+            return Page(number, width, height, with_tables(lines, text.cells()))
 
     def has_image(self, number: int) -> bool:
         """True if a page (from 1) holds an image, at any depth."""
@@ -123,15 +121,10 @@ class TextPage:
                 found.append(self._line(start, end, first, last))
         return found
 
-    def words(self) -> list[Line]:
-        """The words that run from left to right, in the order of the file."""
-        found = []
-        for word in PART.finditer(self._text):
-            (left, top, _, bottom), last = self._place(word.start()), self._place(word.end() - 1)
-            if left < last[2] and top < _middle(last) < bottom:
-                content = clean(word[0].rstrip("\ufffe\x02"))
-                found.append(Line(content, left, min(top, last[1]), last[2], max(bottom, last[3]), bottom - top))
-        return found
+    def cells(self) -> list[Line]:
+        """Words that are close, in the order of the file; without text that runs up or down the page."""
+        pieces = (piece for stretch in STRETCH.finditer(self._text) for piece in self._pieces(*stretch.span()))
+        return [piece for piece in pieces if piece.bottom - piece.top < 2 * piece.size]
 
     def _read(self) -> str:
         buffer = (ctypes.c_ushort * (self._count + 1))()
