@@ -5,7 +5,7 @@ The idea of finding columns by words that are aligned is that of Nurminen (2013)
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 
 from rag.documents.pages.lines import Line
@@ -15,9 +15,7 @@ Table = list[list[Line | None]]
 """Rows of cells; None where a row has nothing in a column."""
 Row = list[Line]
 
-GAP = 1.0
-"""Space between two words, against their height, from which they are in two cells."""
-APART, TIGHT = 1.0, 0.15
+APART, TIGHT = 1.2, 0.15
 """Space between two rows, against their height, that ends a table; and the most between the lines of a cell."""
 FEWEST, NONE_BETWEEN = 3, 4
 """The fewest rows of a table with several cells, and how far they are from one another."""
@@ -27,9 +25,9 @@ PROSE, FILLED, OVERLAP = 6, 0.4, 0.25
 """Words of a line from which it is prose; the least share of places with text; the overlap of rows that formulas have."""
 
 
-def with_tables(lines: list[Line], words: Sequence[Line]) -> list[Line]:
+def with_tables(lines: list[Line], pieces: Sequence[Line]) -> list[Line]:
     """The lines of a page with each table in the place of its lines; those stay if a table lacks any of their letters."""
-    for table in aligned_tables(words):
+    for table in aligned_tables(pieces):
         rows = [[cell for cell in row if cell] for row in table]
         whole = _joined([cell for row in rows for cell in row], "\n".join(" ".join(cell.text for cell in row) for row in rows))
         whole.table = table
@@ -40,15 +38,10 @@ def with_tables(lines: list[Line], words: Sequence[Line]) -> list[Line]:
     return lines
 
 
-def aligned_tables(words: Sequence[Line]) -> Iterator[Table]:
-    """The tables of a page with these words, from the top down. A row holds all words at its height."""
-    rises = [number for number, (word, after) in enumerate(pairwise(words), 1) if word.middle - after.middle > RISE * word.size]
-    for first, last in pairwise([0, *rises, len(words)]):
-        yield from _tables(words[first:last])
-
-
-def _tables(words: Sequence[Line]) -> Iterator[Table]:
-    for run in _runs([_cells(row) for row in _rows(words)]):
+def aligned_tables(pieces: Sequence[Line]) -> Iterator[Table]:
+    """The tables of a page with these pieces of lines, which are in the order of the file."""
+    rises = [number for number, (one, other) in enumerate(pairwise(pieces), 1) if one.middle - other.middle > RISE * one.size]
+    for run in chain.from_iterable(_runs(_rows(pieces[first:last])) for first, last in pairwise([0, *rises, len(pieces)])):
         rows, columns = _body(run, _columns(run))
         if len(columns) > 1 and not _is_prose(rows):
             table = _merged([_placed(row, columns) for row in rows], rows)
@@ -57,25 +50,19 @@ def _tables(words: Sequence[Line]) -> Iterator[Table]:
                 yield table
 
 
-def _rows(words: Sequence[Line]) -> list[Row]:
-    """The words of each line of the page, from left to right."""
+def _rows(pieces: Sequence[Line]) -> list[Row]:
+    """The cells at each height of the page, from left to right."""
     rows: list[Row] = []
-    for word in sorted(words, key=lambda word: word.middle):
-        if rows and any(other.top < word.middle < other.bottom for other in rows[-1]):
-            rows[-1].append(word)
-        else:
-            rows.append([word])
-    return [sorted(row, key=lambda word: word.left) for row in rows]
-
-
-def _cells(row: Row) -> Row:
-    cells: Row = []
-    for word in row:
-        if cells and word.left - cells[-1].right < GAP * min(word.size, cells[-1].size):
-            cells[-1] = _joined([cells[-1], word])
-        else:
-            cells.append(word)
-    return cells
+    for piece in sorted(pieces, key=lambda piece: piece.middle):
+        if not (rows and any(other.top < piece.middle < other.bottom for other in rows[-1])):
+            rows.append([])
+        rows[-1].append(piece)
+    for row in rows:
+        row.sort(key=lambda piece: piece.left)
+        for at in range(len(row) - 1, 0, -1):
+            if row[at].left - row[at - 1].right < min(row[at].size, row[at - 1].size):
+                row[at - 1 : at + 1] = [_joined(row[at - 1 : at + 1])]
+    return rows
 
 
 def _joined(parts: Sequence[Line], text: str = "") -> Line:
@@ -165,7 +152,7 @@ def _merged(table: Table, rows: Sequence[Row]) -> Table:
         both = list(zip(merged[-1], line, strict=True))
         pairs = [(cell, other) for cell, other in both if cell and other]
         is_tight = space < min(median(spaces) - 0.2 * _height(row), TIGHT * _height(row))
-        is_rest = bool(pairs) and all(other.text[0].islower() for _, other in pairs)
+        is_rest = 0 < len(pairs) < sum(map(bool, merged[-1])) and all(other.text[0].islower() for _, other in pairs)
         if (is_tight or is_rest) and not any(_is_number(cell) and _is_number(other) for cell, other in pairs):
             merged[-1] = [_joined([cell, other]) if cell and other else cell or other for cell, other in both]
         else:
