@@ -15,7 +15,7 @@ Table = list[list[Line | None]]
 """Rows of cells; None where a row has nothing in a column."""
 Row = list[Line]
 
-APART, TIGHT = 1.2, 0.15
+APART, WIDEST, TIGHT = 1.0, 2.0, 0.15
 """Space between two rows, against their height, that ends a table; and the most between the lines of a cell."""
 FEWEST, NONE_BETWEEN = 3, 4
 """The fewest rows of a table with several cells, and how far they are from one another."""
@@ -82,15 +82,15 @@ def _height(row: Row) -> float:
 def _runs(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """Rows that follow one another closely, from the first with several cells to the last."""
     run: list[Row] = []
-    last = 0
+    last, before = 0, WIDEST
     for row in rows:
         space = _space(run[-1], row) / max(_height(row), _height(run[-1])) if run else 0.0
-        if run and (space > APART or len(run) - last > NONE_BETWEEN):
+        if run and (space > min(max(APART, 1.5 * before), WIDEST) or len(run) - last > NONE_BETWEEN):
             yield run[:last]
-            run, last = [], 0
+            run, last, space = [], 0, WIDEST
         if run or len(row) > 1:
             run.append(row)
-            last = len(run) if len(row) > 1 else last
+            last, before = len(run) if len(row) > 1 else last, space if len(run) > 1 else WIDEST
     yield run[:last]
 
 
