@@ -6,6 +6,7 @@ The idea of finding columns by words that are aligned is that of Nurminen (2013)
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
+from math import inf
 from statistics import median
 
 from rag.documents.pages.lines import Line
@@ -151,7 +152,8 @@ def _merged(table: Table, rows: Sequence[Row]) -> Table:
     for line, row, space in zip(table[1:], rows[1:], spaces, strict=True):
         both = list(zip(merged[-1], line, strict=True))
         pairs = [(cell, other) for cell, other in both if cell and other]
-        is_tight = space < min(median(spaces) - 0.2 * _height(row), TIGHT * _height(row))
+        is_head = not both[0][0] and len(pairs) == sum(map(bool, line))  # Names of columns above the first name of a row.
+        is_tight = space < min(inf if is_head else median(spaces) - 0.2 * _height(row), TIGHT * _height(row))
         is_rest = 0 < len(pairs) < sum(map(bool, merged[-1])) and all(other.text[0].islower() for _, other in pairs)
         if (is_tight or is_rest) and not any(_is_number(cell) and _is_number(other) for cell, other in pairs):
             merged[-1] = [_joined([cell, other]) if cell and other else cell or other for cell, other in both]
