@@ -24,7 +24,6 @@ DEFINITION = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 """The start of a function, class, type, table of a database, or [section]; a method without a keyword has a modifier."""
-FLAT = ("log", "xml")
 
 
 class CodeParser:
@@ -33,17 +32,17 @@ class CodeParser:
     A definition with more white space before it is below the one above it. Comments right above a definition belong to it.
     """
 
-    suffixes: ClassVar[tuple[str, ...]] = ("py", "toml", "ini", "js", "ts", "java", "go", "rs", "sql", "sh", *FLAT)
+    suffixes: ClassVar[tuple[str, ...]] = ("py", "toml", "ini", "js", "ts", "java", "go", "rs", "sql", "sh", "xml", "log")
     in_process: ClassVar[bool] = False
 
     def parse(self, data: bytes, name: str) -> Parsed:
         """The text of a file; DataError if it is not UTF-8."""
         source, language = decode(data, name), name.rpartition(".")[2]
-        found = [] if language in FLAT else list(DEFINITION.finditer(source))
-        starts, text = [match.start() for match in found], MarkdownText()
-        text.code(source[: [*starts, len(source)][0]], language)
+        text, found = MarkdownText(), [] if language in ("xml", "log") else list(DEFINITION.finditer(source))
+        starts = [*(match.start() for match in found), len(source)]
+        text.code(source[: starts[0]], language)
         above: list[int] = []
-        for match, end in zip(found, [*starts[1:], len(source)], strict=False):
+        for match, end in zip(found, starts[1:], strict=True):
             depth = len(match["blanks"].expandtabs())
             above = [*(other for other in above if other < depth), depth]
             text.heading(len(above), match["title"])

@@ -148,12 +148,12 @@ def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> list[Line | Non
 def _merged(table: Table, rows: Sequence[Row]) -> Table:
     """The table with the lines of a cell in one row."""
     spaces = [_space(above, row) for above, row in pairwise(rows)]
-    merged = table[:1]
+    usual, merged = sorted(spaces)[3 * len(spaces) // 4] if spaces else 0.0, table[:1]
     for line, row, space in zip(table[1:], rows[1:], spaces, strict=True):
         both = list(zip(merged[-1], line, strict=True))
         pairs = [(cell, other) for cell, other in both if cell and other]
         is_head = not both[0][0] and len(pairs) == sum(map(bool, line))  # Names of columns above the first name of a row.
-        is_tight = space < min(inf if is_head else median(spaces) - 0.2 * _height(row), TIGHT * _height(row))
+        is_tight = space < min(inf if is_head else usual - 0.1 * _height(row), TIGHT * _height(row))
         is_rest = 0 < len(pairs) < sum(map(bool, merged[-1])) and all(other.text[0].islower() for _, other in pairs)
         if (is_tight or is_rest) and not any(_is_number(cell) and _is_number(other) for cell, other in pairs):
             merged[-1] = [_joined([cell, other]) if cell and other else cell or other for cell, other in both]

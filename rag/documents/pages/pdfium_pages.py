@@ -2,7 +2,7 @@
 
 import ctypes
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -95,10 +95,7 @@ class TextPage:
         import pypdfium2.raw as raw
 
         self._raw, self._handle, self._count = raw, text_page.raw, raw.FPDFText_CountChars(text_page)
-        self._width = page.get_width()
-        rotation, bounds = page.get_rotation(), page.get_bbox()
-        self._is_turned, self._left, self._top = rotation != 0, bounds[0], bounds[3]
-        self._turned = _turn(rotation, bounds)
+        self._turned = _turn(page.get_rotation(), page.get_bbox())
         self._box, self._name, self._flags = raw.FS_RECTF(), ctypes.create_string_buffer(128), ctypes.c_int()
         self._text = self._read()
         self._is_direct = len(self._text) == self._count
