@@ -191,17 +191,12 @@ def email() -> bytes:
     return re.sub(rb"={15}\d+==", b"=" * 15 + b"1==", message.as_bytes())
 
 
-def code() -> bytes:
-    """A class with a method whose words are those of the sample."""
-    return f'class Leave:\n    def text(self):\n        return "{PARAGRAPH}"\n'.encode()
-
-
 SAMPLES: dict[str, Callable[[], bytes]] = {
     **dict.fromkeys(("html", "htm"), html),
     **dict.fromkeys(("xlsx", "xlsm"), xlsx),
     **dict.fromkeys(("csv", "tsv"), csv),
     **dict.fromkeys(("yml", "yaml"), yaml),
-    **dict.fromkeys(("py", "toml", "ini", "js", "ts", "java", "go", "rs", "sql", "sh", "xml", "log"), code),
+    **dict.fromkeys(("py", "toml", "ini", "js", "ts", "java", "go", "rs", "sql", "sh", "xml", "log", "txt"), plain_text),
     "docx": docx,
     "eml": email,
     "ipynb": notebook,
@@ -211,6 +206,5 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "pdf": pdf,
     "pptx": pptx,
     "rst": rst,
-    "txt": plain_text,
 }
 """Suffix → function that writes a file of that format with PARAGRAPH in it."""

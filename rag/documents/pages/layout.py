@@ -9,7 +9,7 @@ from itertools import pairwise
 from rag.documents.pages.hyphens import Hyphens
 from rag.documents.pages.lines import Line, Page
 from rag.documents.pages.marginalia import marginalia
-from rag.documents.pages.markdown_text import Cell, MarkdownText, Row
+from rag.documents.pages.markdown_text import Cell, MarkdownText
 
 BULLET = re.compile(r"[•◦▪●○■□∙‣⁃►➢✓·\uf0b7\uf0a7]\s*|[–*-]\s+")
 NUMBERED = re.compile(r"\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)]\s+(?=\S)")
@@ -62,7 +62,8 @@ class Layout:
         notes = _first_note(groups, page, self._style)
         for number, group in enumerate(groups):
             if group[0].table:
-                text.add_table([_row(row, page) for row in group[0].table], page.number, page.box(group))
+                rows = [[Cell(cell.text, page.box([cell])) if cell else None for cell in row] for row in group[0].table]
+                text.add_table(rows, page.number, page.box(group))
                 continue
             kind, content = "text", _joined(group, self._hyphens)
             score = min((line.score for line in group if line.score is not None), default=None)
@@ -97,10 +98,6 @@ def _parted(page: Page, outer: Collection[int]) -> tuple[list[Line], list[Line],
     edge = sorted((page.lines[index] for index in outer), key=lambda line: line.middle)
     highest = min((line.middle for line in body), default=0.0)
     return [line for line in edge if line.middle <= highest], body, [line for line in edge if line.middle > highest]
-
-
-def _row(cells: Sequence[Line | None], page: Page) -> Row:
-    return [Cell(cell.text, page.box([cell])) if cell else None for cell in cells]
 
 
 def _add_marginalia(text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:
