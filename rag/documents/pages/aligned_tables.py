@@ -17,11 +17,9 @@ Table = list[list[Line | None]]
 Row = list[Line]
 
 APART, WIDEST, TIGHT = 1.0, 2.0, 0.15
-"""Space between two rows, against their height, that ends a table; and the most between the lines of a cell."""
-FEWEST, NONE_BETWEEN = 3, 4
-"""The fewest rows of a table with several cells, and how far they are from one another."""
-RISE = 8
-"""How far up the page the next word is, against its height, if it begins another column or table."""
+"""Space between rows, against their height, that ends a table if it grows, and always; the most between lines of a cell."""
+FEWEST, NONE_BETWEEN, RISE = 3, 4, 8
+"""The fewest rows of a table with several cells; how far they are apart; heights up the page that begin another table."""
 PROSE, FILLED, OVERLAP = 6, 0.4, 0.25
 """Words of a line from which it is prose; the least share of places with text; the overlap of rows that formulas have."""
 

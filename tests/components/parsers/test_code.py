@@ -6,10 +6,7 @@ from rag.components.parsers.code import CodeParser
 from rag.core import headings
 
 CASES = {
-    "a.py": (
-        "# x\n@on\nclass A:\n    async def f(self):\n        pass\ndef g(): pass\n",
-        "class A|class A > async def f|def g",
-    ),
+    "a.py": ("# x\n@on\nclass A:\n    async def f(a):\n        b\ndef g(): c\n", "class A|class A > async def f|def g"),
     "a.go": ("// Run runs.\nfunc (s *Server) Run() error {\n}\ntype Server struct {\n}\n", "func (s *Server) Run|type Server"),
     "a.java": ("final class S {\n  private A<B> f(B b) {\n    if (b) {\n", "final class S|final class S > private A<B> f"),
     "a.sql": ("-- people\nCREATE TABLE IF NOT EXISTS people (\n  id int);\n", "CREATE TABLE IF NOT EXISTS people"),
