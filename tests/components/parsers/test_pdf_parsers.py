@@ -82,11 +82,11 @@ def test_the_rows_of_a_table_are_not_taken_for_columns() -> None:
 @pytest.mark.parametrize("choice", ["pdfium", "liteparse"])
 def test_aligned_words_are_a_table_and_neither_prose_nor_formulas_nor_a_caption(choice: str) -> None:
     names = [(200, 300, "Share of"), (300, 300, "Sites in 2024"), (200, 311, "staff"), (300, 311, "and 2025")]
-    rows = {323: "North|12|3", 335: "South and the islands||41", 347: "of the lake||", 359: "West|9 %|5"}
+    rows = {323: "North|12|3", 335: "South and the islands||41", 347: "of the lake||", 359: "West|9 %|5", 371: "Source:||"}
     cells = [(top, *cell) for top, row in rows.items() for cell in zip((40, 210, 310), row.split("|"), strict=True)]
     body = [(left, top, text) for top, left, text in cells if text]
     formulas = [(left, 500 + top, "x") for top in range(0, 64, 8) for left in (40, 200, 300)]
-    page = [*prose(40, 100, 12, 0), (40, 285, "a caption " * 7), *names, *body, (40, 371, "Source:"), *formulas]
+    page = [*prose(40, 100, 12, 0), (40, 288, "Table 7:"), (110, 288, "a caption " * 6), *names, *body, *formulas]
     beside = [(left, top, "one of two columns of prose") for left in (40, 320) for top in range(100, 300, 14)]
     tables = [text for kind, text in kinds(parsed(choice, drawn([page, beside]))) if kind == "table"]
     assert tables == [
