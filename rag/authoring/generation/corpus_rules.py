@@ -7,7 +7,7 @@ from itertools import combinations
 
 from rag.authoring.candidates import Candidate, touches
 from rag.authoring.generation.filters import Passages
-from rag.authoring.generation.pages import Page, Statement, unnumbered
+from rag.authoring.generation.pages import Page, unnumbered
 from rag.authoring.generation.table_rules import NO_NOUN, PERSON, Grid, cell_text, is_noun
 from rag.authoring.generation.wording import Wording, short_title
 from rag.core.text.layout import Row
@@ -21,8 +21,6 @@ EDITION = re.compile(
 """The words of a title that name an edition."""
 OLD = re.compile(r"\b(?:superseded|expired|archived|withdrawn|obsolete|replaced|old)\b", re.IGNORECASE)
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-NAMES = re.compile(r"(?<=[a-z,;] )(?:the )?[A-Z][\w-]{2,}(?: (?:of |the )?[A-Z][\w-]+){1,3}(?![\w'’]| [A-Z])")
-TERMS = re.compile(r"\b(?!\w+(?:ly|ed|ing)\b)[a-z]{5,} (?!\w+(?:ly|ed|ing)\b)[a-z]{5,}\b")
 NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", re.IGNORECASE)
 """Headings that are no topic."""
 LONGEST = 900
@@ -35,8 +33,6 @@ def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, 
     """The candidates of a whole corpus."""
     yield from _links(grids, wording)
     yield from _sections(pages, passages, wording)
-    for page in pages if wording.has("topic") else ():
-        yield from _topics(page, passages, wording)
     by_shape: dict[tuple[str, ...], list[Grid]] = defaultdict(list)
     by_key: dict[str, list[Grid]] = defaultdict(list)
     for grid in grids:
@@ -50,26 +46,6 @@ def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, 
         for first, second in combinations(group[:MOST_SHARED], 2) if name else ():
             yield from _missing_columns(first, second, passages, wording)
             yield from _missing_columns(second, first, passages, wording)
-
-
-def _topics(page: Page, passages: Passages, wording: Wording) -> Iterator[Candidate]:
-    """Names, and terms of two words that are there repeatedly, of which one passage of the corpus speaks."""
-    places: dict[str, list[Statement]] = defaultdict(list)
-    for statement in page.statements:
-        for term in {*NAMES.findall(statement.text), *TERMS.findall(statement.text)}:
-            places[term].append(statement)
-    for term, statements in places.items():
-        first, last = statements[0].span, statements[-1].span
-        if (
-            (len(statements) < 2 and term.islower())
-            or last.end - first.start > LONGEST
-            or len(passages.holding(passages.stems(term))) != 1
-        ):
-            continue
-        span = Span(first.doc_id, first.start, last.end)
-        answer = " ".join(page.document.text[first.start : last.end].split())
-        text, where = wording.text("topic", term=term), page.cluster(first.start)
-        yield Candidate(text, "topic", "rule:topic", "", ((span,),), (answer,), cluster=where)
 
 
 def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:

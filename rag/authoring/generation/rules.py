@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation import table_rules
@@ -17,6 +18,8 @@ GLOSSARY = re.compile(
     r"glossar|abbreviat|definition|terms used|begriff|abkürzung|glosario|definicion|siglas|vocabular", re.IGNORECASE
 )
 """The names of documents and sections that explain terms."""
+LINE = 50
+"""A line of a paragraph that is shorter, in front of a capital, is a heading or an item of a menu."""
 ITEMS, ITEM, LIST = range(3, 13), 120, 900
 """Items of a list, and the most characters of an item and of a list."""
 
@@ -30,7 +33,9 @@ def questions(page: Page, wording: Wording, english: English | None) -> Iterator
         yield from _entries(page, wording)
     for statement in page.statements:
         yield from _acronyms(page, statement, wording)
-        for asked in english.questions(statement.text) if english else ():
+        lines = page.document.text[statement.span.start : statement.span.end].split("\n")
+        is_headed = any(len(line) < LINE and following.strip()[:1].isupper() for line, following in pairwise(lines))
+        for asked in english.questions(statement.text) if english and not is_headed else ():
             kind = "definition" if asked.rule == "definition" else "factoid"
             if not asked.answer.endswith((" as well", " too")):
                 yield _candidate(page, asked.text, kind, asked.rule, statement, asked.answer)
@@ -53,7 +58,8 @@ def _acronyms(page: Page, statement: Statement, wording: Wording) -> Iterator[Ca
         for size in range(len(letters), min(len(letters) + 3, len(before) + 1)):
             words = [part for word in before[-size:] for part in word.split("-")]
             if "".join(word[:1].lower() for word in words if word.lower() not in SMALL) == letters:
-                meaning = " ".join(before[-size:]).strip("\"'“”‘’(),")
+                first = next(at for at, word in enumerate(before[-size:]) if word.lower() not in SMALL)
+                meaning = " ".join(before[len(before) - size + first :]).strip("\"'“”‘’(),")
                 text = wording.text("acronym", term=found[1])
                 yield _candidate(page, text, "definition", "abbreviation", statement, meaning)
                 break

@@ -7,11 +7,7 @@ from itertools import product
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation.proposals import MODEL
 
-TOPIC, ENOUGH = "topic", 100
-"""Questions about what is said of a name repeat it, and so favour searches by words: they only complete a small set.
-
-On squad2-a the order of 12 trials by such questions has tau-b .52 with people's, by the others .64.
-"""
+ENOUGH = 100
 MOST_EASY, FEWEST = 0.33, 60
 """The most questions that every trial of the probe solves, in parts of a set that has FEWEST without more."""
 MOST_OF_ONE = 0.12
@@ -39,12 +35,10 @@ def selected(pool: Mapping[str, Sequence[Rated]], shares: Mapping[str, int], tot
         signs = [sign for sign in (0, -1, 1) if sign * lean <= 0]
         levels = [HARD, EASY] if easy < MOST_EASY * (size + 1) else [HARD]
         waiting = {kind: _first(grades, levels, signs) for kind, grades in queues.items()}
-        if size >= ENOUGH:
-            waiting.pop(TOPIC, None)
         for level in (EASY, SPARE):
             if size < (FEWEST if level == EASY else ENOUGH) and not any(waiting.values()):
                 waiting = {kind: _first(grades, [level], signs) for kind, grades in queues.items()}
-        found = [(kind == TOPIC, len(kept[kind]) / shares[kind], kind, grade) for kind, grade in waiting.items() if grade]
+        found = [(len(kept[kind]) / shares[kind], kind, grade) for kind, grade in waiting.items() if grade]
         if not found:
             break
         *_, kind, grade = min(found)
