@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from rag.authoring.candidates import Candidate, touches
+from rag.authoring.generation import table_rules
 from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.pages import Page, unnumbered
 from rag.authoring.generation.table_rules import NO_NOUN, PERSON, Grid, cell_text, is_noun
@@ -33,6 +34,11 @@ def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, 
     """The candidates of a whole corpus."""
     yield from _links(grids, wording)
     yield from _sections(pages, passages, wording)
+    told: dict[str, list[Candidate]] = defaultdict(list)
+    for page in pages:
+        for candidate in table_rules.attributes(page, wording):
+            told[candidate.text.casefold()].append(candidate)
+    yield from (found[0] for found in told.values() if len(found) == 1)
     by_shape: dict[tuple[str, ...], list[Grid]] = defaultdict(list)
     by_key: dict[str, list[Grid]] = defaultdict(list)
     for grid in grids:
@@ -146,7 +152,7 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
     columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
     told = passages.stems(" ".join(map(having.key, having.rows)))
     are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
-    for row in lacking.rows if columns and are_siblings else ():
+    for row in lacking.rows if columns and are_siblings and lacking.page.title else ():
         key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
         stems = passages.stems(key)
         is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})

@@ -136,6 +136,7 @@ class English:
             or self._parts["points"].search(text.replace("there", ""))
             or not 4 <= len(text.split()) <= 20
             or text.count("you") > 1
+            or self._parts["speaker"].search(asked.answer)
         ):
             return
         for pattern, mine in (("are you", "am I"), ("were you", "was I"), ("you", "I"), ("your", "my"), ("yourself", "myself")):

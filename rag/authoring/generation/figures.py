@@ -15,7 +15,6 @@ from rag.authoring.generation.filters import TITLE, Passages, is_bad_title, orga
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.table_rules import shown
 from rag.authoring.generation.wording import Wording, head_title, turn
-from rag.core.text.tables import caption_of
 from rag.core.types import Span
 
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -140,7 +139,11 @@ def _of_tables(page: Page, subject: str, wording: Wording) -> Iterator[Figure]:
         columns = [at for at, found in enumerate(years) if at and len(found) == 1]
         if len(columns) < 2 or len({years[at][0] for at in columns}) < len(columns):
             continue
-        above = f"{caption_of(page.document.text, table)} {' '.join(names)}"
+        start = table.part.start
+        above = f"{page.section(start).path} {page.document.text[max(0, start - NEAR) : start]}"
+        if not _is_whole(subject, above, wording):
+            continue
+        above = f"{above} {' '.join(names)}"
         for row in table.rows:
             values = [row.cells[at].strip() if at < len(row.cells) else "" for at in columns]
             if row.cells and all(each and VALUE.fullmatch(each) for each in values):
@@ -159,7 +162,8 @@ def _of_lines(page: Page, subject: str, wording: Wording) -> Iterator[Figure]:
             years = header["years"].split()
             above = text[max(0, line.start() - NEAR) : line.end() + NEAR]
             lead = header["lead"] if len(header["lead"]) > 3 else before
-            whens = [_when(lead, int(year)) for year in years] if len(set(years)) == len(years) else []
+            is_whole = _is_whole(subject, text[max(0, line.start() - NEAR) : line.start()], wording)
+            whens = [_when(lead, int(year)) for year in years] if is_whole and len(set(years)) == len(years) else []
             left = ROWS
         elif left and whens:
             left = 0 if len(words) > PROSE else left - 1
@@ -177,10 +181,18 @@ def _of_row(
     page: Page, subject: str, name: str, values: Sequence[str], whens: Sequence[tuple[str, int]], above: str, span: Span, wording: Wording
 ) -> Iterator[Figure]:
     label = _label(name, wording)
-    for value, (when, year) in zip(values, whens, strict=True) if label else ():
+    is_told = label and subject.partition(" ")[0] not in label
+    for value, (when, year) in zip(values, whens, strict=True) if is_told else ():
         unit = _unit(label, " ".join(values), above)
         if unit is not None and when and AMOUNT.search(value) and "(" not in value:
             yield Figure(page, subject, label, when, year, unit, value.replace("$", "").strip(), span)
+
+
+def _is_whole(subject: str, above: str, wording: Wording) -> bool:
+    """True if a table with this text above it is about all of an organisation; always for a document by its title."""
+    found = list(re.finditer(str(wording.texts["figure_whole"]), above))
+    is_whole = bool(found) and not re.search(str(wording.texts["figure_part"]), above[found[-1].start() :])
+    return is_whole or subject.startswith("“")
 
 
 def _when(lead: str, year: int) -> tuple[str, int]:

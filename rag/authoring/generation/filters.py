@@ -33,8 +33,8 @@ WHOLE = ("rule:figure", "rule:change", "rule:between", "rule:no-period", "rule:a
 """The rules whose questions name their subject themselves."""
 SHORT, TITLE = 5, 22
 """The most words of a title in front of a colon, and of any title in a question."""
-START, OFTEN = 20_000, 3
-"""An organisation of which a document treats has its name in so many first characters, and so often in all."""
+START, OFTEN, MOST_BARS = 20_000, 3, 100
+"""An organisation of which a document treats has its name in so many first characters, and so often in all; a table has so many bars."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 QUESTION = re.compile(
@@ -51,7 +51,7 @@ NO_TITLE = re.compile(r"[?!|<>{}\\=_]|https?:|\.\w{2,4}$|^\W*$|^[\W\d]|\.\.|[.,:
 
 def organisation(page: Page, wording: Wording) -> str:
     """The organisation that a document names in its beginning and often, empty without one."""
-    text = page.document.text
+    text = "" if page.document.text.count("|", 0, START) > MOST_BARS else page.document.text
     names = Counter(re.findall(str(wording.texts.get("organisation", "(?!)")), text[:START]))
     return max((name for name in names if text.count(name) >= OFTEN), key=text.count, default="")
 
@@ -131,6 +131,8 @@ class Filters:
             candidate = named
         if self.gives_away(candidate) and not candidate.expects:
             return "gives its answer away"
+        if candidate.method == "rule:figure":  # Other places that state the value are alternatives.
+            candidate = replace(candidate, evidence=((*candidate.evidence[0], *self.elsewhere(candidate)),))
         found = () if by_model or not self.must_find else (self._lost,)
         reasons = (self._in_its_place, self._answered_elsewhere, *found, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
@@ -186,6 +188,8 @@ class Filters:
         """True if the words of a question are in passages of other documents or sections, or name nothing in particular."""
         if candidate.method == "rule:definition":
             return False
+        if candidate.method == "rule:measure" and re.match(r"What (?:was|were)\b", candidate.text):
+            return True
         pattern = NAME if candidate.method in STUDIED else re.compile(f"{NAME.pattern}|{CODE.pattern}")
         has_name = bool(pattern.search(QUESTION.sub("", candidate.text)))
         if len(self.pages) < 2 or candidate.kind in NAMED:
@@ -204,11 +208,13 @@ class Filters:
         if not title or len(candidate.documents) > 1:
             return None
         question = candidate.history[0].text if candidate.history else candidate.text
-        if self.passages.stems(title) <= self.passages.stems(question):
+        first = title.split()[0].strip(",:")
+        is_spoken = len(first) > 3 and re.search(rf"\b{re.escape(first)}\b", question) is not None and not candidate.history
+        if self.passages.stems(title) <= self.passages.stems(question) or (is_spoken and first[0].isupper()):
             return candidate
         if QUESTION.match(question):
             question = question[:1].lower() + question[1:]
-        is_long = len(title.split()) > SHORT and self.wording.has("context_long")
+        is_long = (len(title.split()) > SHORT or ": " in title) and self.wording.has("context_long")
         text = self.wording.text("context_long" if is_long else "context", title=title, question=question)
         if candidate.history:
             return replace(candidate, history=(replace(candidate.history[0], text=text), *candidate.history[1:]))
@@ -227,6 +233,9 @@ class Filters:
         if candidate.method.startswith(MODEL) or not candidate.evidence:
             return ""
         span = candidate.evidence[0][0]
+        name = organisation(self.pages[span.doc_id], self.wording) if candidate.method == "rule:measure" else ""
+        if name and re.search(r"what (?:was|were)\b", candidate.text, re.IGNORECASE):
+            return "no context"  # Which of the periods of an organisation?
         if self._places[span] >= PER_PLACE:
             return "enough about its place"
         if candidate.kind != "factoid":

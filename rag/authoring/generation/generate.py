@@ -21,6 +21,8 @@ from rag.core.progress import blocks
 from rag.core.types import Document
 
 LOST = "not found by words or vectors"
+UNANSWERABLE = "unanswerable"
+"""The kind that never has more than its share."""
 PER_DOCUMENT = 40
 """The most candidates of a kind that one document keeps, so that memory is bounded by the number of documents."""
 
@@ -141,7 +143,7 @@ def _passing(
     while waiting and sum(map(len, kept.values())) < total:
         kind = min(waiting, key=lambda kind: (len(kept[kind]) / shares[kind], kind))
         candidate = next(waiting[kind], None)
-        if candidate is None:
+        if candidate is None or (kind == UNANSWERABLE and len(kept[kind]) >= shares[kind]):
             del waiting[kind]
             continue
         fitted = filters.fitted(candidate)

@@ -10,6 +10,7 @@ from rag.authoring.generation import table_rules
 from rag.authoring.generation.english import English
 from rag.authoring.generation.pages import Page, Statement, unnumbered
 from rag.authoring.generation.wording import Wording
+from rag.core.text.templates import fill
 
 ACRONYM = re.compile(r"(?<![\w/-])\(([A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
@@ -66,17 +67,41 @@ def _acronyms(page: Page, statement: Statement, wording: Wording) -> Iterator[Ca
 
 
 def _lists(page: Page, wording: Wording) -> Iterator[Candidate]:
-    """The only list of a section, if nothing stands above it."""
+    """A list that the line above it asks for, or the only list of a section, if nothing stands above it."""
     in_section = Counter(each.section.start for each in page.lists)
     for each in page.lists:
         heading = unnumbered(page.heading(each.section))
         items = tuple(item.rstrip(".;, ") for item in each.items)
+        is_short = each.span.end - each.span.start <= LIST and max(map(len, items)) <= ITEM and len(items) in ITEMS
         is_first = not page.document.text[each.section.body : each.span.start].strip()
-        is_short = is_first and each.span.end - each.span.start <= LIST and max(map(len, items)) <= ITEM and len(heading) <= 60
-        if heading and is_short and in_section[each.section.start] == 1 and len(items) in ITEMS and not heading.endswith("?"):
-            text, where = wording.text("list", heading=heading), page.cluster(each.span.start)
-            expects = {"values": list(items)}
+        is_headed = is_first and in_section[each.section.start] == 1 and not heading.endswith("?") and 0 < len(heading) <= 60
+        text = _asked_by(each.intro, wording)
+        if not text and is_headed and (name := _plural(heading, wording)):
+            text = wording.text("list", heading=name)
+        if text and is_short:
+            where, expects = page.cluster(each.span.start), {"values": list(items)}
             yield Candidate(text, "list", "rule:list", "", ((each.span,),), ("; ".join(items),), expects, cluster=where)
+
+
+def _asked_by(intro: str, wording: Wording) -> str:
+    """The question to which the items below a line are the answer, empty without one."""
+    last = re.split(r"(?<=[.!?]) ", intro)[-1]
+    for rule in wording.texts.get("list_intros", ()):
+        if (found := re.fullmatch(rule["line"], last)) and len(last) <= ITEM:
+            values = found.groupdict()
+            first = values.get("subject") or ""
+            values |= {"subject": first[:1].lower() + first[1:]} if re.match(r"(?:The|An?|You)\b", first) else {}
+            text = fill(rule["ask"], {name: value or "" for name, value in values.items()})
+            return re.sub(r"\byou\b", "I", re.sub(r"\byour\b", "my", text))
+    return ""
+
+
+def _plural(heading: str, wording: Wording) -> str:
+    """A heading inside of a question: in English only a noun in the plural."""
+    if "list_heading" not in wording.texts:
+        return heading
+    is_noun = re.fullmatch(str(wording.texts["list_heading"]), heading) and not heading.isupper()
+    return f"{heading[0].lower()}{heading[1:]}" if is_noun else ""
 
 
 def _entries(page: Page, wording: Wording) -> Iterator[Candidate]:

@@ -17,6 +17,8 @@ from rag.core.types import Span, Turn
 
 FEWEST, MOST, TOGETHER = 3, 60, 12
 """The rows of a table: the fewest, those that are asked about, and the most that are evidence together."""
+PER_COLUMN = 3
+"""The most things of a table that a column is asked about."""
 CELL, KEY = 60, 40
 """The most characters of a value, and of the name of a row or a column."""
 EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*", re.IGNORECASE)
@@ -34,6 +36,8 @@ NO_KEY = re.compile(
     re.IGNORECASE,
 )
 """Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals."""
+THING = re.compile(r"(?=.{3,40}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)[A-ZÀ-Ž][\w.'’-]*(?: (?:[A-ZÀ-Ž][\w.'’&-]*|of|the|and|de|la|du|van|von|in|at|on|for|&))*")
+"""A name: words with a capital, and small words between them."""
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
 
@@ -107,6 +111,46 @@ def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
             yield _candidate(grid, text, "follow_up", "follow-up", [following], answer, turns)
     for number in grid.columns if wording.has("difference") else ():
         yield from _numbers(grid, number, wording)
+
+
+def attributes(page: Page, wording: Wording) -> Iterator[Candidate]:
+    """Questions about named things that need no title: a column that says something of a thing, whatever its table is about."""
+    for table in page.tables if wording.has("attribute") else ():
+        columns = {at: found for at, name in enumerate(table.names) if (found := _attribute(shown(name), wording))}
+        texts = (at for at in range(len(table.names)) if sum(row.cells[at : at + 1] != () and row.cells[at][:1].isalpha() for row in table.rows) * 2 > len(table.rows))
+        lead = next(texts, None)
+        lead = lead if lead not in columns and lead is not None and _holds_names(table, lead) else None
+        seen = Counter[int]()
+        for row in table.rows[:MOST] if lead is not None else ():
+            thing = shown(row.cells[lead]) if lead < len(row.cells) else ""
+            for at, (name, column, unit) in columns.items() if THING.fullmatch(thing) else ():
+                value = shown(row.cells[at]) if at < len(row.cells) else ""
+                is_event = name == "attribute_when"
+                is_said = 0 < len(value) <= CELL and not EMPTY.fullmatch(value) and not re.search(r"[\[?*†°]", value)
+                is_clear = " " in thing and (not is_event or re.search(r"\d{4}", value)) and seen[at] < PER_COLUMN
+                needs_unit = column in wording.words("with_unit") and not unit
+                if is_said and is_clear and not (needs_unit and re.fullmatch(r"[\d.:,'’\" –-]+", value)):
+                    seen[at] += 1
+                    text, span = wording.text(name, column=column, row=thing, unit=unit), Span(page.document.doc_id, row.start, row.end)
+                    where = page.cluster(table.part.start)
+                    yield Candidate(text, "table", "rule:attribute", "", ((span,),), (value,), cluster=where)
+
+
+def _attribute(name: str, wording: Wording) -> tuple[str, str, str] | None:
+    """The template, the noun and the unit of a column that says something of a thing; None for other columns."""
+    found = re.fullmatch(r"([A-Za-z' -]+?)(?: ?[(\[]((?!in )[a-zµ/%]{1,6}[²³]?)[)\]]| in ([a-z]+[²³]?))?", name)
+    column, unit = (found[1].strip().lower(), found[2] or found[3] or "") if found else ("", "")
+    for template, words in (("", "nouns"), ("_who", "persons"), ("_when", "events")):
+        if column in wording.words(f"attribute_{words}"):
+            return f"attribute{template}", column, f", in {unit}" if unit else ""
+    return None
+
+
+def _holds_names(table: Table, at: int) -> bool:
+    """True for a column whose cells are names, each there once."""
+    cells = [shown(row.cells[at]) for row in table.rows if at < len(row.cells)]
+    named = sum(bool(THING.fullmatch(cell)) for cell in cells)
+    return len(cells) >= FEWEST and named >= 0.8 * len(cells) and len(set(cells)) == len(cells)
 
 
 def asks(column: str, value: str, wording: Wording) -> str:
