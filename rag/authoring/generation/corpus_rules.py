@@ -1,4 +1,4 @@
-"""Questions that need several documents or tables: links between tables, editions, values that are missing, comparisons."""
+"""Questions that need several documents or tables: sections, editions, values that are missing, comparisons."""
 
 import re
 from collections import defaultdict
@@ -9,9 +9,8 @@ from rag.authoring.candidates import Candidate, touches
 from rag.authoring.generation import table_rules
 from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.pages import Page, unnumbered
-from rag.authoring.generation.table_rules import NO_NOUN, PERSON, Grid, cell_text, is_noun
+from rag.authoring.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
 from rag.authoring.generation.wording import Wording, short_title
-from rag.core.text.layout import Row
 from rag.core.types import Span
 
 EDITION = re.compile(
@@ -32,7 +31,6 @@ MOST_SHARED = 6
 
 def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, wording: Wording) -> Iterator[Candidate]:
     """The candidates of a whole corpus."""
-    yield from _links(grids, wording)
     yield from _sections(pages, passages, wording)
     told: dict[str, list[Candidate]] = defaultdict(list)
     for page in pages:
@@ -52,32 +50,6 @@ def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, 
         for first, second in combinations(group[:MOST_SHARED], 2) if name else ():
             yield from _missing_columns(first, second, passages, wording)
             yield from _missing_columns(second, first, passages, wording)
-
-
-def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
-    """A value of one table that names a row of another: two places, one after the other."""
-    rows: dict[str, list[tuple[Grid, Row]]] = defaultdict(list)
-    for grid in grids:
-        for row in grid.rows:
-            rows[grid.key(row).casefold()].append((grid, row))
-    for grid in grids if wording.has("bridge") else ():
-        for number in grid.columns:
-            link = grid.column(number)
-            for row in grid.rows if not (NO_NOUN.fullmatch(link) or link.endswith("s")) else ():
-                value = grid.value(row, number)
-                found = [each for each in rows.get(value.casefold(), ()) if each[0] is not grid]
-                if len(found) != 1 or not value or value.isdigit():
-                    continue
-                ((other, target),) = found
-                if other.column(0).casefold() != link.casefold():
-                    continue  # the same word may name another thing
-                at = next((n for n in other.columns if other.value(target, n)), None)
-                if at is not None and not NO_NOUN.fullmatch(other.column(at)):
-                    text = wording.text("bridge", row=grid.key(row), link=link, column=other.column(at))
-                    text = re.sub(r"\b([Ww])hat is\b", r"\1ho is", text) if PERSON.fullmatch(other.column(at)) else text
-                    groups = (grid.span(row),), (other.span(target),)
-                    answer = other.value(target, at)
-                    yield Candidate(text, "multi_hop", "rule:link", "", groups, (answer,), cluster=grid.cluster)
 
 
 def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> Iterator[Candidate]:

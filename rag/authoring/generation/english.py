@@ -94,7 +94,11 @@ class English:
         base, aux = self.forms[found["verb"]]
         if base == "have" and self._parts["participle"].match(found["rest"]):
             return replace(clause, aux=found["verb"])
-        if self._parts["verb"].match(found["rest"]) or found["rest"].startswith("by ") or (aux != "did" and self._is_plural(clause.subject) != (aux == "do")):
+        if (
+            self._parts["verb"].match(found["rest"])
+            or found["rest"].startswith("by ")
+            or (aux != "did" and self._is_plural(clause.subject) != (aux == "do"))
+        ):
             return None
         return replace(clause, aux=aux, rest=f"{base} {found['rest']}")
 

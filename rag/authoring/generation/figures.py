@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.authoring.candidates import Candidate
-from rag.authoring.generation.filters import TITLE, Passages, is_bad_title, organisation
+from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.table_rules import shown
-from rag.authoring.generation.wording import Wording, head_title, turn
+from rag.authoring.generation.titles import organisation, titles
+from rag.authoring.generation.wording import Wording, turn
 from rag.core.types import Span
 
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -22,8 +23,8 @@ YEARS = re.compile(r"(?P<lead>(?:\D{0,60}?(?:\d{1,2},)?)?)\s*(?P<years>(?:(?:19|
 VALUE = re.compile(r"\$?\s*\(?[$€£]?\s*\d[\d,]*(?:\.\d+)?\)?\s?%?(?!\S)|[—–-](?!\S)")
 AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
 DAY = re.compile(r"[A-Z][a-z]{2,8} \d{1,2}\b")
-NEAR, ROWS, PROSE = 500, 60, 100
-"""Characters above a line of years that name its unit; lines below it that may be rows; characters of a line that is prose."""
+NEAR, CLOSE, ROWS, PROSE = 500, 150, 60, 100
+"""Characters above a line of years that name its unit, and those that say `fiscal`; lines below it that may be rows; characters of a line that is prose."""
 LONGEST = 8
 """The most words of a label."""
 PAIRS = 3
@@ -74,10 +75,15 @@ def _row(periods: Sequence[Sequence[Figure]], passages: Passages, wording: Wordi
     one = found[0]
     text, where = _text("figure", one, wording), one.page.cluster(one.span.start)
     yield Candidate(text, "table", "rule:figure", "", (_places(found),), (one.value,), cluster=where)
-    last, before = sorted((each[0] for each in periods), key=lambda each: each.year)[-1:-3:-1] if len(periods) > 1 else (one, one)
+    last, before = (
+        sorted((each[0] for each in periods), key=lambda each: each.year)[-1:-3:-1] if len(periods) > 1 else (one, one)
+    )
     if last.span == before.span and last.amount != before.amount and "%" not in last.value:
         name = "increase" if last.amount > before.amount else "decrease"
-        text, answer = _text(name, last, wording, since=before.when.removeprefix("in ").removeprefix("at ")), f"{abs(last.amount - before.amount):,.10g}"
+        text, answer = (
+            _text(name, last, wording, since=before.when.removeprefix("in ").removeprefix("at ")),
+            f"{abs(last.amount - before.amount):,.10g}",
+        )
         groups = (_places(next(each for each in periods if each[0] is last)),)
         yield Candidate(text, "comparison", "rule:change", "", groups, (answer,), {"value": answer}, cluster=where)
     year = min(each[0].year for each in periods) - SOONER
@@ -118,18 +124,11 @@ def _places(found: Sequence[Figure]) -> tuple[Span, ...]:
 
 
 def _figures(page: Page, wording: Wording) -> Iterator[Figure]:
-    subject = _subject(page, wording)
+    names = titles(page, wording)
+    subject = next((name if organisation(page, wording) else f"“{name}”" for name in names[:1]), "")
     if subject:
         yield from _of_tables(page, subject, wording)
         yield from _of_lines(page, subject, wording)
-
-
-def _subject(page: Page, wording: Wording) -> str:
-    """The organisation that a document is about, else its title in quotation marks; empty without a title in words."""
-    name = organisation(page, wording)
-    title = head_title(page.title)
-    is_clear = 1 < len(title.split()) <= TITLE and not is_bad_title(title, wording)
-    return name or (f"“{title}”" if is_clear else "")
 
 
 def _of_tables(page: Page, subject: str, wording: Wording) -> Iterator[Figure]:
@@ -163,6 +162,7 @@ def _of_lines(page: Page, subject: str, wording: Wording) -> Iterator[Figure]:
             above = text[max(0, line.start() - NEAR) : line.end() + NEAR]
             lead = header["lead"] if len(header["lead"]) > 3 else before
             is_whole = _is_whole(subject, text[max(0, line.start() - NEAR) : line.start()], wording)
+            lead = f"fiscal {lead}" if "iscal" in text[max(0, line.start() - CLOSE) : line.start()] else lead
             whens = [_when(lead, int(year)) for year in years] if is_whole and len(set(years)) == len(years) else []
             left = ROWS
         elif left and whens:
@@ -178,7 +178,14 @@ def _of_lines(page: Page, subject: str, wording: Wording) -> Iterator[Figure]:
 
 
 def _of_row(
-    page: Page, subject: str, name: str, values: Sequence[str], whens: Sequence[tuple[str, int]], above: str, span: Span, wording: Wording
+    page: Page,
+    subject: str,
+    name: str,
+    values: Sequence[str],
+    whens: Sequence[tuple[str, int]],
+    above: str,
+    span: Span,
+    wording: Wording,
 ) -> Iterator[Figure]:
     label = _label(name, wording)
     is_told = label and subject.partition(" ")[0] not in label
@@ -216,7 +223,8 @@ def _label(name: str, wording: Wording) -> str:
     small = [word if re.search(r"[A-Z]{2}|[A-Z]\W", word) else word[:1].lower() + word[1:] for word in words]
     is_title = all(word[:1].isupper() or len(word) < 4 for word in words)
     label = " ".join(small) if is_title else " ".join([*small[:1], *words[1:]])
-    return label if _head(label, wording) in wording.words("figures") else ""
+    heads = "figures" if len(words) > 1 else "figures_alone"
+    return label if _head(label, wording) in wording.words(heads) else ""
 
 
 def _head(label: str, wording: Wording) -> str:

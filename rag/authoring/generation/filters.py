@@ -12,7 +12,8 @@ from rag.authoring.candidates import Candidate, touches
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.probe import DEPTH, search_by_words
 from rag.authoring.generation.proposals import MODEL
-from rag.authoring.generation.wording import Wording, head_title, short_title
+from rag.authoring.generation.titles import organisation, titles
+from rag.authoring.generation.wording import Wording
 from rag.core.roles import Searcher
 from rag.core.text.stems import Stems
 from rag.core.text.values.numbers import cardinal
@@ -31,10 +32,8 @@ NAMED = ("table", "comparison", "aggregation", "follow_up", "list")
 """Kinds whose questions, or whose first turns, name their document."""
 WHOLE = ("rule:figure", "rule:change", "rule:between", "rule:no-period", "rule:attribute", "rule:no-death")
 """The rules whose questions name their subject themselves."""
-SHORT, TITLE = 5, 22
-"""The most words of a title in front of a colon, and of any title in a question."""
-START, OFTEN, MOST_BARS = 20_000, 3, 100
-"""An organisation of which a document treats has its name in so many first characters, and so often in all; a table has so many bars."""
+SHORT = 5
+"""The most words of a title in front of a colon."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 QUESTION = re.compile(
@@ -45,20 +44,6 @@ CODE = re.compile(r"\b[A-Z]{2,}[\w-]*|\b[A-Z]+[a-z]*\d[\w-]*|\d{4}")
 """Words that name a thing: two with a capital; letters in capitals, a code, a year."""
 STUDIED = ("rule:number", "rule:measure", "rule:share", "rule:duration", "rule:frequency")
 """Rules about what was counted: letters in capitals do not say in which study."""
-NO_TITLE = re.compile(r"[?!|<>{}\\=_]|https?:|\.\w{2,4}$|^\W*$|^[\W\d]|\.\.|[.,:;]$")
-"""A title that cannot stand in a sentence."""
-
-
-def organisation(page: Page, wording: Wording) -> str:
-    """The organisation that a document names in its beginning and often, empty without one."""
-    text = "" if page.document.text.count("|", 0, START) > MOST_BARS else page.document.text
-    names = Counter(re.findall(str(wording.texts.get("organisation", "(?!)")), text[:START]))
-    return max((name for name in names if text.count(name) >= OFTEN), key=text.count, default="")
-
-
-def is_bad_title(title: str, wording: Wording) -> bool:
-    """True for a title that cannot stand in a sentence, or that says nothing about its document."""
-    return bool(NO_TITLE.search(title) or re.search(str(wording.texts.get("no_title", "(?!)")), title))
 
 
 class Passages:
@@ -112,9 +97,9 @@ class Filters:
         self.must_find = must_find
         self.pages = {page.document.doc_id: page for page in pages}
         self.passages, self.wording = passages, wording
-        patterns = (str(wording.texts.get(name, "(?!)")) for name in ("exception", "goes_on", "further"))
-        self._exception, self._goes_on, self._further = (re.compile(pattern, re.IGNORECASE) for pattern in patterns)
-        self._names = {page.document.doc_id: self._titles(page) for page in pages}
+        patterns = (str(wording.texts.get(name, "(?!)")) for name in ("exception", "goes_on"))
+        self._exception, self._goes_on = (re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+        self._names = {page.document.doc_id: titles(page, wording) for page in pages}
         self.titles = Counter(title for each in self._names.values() for title in each)
         self._first: dict[str, list[frozenset[str]]] = defaultdict(list)
         self._places = Counter[Span]()
@@ -133,7 +118,7 @@ class Filters:
             return "gives its answer away"
         if candidate.method == "rule:figure":  # Other places that state the value are alternatives.
             candidate = replace(candidate, evidence=((*candidate.evidence[0], *self.elsewhere(candidate)),))
-        found = () if by_model or not self.must_find else (self._lost,)
+        found = () if by_model or candidate.method in WHOLE or not self.must_find else (self._lost,)
         reasons = (self._in_its_place, self._answered_elsewhere, *found, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
@@ -197,9 +182,11 @@ class Filters:
         asked, own = self.passages.stems(candidate.text), set(candidate.documents)
         terms = asked & self._evidence(candidate)
         is_own = candidate.method == "rule:abbreviation"  # Other documents may use the same letters.
-        return len(terms) < (1 if has_name or is_own else PARTICULAR) or (not has_name and not is_own) or (not is_own and any(
-            self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms)
-        ))
+        return (
+            len(terms) < (1 if has_name or is_own else PARTICULAR)
+            or (not has_name and not is_own)
+            or (not is_own and any(self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms)))
+        )
 
     def _named(self, candidate: Candidate) -> Candidate | None:
         """The question with the title of its document, None without a title in words that no other document has."""
@@ -220,14 +207,6 @@ class Filters:
             return replace(candidate, history=(replace(candidate.history[0], text=text), *candidate.history[1:]))
         return replace(candidate, text=text)
 
-    def _titles(self, page: Page) -> list[str]:
-        """The names of a document that can stand in a sentence, the shortest first: its organisation, or forms of its title."""
-        if name := organisation(page, self.wording):
-            return [name]
-        titles = (title.strip(" .") for title in (head_title(page.title), short_title(page.title), page.title))
-        fitting = (each for each in titles if len(each.split()) <= TITLE and not is_bad_title(each, self.wording))
-        return [each for each in dict.fromkeys(fitting) if any(map(str.isalpha, each))]
-
     def _in_its_place(self, candidate: Candidate) -> str:
         """A question about a place that has enough, and a factoid whose sentence or the next one holds an exception."""
         if candidate.method.startswith(MODEL) or not candidate.evidence:
@@ -243,8 +222,7 @@ class Filters:
         text, whole = self.passages.text(span), self.passages.texts[span.doc_id]
         said = f"{candidate.text} {candidate.answers[0]}".casefold()
         is_told = all(word.casefold() in said for word in self._exception.findall(text))
-        goes_on = self._goes_on.match(whole, span.end) or (" need?" in said and self._further.match(whole, span.end))
-        return "limited by its context" if goes_on or not is_told else ""
+        return "limited by its context" if self._goes_on.match(whole, span.end) or not is_told else ""
 
     def _answered_elsewhere(self, candidate: Candidate) -> str:
         return "answered elsewhere" if self.elsewhere(candidate) or self.perhaps_elsewhere(candidate) else ""

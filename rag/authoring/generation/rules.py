@@ -60,7 +60,7 @@ def _acronyms(page: Page, statement: Statement, wording: Wording) -> Iterator[Ca
             words = [part for word in before[-size:] for part in word.split("-")]
             if "".join(word[:1].lower() for word in words if word.lower() not in SMALL) == letters:
                 first = next(at for at, word in enumerate(before[-size:]) if word.lower() not in SMALL)
-                meaning = " ".join(before[len(before) - size + first :]).strip("\"'“”‘’(),")
+                meaning = " ".join(before[len(before) - size + first :]).strip("\"'“”‘’(),-•* ")
                 text = wording.text("acronym", term=found[1])
                 yield _candidate(page, text, "definition", "abbreviation", statement, meaning)
                 break

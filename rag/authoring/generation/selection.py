@@ -8,8 +8,8 @@ from rag.authoring.candidates import Candidate
 from rag.authoring.generation.proposals import MODEL
 
 ENOUGH = 100
-MOST_EASY, FEWEST = 0.33, 60
-"""The most questions that every trial of the probe solves, in parts of a set that has FEWEST without more."""
+MOST_EASY = 0.33
+"""The most questions that every trial of the probe solves, in parts of a set that has ENOUGH without more."""
 MOST_OF_ONE = 0.12
 """The most questions about one document, in parts of a set that has ENOUGH without more; or twice an equal share."""
 HARD, EASY, SPARE = range(3)
@@ -23,7 +23,7 @@ Rated = tuple[Candidate, float, float, bool]
 def selected(pool: Mapping[str, Sequence[Rated]], shares: Mapping[str, int], total: int) -> list[Candidate]:
     """Up to `total` questions of a pool by kind, so that the sums of their gains by words and by vectors differ by at most 1.
 
-    At most MOST_EASY of them are EASY, but a set below FEWEST is filled up with EASY, and one below ENOUGH with SPARE ones.
+    At most MOST_EASY of them are EASY, but a set below ENOUGH is filled up with EASY ones, then with SPARE ones.
     All questions of a model are taken.
     """
     queues = {kind: _graded(rated) for kind, rated in pool.items()}
@@ -36,7 +36,7 @@ def selected(pool: Mapping[str, Sequence[Rated]], shares: Mapping[str, int], tot
         levels = [HARD, EASY] if easy < MOST_EASY * (size + 1) else [HARD]
         waiting = {kind: _first(grades, levels, signs) for kind, grades in queues.items()}
         for level in (EASY, SPARE):
-            if size < (FEWEST if level == EASY else ENOUGH) and not any(waiting.values()):
+            if size < ENOUGH and not any(waiting.values()):
                 waiting = {kind: _first(grades, [level], signs) for kind, grades in queues.items()}
         found = [(len(kept[kind]) / shares[kind], kind, grade) for kind, grade in waiting.items() if grade]
         if not found:

@@ -36,7 +36,9 @@ NO_KEY = re.compile(
     re.IGNORECASE,
 )
 """Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals."""
-THING = re.compile(r"(?=.{3,40}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)[A-ZÀ-Ž][\w.'’-]*(?: (?:[A-ZÀ-Ž][\w.'’&-]*|of|the|and|de|la|du|van|von|in|at|on|for|&))*")
+THING = re.compile(
+    r"(?=\D{3,40}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)[A-ZÀ-Ž][\w.'’-]*(?: (?:[A-ZÀ-Ž][\w.'’&-]*|of|the|and|de|la|du|van|von|in|at|on|for|&))*"
+)
 """A name: words with a capital, and small words between them."""
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
@@ -117,7 +119,11 @@ def attributes(page: Page, wording: Wording) -> Iterator[Candidate]:
     """Questions about named things that need no title: a column that says something of a thing, whatever its table is about."""
     for table in page.tables if wording.has("attribute") else ():
         columns = {at: found for at, name in enumerate(table.names) if (found := _attribute(shown(name), wording))}
-        texts = (at for at in range(len(table.names)) if sum(row.cells[at : at + 1] != () and row.cells[at][:1].isalpha() for row in table.rows) * 2 > len(table.rows))
+        texts = (
+            at
+            for at in range(len(table.names))
+            if sum(row.cells[at : at + 1] != () and row.cells[at][:1].isalpha() for row in table.rows) * 2 > len(table.rows)
+        )
         lead = next(texts, None)
         lead = lead if lead not in columns and lead is not None and _holds_names(table, lead) else None
         seen = Counter[int]()
@@ -131,7 +137,10 @@ def attributes(page: Page, wording: Wording) -> Iterator[Candidate]:
                 needs_unit = column in wording.words("with_unit") and not unit
                 if is_said and is_clear and not (needs_unit and re.fullmatch(r"[\d.:,'’\" –-]+", value)):
                     seen[at] += 1
-                    text, span = wording.text(name, column=column, row=thing, unit=unit), Span(page.document.doc_id, row.start, row.end)
+                    text, span = (
+                        wording.text(name, column=column, row=thing, unit=unit),
+                        Span(page.document.doc_id, row.start, row.end),
+                    )
                     where = page.cluster(table.part.start)
                     yield Candidate(text, "table", "rule:attribute", "", ((span,),), (value,), cluster=where)
 
@@ -160,8 +169,6 @@ def asks(column: str, value: str, wording: Wording) -> str:
         return value and ("cell_who" if is_person else f"cell{_of(column, wording)}")
     if value.isdecimal() and value not in "01" and re.fullmatch(r"[a-z ]+[^s]s", column):
         return "cell_many"
-    if re.fullmatch(r"[a-z]+ (?:for|after|within): \d+ (?:minute|hour|day|week|month|season|year)s?", f"{column}: {value}"):
-        return "cell_long"
     return "cell_any" if re.match(r"(?:what|when|where|how) to \w|who \w+s ", column) else ""
 
 

@@ -15,7 +15,25 @@ from rag.core.text.templates import check_template, fill
 FILE, OTHER = "question_templates", "other"
 CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
 """A code before a title, or brackets in it."""
-FIELDS = ("title", "question", "term", "column", "row", "key", "first", "second", "heading", "link", "subject", "label", "when", "unit", "verb", "since", "other", "year")
+FIELDS = (
+    "title",
+    "question",
+    "term",
+    "column",
+    "row",
+    "key",
+    "first",
+    "second",
+    "heading",
+    "subject",
+    "label",
+    "when",
+    "unit",
+    "verb",
+    "since",
+    "other",
+    "year",
+)
 
 
 class Wording:
@@ -27,7 +45,7 @@ class Wording:
         self.known = language in content
         self.texts: Mapping[str, Any] = content.get(language) or content[OTHER]
         for name, templates in self.texts.items():
-            for template in templates if isinstance(templates, list) and name != "rules" else ():
+            for template in templates if isinstance(templates, list) and name not in ("rules", "list_intros") else ():
                 check_template(f"conf/{FILE}.yaml: {language}.{name}", str(template), (), FIELDS)
 
     def words(self, name: str) -> frozenset[str]:
