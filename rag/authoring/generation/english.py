@@ -166,10 +166,10 @@ class _Rule:
         return cls(row["rule"], patterns, asks, row.get("answer", "{a}"), bool(row.get("whole")))
 
     def asked(self, sentence: str, clause: Clause | None, subject: str) -> Asked | None:
-        """The question about a sentence or its clause, None if the rule does not fit. With `whole` the answer goes on at a comma."""
-        texts = {"sentence": sentence, "subject": subject}
+        """The question about a sentence or its clause, None if it does not fit. With `whole` the answer goes on at a comma."""
+        texts: dict[str, str] = {"sentence": sentence, "subject": subject}
         texts |= {"aux": clause.aux, "rest": clause.rest, "tail": clause.tail} if clause else {}
-        values = {key: texts[key] for key in ("aux", "subject") if key in texts}
+        values: dict[str, str] = {key: texts[key] for key in ("aux", "subject") if key in texts}
         for key, pattern in self.patterns.items():
             found = pattern.fullmatch(texts[key]) if key in texts else None
             if not found:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation.pages import Page
@@ -17,6 +18,8 @@ from rag.core.types import Span, Turn
 
 FEWEST, MOST, TOGETHER = 3, 60, 12
 """The rows of a table: the fewest, those that are asked about, and the most that are evidence together."""
+MARKED = re.compile(r"[\[?*†°]")
+"""Values with a note, a doubt or a place on the globe."""
 PER_COLUMN = 3
 """The most things of a table that a column is asked about."""
 CELL, KEY = 60, 40
@@ -37,7 +40,8 @@ NO_KEY = re.compile(
 )
 """Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals."""
 THING = re.compile(
-    r"(?=\D{3,40}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)[A-ZÀ-Ž][\w.'’-]*(?: (?:[A-ZÀ-Ž][\w.'’&-]*|of|the|and|de|la|du|van|von|in|at|on|for|&))*"
+    r"(?=\D{3,40}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)"
+    r"[A-ZÀ-Ž][\w.'’-]*(?: (?:[A-ZÀ-Ž][\w.'’&-]*|of|the|and|de|la|du|van|von|in|at|on|for|&))*"
 )
 """A name: words with a capital, and small words between them."""
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
@@ -118,48 +122,30 @@ def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
 def attributes(page: Page, wording: Wording) -> Iterator[Candidate]:
     """Questions about named things that need no title: a column that says something of a thing, whatever its table is about."""
     for table in page.tables if wording.has("attribute") else ():
-        columns = {at: found for at, name in enumerate(table.names) if (found := _attribute(shown(name), wording))}
-        texts = (
-            at
-            for at in range(len(table.names))
-            if sum(row.cells[at : at + 1] != () and row.cells[at][:1].isalpha() for row in table.rows) * 2 > len(table.rows)
-        )
-        lead = next(texts, None)
-        lead = lead if lead not in columns and lead is not None and _holds_names(table, lead) else None
-        seen = Counter[int]()
-        for row in table.rows[:MOST] if lead is not None else ():
-            thing = shown(row.cells[lead]) if lead < len(row.cells) else ""
-            for at, (name, column, unit) in columns.items() if THING.fullmatch(thing) else ():
-                value = shown(row.cells[at]) if at < len(row.cells) else ""
-                is_event = name == "attribute_when"
-                is_said = 0 < len(value) <= CELL and not EMPTY.fullmatch(value) and not re.search(r"[\[?*†°]", value)
-                is_clear = " " in thing and (not is_event or re.search(r"\d{4}", value)) and seen[at] < PER_COLUMN
-                needs_unit = column in wording.words("with_unit") and not unit
-                if is_said and is_clear and not (needs_unit and re.fullmatch(r"[\d.:,'’\" –-]+", value)):
-                    seen[at] += 1
-                    text, span = (
-                        wording.text(name, column=column, row=thing, unit=unit),
-                        Span(page.document.doc_id, row.start, row.end),
-                    )
-                    where = page.cluster(table.part.start)
-                    yield Candidate(text, "table", "rule:attribute", "", ((span,),), (value,), cluster=where)
+        grid = Grid(page, table, table.rows[:MOST], range(len(table.names)))
+        cells = [[grid.value(row, at) for row in grid.rows] for at in grid.columns]
+        lead = next((own for own in cells if sum(cell[:1].isalpha() for cell in own) * 2 > len(own)), [])
+        if len(lead) < FEWEST or len(set(lead)) < len(lead) or sum(map(bool, map(THING.fullmatch, lead))) < 0.8 * len(lead):
+            continue
+        for at in grid.columns:
+            name, column, unit = _attribute(shown(table.names[at]), wording)
+            needed = r".*\d{4}.*" if name.endswith("when") else r".*[A-Za-z].*"
+            needed = needed if name.endswith("when") or (column in wording.words("with_unit") and not unit) else ".*"
+            told = ((row, thing, value) for row, thing, value in zip(grid.rows, lead, cells[at], strict=True) if name and value)
+            clear = (each for each in told if re.fullmatch(needed, each[2]) and not MARKED.search(each[2]))
+            named = (each for each in clear if " " in each[1] and THING.fullmatch(each[1]) and each[1] != each[2])
+            for row, thing, value in islice(named, PER_COLUMN):
+                text = wording.text(name, column=column, row=thing, unit=unit)
+                yield _candidate(grid, text, "table", "attribute", [row], value)
 
 
-def _attribute(name: str, wording: Wording) -> tuple[str, str, str] | None:
-    """The template, the noun and the unit of a column that says something of a thing; None for other columns."""
+def _attribute(name: str, wording: Wording) -> tuple[str, str, str]:
+    """The template, the noun and the unit of a column that says something of a thing; empty for other columns."""
     found = re.fullmatch(r"([A-Za-z' -]+?)(?: ?[(\[]((?!in )[a-zµ/%]{1,6}[²³]?)[)\]]| in ([a-z]+[²³]?))?", name)
     column, unit = (found[1].strip().lower(), found[2] or found[3] or "") if found else ("", "")
-    for template, words in (("", "nouns"), ("_who", "persons"), ("_when", "events")):
-        if column in wording.words(f"attribute_{words}"):
-            return f"attribute{template}", column, f", in {unit}" if unit else ""
-    return None
-
-
-def _holds_names(table: Table, at: int) -> bool:
-    """True for a column whose cells are names, each there once."""
-    cells = [shown(row.cells[at]) for row in table.rows if at < len(row.cells)]
-    named = sum(bool(THING.fullmatch(cell)) for cell in cells)
-    return len(cells) >= FEWEST and named >= 0.8 * len(cells) and len(set(cells)) == len(cells)
+    kinds = {"": "nouns", "_who": "persons", "_when": "events"}
+    template = next((f"attribute{ending}" for ending, of in kinds.items() if column in wording.words(f"attribute_{of}")), "")
+    return template, column, unit and f", in {unit}"
 
 
 def asks(column: str, value: str, wording: Wording) -> str:

@@ -9,8 +9,8 @@ from rag.authoring.generation.wording import Wording, head_title, short_title
 TITLE = 22
 """The most words of a title in a question."""
 COVER, START, OFTEN, MOST_BARS = 4000, 20_000, 3, 100
-"""An organisation of which a document treats has its name, in capitals or not, in so many first characters, is named in so many,
-and so often in all; a document with so many bars is a table."""
+"""An organisation of which a document treats is on its cover of so many characters, named in the first characters and often; a
+document with so many bars is a table."""
 NO_TITLE = re.compile(r"[?!|<>{}\\=_]|https?:|\.\w{2,4}$|^\W*$|^[\W\d]|\.\.|[.,:;]$")
 """A title that cannot stand in a sentence."""
 
