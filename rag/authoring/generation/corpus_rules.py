@@ -10,6 +10,7 @@ from rag.authoring.generation import table_rules
 from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.pages import Page, unnumbered
 from rag.authoring.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
+from rag.authoring.generation.titles import is_bad_title
 from rag.authoring.generation.wording import Wording, short_title
 from rag.core.types import Span
 
@@ -67,13 +68,14 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
             continue
         (first, one, heading), (second, other, _) = places
         names = [short_title(first.title), short_title(second.title)]
-        names = [first.title, second.title] if names[0] == names[1] else names
+        names = [first.title, second.title] if names[0].casefold() == names[1].casefold() else names
+        is_bad = names[0] == names[1] or any(is_bad_title(each, wording) for each in (*names, heading))
         are_alike = not passages.stems(short_title(first.title)).isdisjoint(passages.stems(short_title(second.title)))
         are_editions = is_older(first, second) or is_older(second, first)
         spoken = (passages.spans[number] for number in passages.holding(passages.stems(heading)))
         outside = {span.doc_id for span in spoken if not touches(span, one) and not touches(span, other)}
         is_whole = outside.isdisjoint((one.doc_id, other.doc_id))
-        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike or not is_whole:
+        if is_bad or max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike or not is_whole:
             continue
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
         heading = heading.capitalize() if heading.isupper() else heading

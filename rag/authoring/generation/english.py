@@ -138,7 +138,7 @@ class English:
         if (
             self._parts["open_end"].search(text)
             or self._parts["points"].search(text.replace("there", ""))
-            or not 4 <= len(text.split()) <= 20
+            or not 3 <= len(text.split()) <= 20
             or text.count("you") > 1
             or self._parts["speaker"].search(asked.answer)
         ):

@@ -22,8 +22,6 @@ from rag.documents.anchors.quote_anchors import WORD
 from rag.documents.anchors.rendered import occurrences
 from rag.evaluation.data.validation import ALIKE
 
-PARTICULAR = 4
-"""A question without a name needs so many content stems that only its document holds together."""
 PER_PLACE = 2
 """The most questions about one sentence, row or list."""
 COMPLETE = ("adversarial", "multi_hop", "unanswerable")
@@ -171,22 +169,17 @@ class Filters:
 
     def _needs_name(self, candidate: Candidate) -> bool:
         """True if the words of a question are in passages of other documents or sections, or name nothing in particular."""
-        if candidate.method == "rule:definition":
+        if candidate.method in ("rule:definition", "rule:abbreviation"):
             return False
         if candidate.method == "rule:measure" and re.match(r"What (?:was|were)\b", candidate.text):
             return True
         pattern = NAME if candidate.method in STUDIED else re.compile(f"{NAME.pattern}|{CODE.pattern}")
         has_name = bool(pattern.search(QUESTION.sub("", candidate.text)))
         if len(self.pages) < 2 or candidate.kind in NAMED:
-            return len(self.pages) > 1 or (candidate.kind == "factoid" and not has_name)
+            return len(self.pages) > 1 or (candidate.kind == "factoid" and not re.search(r"\S [A-Z]\w\w", candidate.text))
         asked, own = self.passages.stems(candidate.text), set(candidate.documents)
         terms = asked & self._evidence(candidate)
-        is_own = candidate.method == "rule:abbreviation"  # Other documents may use the same letters.
-        return (
-            len(terms) < (1 if has_name or is_own else PARTICULAR)
-            or (not has_name and not is_own)
-            or (not is_own and any(self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms)))
-        )
+        return not has_name or any(self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms))
 
     def _named(self, candidate: Candidate) -> Candidate | None:
         """The question with the title of its document, None without a title in words that no other document has."""

@@ -113,7 +113,7 @@ def _entries(page: Page, wording: Wording) -> Iterator[Candidate]:
             else ()
         ):
             piece = section.body + line.start(), section.body + line.end()
-            if found := ENTRY.match(page.shown(piece)):
+            if (found := ENTRY.match(page.shown(piece))) and not (found["term"].isupper() and " " in found["term"]):
                 term = found["term"].lower() if found["term"][1:].islower() and page.language == "english" else found["term"]
                 statement = Statement(page.span(piece), line[0], section)
                 yield _candidate(
