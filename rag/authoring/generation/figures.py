@@ -23,6 +23,7 @@ YEARS = re.compile(r"(?P<lead>(?:\D{0,60}?(?:\d{1,2},)?)?)\s*(?P<years>(?:(?:19|
 VALUE = re.compile(r"\$?\s*\(?[$€£]?\s*\d[\d,]*(?:\.\d+)?\)?\s?%?(?!\S)|[—–-](?!\S)")
 AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
 DAY = re.compile(r"[A-Z][a-z]{2,8} \d{1,2}\b")
+TITLED = "“"
 SIGNS = {"$": "dollars", "€": "euros", "£": "pounds"}
 NEAR, CLOSE = 500, 150
 """The characters around a line of years that name its unit and its table, and those above it that say `fiscal`."""
@@ -52,11 +53,6 @@ class Figure:
         """The value as a number."""
         return float(AMOUNT.findall(self.value)[0].replace(",", ""))
 
-    @property
-    def is_named(self) -> bool:
-        """True if the subject is an organisation."""
-        return not self.subject.startswith("“")
-
 
 def questions(pages: Sequence[Page], passages: Passages, wording: Wording) -> Iterator[Candidate]:
     """The candidates of a whole corpus, for a language with templates of figures."""
@@ -83,7 +79,7 @@ def _row(periods: Sequence[Sequence[Figure]], passages: Passages, wording: Wordi
     change = last[0].amount - before[0].amount
     if last[0].span == before[0].span and change and "%" not in one.value:
         name, answer = "increase" if change > 0 else "decrease", f"{abs(change):,.10g}"
-        text = _text(name, last[0], wording, since=_bare(before[0].when))
+        text = _text(name, last[0], wording, since=before[0].when.split(" ", 1)[1])
         yield Candidate(text, "comparison", "rule:change", "", (_places(last),), (answer,), {"value": answer}, cluster=where)
     year = str(min(each[0].year for each in periods) - SOONER)
     if one.when == f"in {one.year}" and not passages.holding({*passages.stems(one.label), year}):
@@ -96,7 +92,12 @@ def _between(subjects: Sequence[Mapping[str, Sequence[Figure]]], wording: Wordin
     for first, second in list(pairwise(subjects))[:PAIRS]:
         for when in sorted(first.keys() & second.keys(), reverse=True)[:1]:
             one, other = first[when][0], second[when][0]
-            if one.unit == other.unit and one.amount != other.amount and one.is_named and other.is_named:
+            if (
+                one.unit == other.unit
+                and one.amount != other.amount
+                and not one.subject.startswith(TITLED)
+                and not other.subject.startswith(TITLED)
+            ):
                 text, answer = (
                     _text("between", one, wording, other=other.subject),
                     max(one, other, key=lambda each: each.amount).subject,
@@ -108,11 +109,9 @@ def _between(subjects: Sequence[Mapping[str, Sequence[Figure]]], wording: Wordin
 def _text(name: str, figure: Figure, wording: Wording, **more: str) -> str:
     verb = "were" if re.search(r"[^su]s\Z", _head(figure.label, wording)) else "was"
     values = {"subject": figure.subject, "label": figure.label, "when": figure.when, "unit": figure.unit, "verb": verb}
-    return wording.text(name if figure.is_named else f"{name}_in", **values, year=_bare(figure.when), **more)
-
-
-def _bare(when: str) -> str:
-    return when.removeprefix("in ").removeprefix("at ")
+    return wording.text(
+        f"{name}_in" if figure.subject.startswith(TITLED) else name, **values, year=figure.when.split(" ", 1)[1], **more
+    )
 
 
 def _places(found: Sequence[Figure]) -> tuple[Span, ...]:

@@ -86,13 +86,9 @@ class Passages:
 
 
 class Filters:
-    """Decides about candidates one after the other, each compared with those that passed before.
+    """Decides about candidates one after the other, each compared with those that passed before."""
 
-    With `must_find` a search by words must find the evidence among the first DEPTH passages.
-    """
-
-    def __init__(self, pages: Sequence[Page], passages: Passages, wording: Wording, must_find: bool = True) -> None:
-        self.must_find = must_find
+    def __init__(self, pages: Sequence[Page], passages: Passages, wording: Wording) -> None:
         self.pages = {page.document.doc_id: page for page in pages}
         self.passages, self.wording = passages, wording
         patterns = (str(wording.texts.get(name, "(?!)")) for name in ("exception", "goes_on"))
@@ -116,8 +112,7 @@ class Filters:
             return "gives its answer away"
         if candidate.method == "rule:figure":  # Other places that state the value are alternatives.
             candidate = replace(candidate, evidence=((*candidate.evidence[0], *self.elsewhere(candidate)),))
-        found = () if by_model or candidate.method in WHOLE or not self.must_find else (self._lost,)
-        reasons = (self._in_its_place, self._answered_elsewhere, *found, self._twin)
+        reasons = (self._in_its_place, self._answered_elsewhere, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
     def overlap(self, candidate: Candidate) -> float:
@@ -219,14 +214,6 @@ class Filters:
 
     def _answered_elsewhere(self, candidate: Candidate) -> str:
         return "answered elsewhere" if self.elsewhere(candidate) or self.perhaps_elsewhere(candidate) else ""
-
-    def _lost(self, candidate: Candidate) -> str:
-        """A question whose own passage a search by words does not find; what a history says belongs to it."""
-        if not candidate.evidence:
-            return ""
-        found = self.passages.found(candidate.conversation)
-        is_found = all(any(touches(span, place) for span in group for place in found) for group in candidate.evidence)
-        return "" if is_found else "not found by its words"
 
     def _twin(self, candidate: Candidate) -> str:
         """Remember the words of a question; a twin shares ALIKE of them, and its history, with an earlier one."""

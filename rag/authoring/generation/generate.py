@@ -21,8 +21,6 @@ from rag.core.progress import blocks
 from rag.core.types import Document
 
 LOST = "not found by words or vectors"
-UNANSWERABLE = "unanswerable"
-"""The kind that never has more than its share."""
 PER_DOCUMENT = 40
 """The most candidates of a kind that one document keeps, so that memory is bounded by the number of documents."""
 
@@ -82,7 +80,7 @@ def generate(
     )
     proposed, refused = Counter[str](), Counter[str]()
     found = _bounded(batches, shares, proposed, refused)
-    filters = Filters(pages, passages, wording, must_find=vectors is None)
+    filters = Filters(pages, passages, wording)
     queues = {kind: _balanced(found.get(kind, ())) for kind in shares}
     left_out: Counter[str] = Counter()
     scale = POOL if vectors else 1
@@ -143,7 +141,7 @@ def _passing(
     while waiting and sum(map(len, kept.values())) < total:
         kind = min(waiting, key=lambda kind: (len(kept[kind]) / shares[kind], kind))
         candidate = next(waiting[kind], None)
-        if candidate is None or (kind == UNANSWERABLE and len(kept[kind]) >= shares[kind]):
+        if candidate is None or (kind == "unanswerable" and len(kept[kind]) >= shares[kind]):
             del waiting[kind]
             continue
         fitted = filters.fitted(candidate)

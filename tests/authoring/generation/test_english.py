@@ -22,18 +22,14 @@ def asked(sentence: str) -> dict[str, tuple[str, str]]:
     ("sentence", "rule", "question", "answer"),
     [
         ("A ticket lasts for two years.", "duration", "for how long does a ticket last", "for two years"),
-        ("Salaried staff may carry over 5 lamps.", "number", "how many lamps may salaried staff carry", "over 5 lamps"),
         ("You may carry up to four lamps into May.", "number", "how many lamps may i carry into may", "up to four lamps"),
         ("The siren is tested every 40 minutes.", "frequency", "how often is the siren tested", "every 40 minutes"),
         ("The siren is tested on 4 May at 14:00.", "time", "at what time is the siren tested on 4 may", "at 14:00"),
         ("In 1529, Warsaw became the seat of the Sejm.", "date", "when did warsaw become the seat of the sejm", "in 1529"),
-        ("The abbey opened on June 4, 1901 in Kent.", "", "", ""),  # which abbey?
         ("Kent Abbey opened on June 4, 1901.", "date", "when did kent abbey open", "on June 4, 1901"),
         ("Kent Abbey opened on June 4.", "", "", ""),  # of which year?
         ("Discounts can add up to 40 per cent.", "share", "up to what percentage can discounts add", "up to 40 per cent"),
-        ("The crew must leave soon because it is high.", "", "", ""),  # what is high?
         ("The crew must leave soon because of fog.", "reason", "why must the crew leave soon", "because of fog"),
-        ("You may wade there only if you hold a current ticket.", "", "", ""),
         ("Visitors may wade in the pool if it is calm.", "condition", "when may visitors wade in the pool", "if it is calm"),
         ("The abbey was founded by William Shirley in Kent.", "agent", "who was the abbey founded by", "William Shirley"),
         ("The Vistula is the longest river in Poland.", "superlative", "what is the longest river in poland", "the Vistula"),
@@ -47,10 +43,8 @@ def asked(sentence: str) -> dict[str, tuple[str, str]]:
         ("12% of the boats were lost in June.", "share", "what percentage of the boats were lost in june", "12%"),
         ("Gout is a common disease of the joints of adults.", "", "", ""),  # says what is thought of it
         ("Gout is a disease of the joints of adults.", "definition", "what is gout", "a disease of the joints of adults"),
-        ("Gout is associated with beer in our cohort.", "", "", ""),
         ("Gout is associated with beer.", "relation", "what is gout associated with", "beer"),
         ("Gout is associated with beer, wine and meat.", "", "", ""),
-        ("The alarm has lamps.\nSee below.", "", "", ""),
     ],
 )  # fmt: skip
 def test_a_sentence_becomes_a_question(sentence: str, rule: str, question: str, answer: str) -> None:

@@ -79,16 +79,13 @@ def test_lists_abbreviations_and_sections_of_two_documents() -> None:
     ]
     assert of("abbreviation", depot=DEPOT.replace("(LAN)", "(LAX)")) == []
     assert of("list", depot=DEPOT) == []  # closing is no noun in the plural
-    assert of("list", depot=DEPOT.replace("Closing", "Last tasks").replace("- lights", "Never:\n\n- lights")) == []
     for line, asked in (
-        ("To close the depot, follow these steps:", "How do I close the depot?"),
-        ("The following keys must be returned:", "Which keys must be returned?"),
-        ("It rains. The depot may be closed if:", "When may the depot be closed?"),
-        ("To do so:", ""),
+        ("To close the depot, follow these steps:", ["list: How do I close the depot?"]),
+        ("The following keys must be returned:", ["list: Which keys must be returned?"]),
+        ("It rains. The depot may be closed if:", ["list: When may the depot be closed?"]),
+        ("To do so:", []),
     ):
-        (*_, last) = "", *of("list", depot=DEPOT.replace("- lights", f"{line}\n\n- lights"))
-        assert last.startswith(f"list: {asked} → lights off" if asked else "")
-        assert bool(last) == bool(asked)
+        assert [each.split(" → ")[0] for each in of("list", depot=DEPOT.replace("- l", f"{line}\n\n- l"))] == asked
     twice, thrice = (f"Late boats are charged at {rate} times the day rate." for rate in (2, 3))
     both = f"How do “Rules of lake” and “Rules of river” differ on “Late return”? → {twice} / {thrice} ← {twice} + {thrice}"
     assert found(lake=LAKE, river=RIVER) == [f"sections: {both}"]
@@ -257,58 +254,46 @@ def test_other_languages(language: str) -> None:
     assert not any("What" in each.text for each in made.questions.values())
 
 
-FILING = """Kite Mills, Inc. sells kites. Kite Mills, Inc. is in Kent. We are Kite Mills, Inc.
+FILING = """Kite Mills, Inc. sells. Kite Mills, Inc. is in Kent. We are Kite Mills, Inc.
 
 CONSOLIDATED STATEMENTS OF INCOME (in millions)
-
 Year Ended December 31,
 2016 2017
 Total net sales $ 95.5 $ 118
-Cost of sales 71,651 88,265
 Other income 3 4
 Interest expense (459) (484)
 Cash per kite 3 4 5
 
-SEGMENT RESULTS OF JOINT VENTURES
-
-Year Ended December 31,
+RESULTS OF JOINT VENTURES
 2016 2017
 Operating income 4 6
 """
-SHEET = """# Kites of Kent
-
-| Kite | Wing area (m²) | Builder | Built |
+SHEET = """| Kite | Wing area (m²) | Builder | Built |
 |---|---|---|---|
 | Red Tern | 3.5 | Asta Holm | 4 May 1931 |
 | Blue Heron | 4 | Tom Luna | once |
-| Wide Otter | 5 | Asta Holm | 1950 |
+| Otter | 5 | Asta Holm | 1950 |
 """
 
 
 def test_figures_name_subject_period_and_unit() -> None:
+    figure, change, absent = found(kite=FILING)
     row, unit = "Total net sales $ 95.5 $ 118", "in millions of dollars"
-    assert found(kite=FILING)[:2] == [
-        f"figure: What were the total net sales of Kite Mills, Inc. in 2016, {unit}? → 95.5 ← {row}",
-        "change: By how much did the total net sales of Kite Mills, Inc. increase from 2016 to 2017,"
-        f" {unit}? → 22.5 | 22.5 ← {row}",
-    ]
-    assert sorted({line.split(":")[0] for line in found(kite=FILING)}) == ["change", "figure", "no-period"]
-    assert not any(name in line for line in found(kite=FILING) for name in ("ther income", "nterest", "kite 3", "perating"))
-    other = FILING.replace("Kite", "Lake").replace("95.5", "40")
-    pair = "Which had the higher total net sales in 2017, Kite Mills, Inc. or Lake Mills, Inc.?"
-    assert [line.split(" → ")[0] for line in of("between", kite=FILING, lake=other.replace("118", "50"))] == [
-        f"between: {pair}"
-    ]
-    again = FILING.replace("SEGMENT", "CONSOLIDATED STATEMENTS OF INCOME\n\n2016 2017\nTotal net sales 1 2\n\n")
-    assert not any("net sales" in line for line in found(kite=again))  # two values
+    assert figure == f"figure: What were the total net sales of Kite Mills, Inc. in 2016, {unit}? → 95.5 ← {row}"
+    assert change.endswith(f"of Kite Mills, Inc. increase from 2016 to 2017, {unit}? → 22.5 | 22.5 ← {row}")
+    assert absent.startswith(f"no-period: What were the total net sales of Kite Mills, Inc. in 2009, {unit}?")
+    other = FILING.replace("Kite", "Lake").replace("118", "50")
+    pair = "between: Which had the higher total net sales in 2017, Kite Mills, Inc. or Lake Mills, Inc.?"
+    assert [line.split(" → ")[0] for line in of("between", kite=FILING, lake=other.replace("95.5", "4"))] == [pair]
+    again = FILING.replace("RESULTS", "CONSOLIDATED BALANCE SHEETS\n2016 2017\nTotal net sales 1 2\n\n")
+    assert found(kite=again) == []  # two values
 
 
 def test_named_things_are_asked_about_without_a_title() -> None:
-    assert of("attribute", kites=SHEET) == [
-        "attribute: What is the builder of Red Tern? → Asta Holm ← | Red Tern | 3.5 | Asta Holm | 4 May 1931 |",
-        "attribute: What is the builder of Blue Heron? → Tom Luna ← | Blue Heron | 4 | Tom Luna | once |",
-        "attribute: What is the builder of Wide Otter? → Asta Holm ← | Wide Otter | 5 | Asta Holm | 1950 |",
-        "attribute: When was Red Tern built? → 4 May 1931 ← | Red Tern | 3.5 | Asta Holm | 4 May 1931 |",
-        "attribute: When was Wide Otter built? → 1950 ← | Wide Otter | 5 | Asta Holm | 1950 |",
+    asked = [line.removeprefix("attribute: ").split(" ← ")[0] for line in of("attribute", kites=SHEET)]
+    assert asked == [
+        "What is the builder of Red Tern? → Asta Holm",
+        "What is the builder of Blue Heron? → Tom Luna",
+        "When was Red Tern built? → 4 May 1931",
     ]
     assert of("attribute", kites=SHEET, more=SHEET) == []  # which one?
