@@ -42,9 +42,8 @@ class English:
         self.forms = {form: found for verb in sorted(wording.words("verbs")) for form, found in _forms(verb)}
         self.forms |= {"has": ("have", "does"), "have": ("have", "do"), "had": ("have", "did")}
         self._pasts = frozenset(form for form, (_, aux) in self.forms.items() if aux == "did") | {"did"}
-        parts = {"roles": "|".join(sorted(wording.words("roles")))}
-        parts |= {"classes": "|".join(sorted(wording.words("defined")))}
-        parts["measures"] = "|".join(sorted(wording.words("measured")))
+        lists = {"roles": "roles", "classes": "defined", "measures": "measured"}
+        parts = {name: "|".join(sorted(wording.words(words))) for name, words in lists.items()}
         parts["listed"] = "|".join(sorted(map(re.escape, self.forms), key=len, reverse=True))
         for name, part in wording.texts["parts"].items():
             parts[name] = fill(str(part), parts)
@@ -94,11 +93,8 @@ class English:
         base, aux = self.forms[found["verb"]]
         if base == "have" and self._parts["participle"].match(found["rest"]):
             return replace(clause, aux=found["verb"])
-        if (
-            self._parts["verb"].match(found["rest"])
-            or found["rest"].startswith("by ")
-            or (aux != "did" and self._is_plural(clause.subject) != (aux == "do"))
-        ):
+        agrees = aux == "did" or self._is_plural(clause.subject) == (aux == "do")
+        if self._parts["verb"].match(found["rest"]) or found["rest"].startswith("by ") or not agrees:
             return None
         return replace(clause, aux=aux, rest=f"{base} {found['rest']}")
 

@@ -80,12 +80,13 @@ def test_lists_abbreviations_and_sections_of_two_documents() -> None:
     assert of("abbreviation", depot=DEPOT.replace("(LAN)", "(LAX)")) == []
     assert of("list", depot=DEPOT) == []  # closing is no noun in the plural
     for line, asked in (
-        ("To close the depot, follow these steps:", ["list: How do I close the depot?"]),
-        ("The following keys must be returned:", ["list: Which keys must be returned?"]),
-        ("It rains. The depot may be closed if:", ["list: When may the depot be closed?"]),
-        ("To do so:", []),
+        ("To close it, follow these steps:", 0),
+        ("To close the depot:", 1),
+        ("The following keys must be left:", 1),
     ):
-        assert [each.split(" → ")[0] for each in of("list", depot=DEPOT.replace("- l", f"{line}\n\n- l"))] == asked
+        assert len(of("list", depot=DEPOT.replace("- l", f"{line}\n\n- l"))) == asked
+    (line,) = of("list", depot=DEPOT.replace("- l", "It rains. The depot may be closed if:\n\n- l"))
+    assert line.startswith("list: When may the depot be closed? → lights off")
     twice, thrice = (f"Late boats are charged at {rate} times the day rate." for rate in (2, 3))
     both = f"How do “Rules of lake” and “Rules of river” differ on “Late return”? → {twice} / {thrice} ← {twice} + {thrice}"
     assert found(lake=LAKE, river=RIVER) == [f"sections: {both}"]
@@ -133,8 +134,6 @@ def test_a_number_has_one_unit(cell: str, amount: tuple[float, str] | None) -> N
         ("owner", "Ruth", "cell_who"),
         ("copies", "3", "cell_many"),
         ("copies", "one for each", ""),
-        ("kept for", "5 years", ""),
-        ("kept for", "ever", ""),
         ("what to do", "ring Ruth", "cell_any"),
         ("registration", "A 12", "cell"),
         ("day", "195", ""),
@@ -257,23 +256,16 @@ def test_other_languages(language: str) -> None:
 FILING = """Kite Mills, Inc. sells. Kite Mills, Inc. is in Kent. We are Kite Mills, Inc.
 
 CONSOLIDATED STATEMENTS OF INCOME (in millions)
-Year Ended December 31,
 2016 2017
 Total net sales $ 95.5 $ 118
 Other income 3 4
 Interest expense (459) (484)
-Cash per kite 3 4 5
 
 RESULTS OF JOINT VENTURES
 2016 2017
 Operating income 4 6
 """
-SHEET = """| Kite | Wing area (m²) | Builder | Built |
-|---|---|---|---|
-| Red Tern | 3.5 | Asta Holm | 4 May 1931 |
-| Blue Heron | 4 | Tom Luna | once |
-| Otter | 5 | Asta Holm | 1950 |
-"""
+SHEET = "| Kite | Built | Age |\n|---|---|---|\n| Red Tern | 4 May 1931 | 9 |\n| Blue Coot | once | 8 |\n| Otter | 1950 | 7 |\n"
 
 
 def test_figures_name_subject_period_and_unit() -> None:
@@ -282,18 +274,13 @@ def test_figures_name_subject_period_and_unit() -> None:
     assert figure == f"figure: What were the total net sales of Kite Mills, Inc. in 2016, {unit}? → 95.5 ← {row}"
     assert change.endswith(f"of Kite Mills, Inc. increase from 2016 to 2017, {unit}? → 22.5 | 22.5 ← {row}")
     assert absent.startswith(f"no-period: What were the total net sales of Kite Mills, Inc. in 2009, {unit}?")
-    other = FILING.replace("Kite", "Lake").replace("118", "50")
+    lake = FILING.replace("Kite", "Lake").replace("118", "50").replace("95.5", "4")
     pair = "between: Which had the higher total net sales in 2017, Kite Mills, Inc. or Lake Mills, Inc.?"
-    assert [line.split(" → ")[0] for line in of("between", kite=FILING, lake=other.replace("95.5", "4"))] == [pair]
-    again = FILING.replace("RESULTS", "CONSOLIDATED BALANCE SHEETS\n2016 2017\nTotal net sales 1 2\n\n")
-    assert found(kite=again) == []  # two values
+    assert [line.split(" → ")[0] for line in of("between", kite=FILING, lake=lake)] == [pair]
+    assert found(kite=FILING.replace("Other", "Total net sales 1 2\nOther")) == []  # two values
 
 
 def test_named_things_are_asked_about_without_a_title() -> None:
-    asked = [line.removeprefix("attribute: ").split(" ← ")[0] for line in of("attribute", kites=SHEET)]
-    assert asked == [
-        "What is the builder of Red Tern? → Asta Holm",
-        "What is the builder of Blue Heron? → Tom Luna",
-        "When was Red Tern built? → 4 May 1931",
-    ]
+    line = "attribute: When was Red Tern built? → 4 May 1931 ← | Red Tern | 4 May 1931 | 9 |"
+    assert of("attribute", kites=SHEET) == [line]
     assert of("attribute", kites=SHEET, more=SHEET) == []  # which one?
