@@ -259,8 +259,4 @@ def test_an_answer_in_a_named_document_drafts_its_passage(tmp_path: Path) -> Non
     report, lines = imported(written(tmp_path, "mine.jsonl", rows), DOCUMENT)
     quotes = [line["evidence"][0]["any"][0].get("quote", "") for line in lines]
     assert quotes == ["The bus to Holm leaves at eight.", ""]
-    assert [note.split(" are ")[0].split(",")[0] for note in report.notes][:2] == [
-        "1 passages",
-        "1 times the evidence is a whole document",
-    ]
-    assert "'is_impossible' marks" in report.notes[2]
+    assert [note.split()[1] for note in report.notes] == ["passages", "times", "column"]
