@@ -40,7 +40,7 @@ QUESTION = re.compile(
 NAME = re.compile(r"[A-Z][\w.&'’-]*[a-z\d](?: (?:of|de|von|van|the|and) | )[A-Z]\w+")
 CODE = re.compile(r"\b[A-Z]{2,}[\w-]*|\b[A-Z]+[a-z]*\d[\w-]*|\d{4}")
 """Words that name a thing: two with a capital; letters in capitals, a code, a year."""
-STUDIED = ("rule:number", "rule:measure", "rule:share", "rule:duration", "rule:frequency")
+STUDIED = ("rule:number", "rule:measure", "rule:share", "rule:duration", "rule:frequency", "rule:relation")
 """Rules about what was counted: letters in capitals do not say in which study."""
 
 
@@ -166,7 +166,7 @@ class Filters:
         """True if the words of a question are in passages of other documents or sections, or name nothing in particular."""
         if candidate.method in ("rule:definition", "rule:abbreviation"):
             return False
-        if candidate.method == "rule:measure" and re.match(r"What (?:was|were)\b", candidate.text):
+        if candidate.method in STUDIED and re.search(r"\b(?:was|were|did)\b", candidate.text):
             return True
         pattern = NAME if candidate.method in STUDIED else re.compile(f"{NAME.pattern}|{CODE.pattern}")
         has_name = bool(pattern.search(QUESTION.sub("", candidate.text)))
@@ -183,9 +183,9 @@ class Filters:
         if not title or len(candidate.documents) > 1:
             return None
         question = candidate.history[0].text if candidate.history else candidate.text
-        first = title.split()[0].strip(",:")
-        is_spoken = len(first) > 3 and re.search(rf"\b{re.escape(first)}\b", question) is not None and not candidate.history
-        if self.passages.stems(title) <= self.passages.stems(question) or (is_spoken and first[0].isupper()):
+        is_company = re.fullmatch(str(self.wording.texts.get("organisation", "(?!)")), title) is not None
+        is_spoken = is_company and re.search(rf"\b{re.escape(title.split()[0])}\b", question) is not None
+        if is_spoken or self.passages.stems(title) <= self.passages.stems(question):
             return candidate
         if QUESTION.match(question):
             question = question[:1].lower() + question[1:]
