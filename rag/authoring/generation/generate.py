@@ -129,19 +129,21 @@ def order(candidate: Candidate) -> str:
 
 
 def _passing(
-    balanced: Mapping[str, Sequence[Candidate]],
-    shares: Mapping[str, int],
-    total: int,
-    filters: Filters,
-    dropped: Counter[str],
+    balanced: Mapping[str, Sequence[Candidate]], shares: Mapping[str, int], total: int, filters: Filters, dropped: Counter[str]
 ) -> dict[str, list[Candidate]]:
-    """Up to `total` questions that pass the filters: the share of each kind, a model's first, then all kinds in turn."""
+    """Up to `total` questions that pass the filters: the share of each kind, a model's first, then all kinds in turn.
+
+    Questions without an answer stay at their share; definitions are not more than all others together.
+    """
     waiting = {kind: iter(sorted(queue, key=lambda one: not one.method.startswith(MODEL))) for kind, queue in balanced.items()}
     kept: dict[str, list[Candidate]] = {kind: [] for kind in shares}
     while waiting and sum(map(len, kept.values())) < total:
         kind = min(waiting, key=lambda kind: (len(kept[kind]) / shares[kind], kind))
         candidate = next(waiting[kind], None)
-        if candidate is None or (kind == "unanswerable" and len(kept[kind]) >= shares[kind]):
+        is_full = kind == "unanswerable" and len(kept[kind]) >= shares[kind]
+        is_last = kind == "definition" and len(waiting) == 1 < len(shares)
+        is_most = is_last and 2 * len(kept[kind]) >= sum(map(len, kept.values())) > 0
+        if candidate is None or is_full or is_most:
             del waiting[kind]
             continue
         fitted = filters.fitted(candidate)

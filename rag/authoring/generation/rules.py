@@ -12,7 +12,7 @@ from rag.authoring.generation.pages import Page, Statement, unnumbered
 from rag.authoring.generation.wording import Wording
 from rag.core.text.templates import fill
 
-ACRONYM = re.compile(r"(?<![\w/-])\(([A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
+ACRONYM = re.compile(r"(?<![\w/-])\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
 ENTRY = re.compile(r"(?:[-*+•]\s+)?(?P<term>[^\W\d_][^\n:.;,|*]{1,38}?)\s*(?::|\s[–—]|\s-)\s+(?P<meaning>[^\s|].{15,})")
 GLOSSARY = re.compile(
