@@ -23,6 +23,7 @@ _PLACES = {
     "open_sweep": "rag.api.sweeps",
     "plan": "rag.api.sweeps",
     "sweep": "rag.api.sweeps",
+    "try_folder": "rag.api.first_sweep",
     "write_report": "rag.api.writing",
 }
 
@@ -37,6 +38,7 @@ __all__ = [
     "open_sweep",
     "plan",
     "sweep",
+    "try_folder",
     "write_report",
 ]
 

@@ -1,3 +1,4 @@
+from rag.api.first_sweep import try_folder as try_folder
 from rag.api.pipelines import open_bundle as open_bundle
 from rag.api.pipelines import open_pipeline as open_pipeline
 from rag.api.sweeps import load_experiment as load_experiment

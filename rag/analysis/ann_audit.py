@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from rag.components.indexes.vectors import FlatSearcher
 from rag.core.arrays import Floats
 from rag.core.errors import DataError
 from rag.core.numbers import jsonable, mean
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.roles import RankingMetric
-from rag.core.types import Vectors
 from rag.evaluation.scoring import Gold, judge, parse_column, score
 from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
@@ -24,8 +24,6 @@ from rag.execution.graph.stage_inputs import rankings_of
 from rag.execution.store.store import Entry, Store
 
 AT = 10
-BLOCK = 1 << 23
-"""The number of exact scores that are held in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,8 @@ def audit_indexes(trial: PlannedTrial, made: Plan, store: Store, column: str) ->
     for stage in searches.values():
         passages = made.stages[made.stages[stage.inputs["index"]].inputs["vectors"]]
         vectors, queries = (_read(each, store).arrays["vectors"] for each in (passages, made.stages[stage.inputs["vectors"]]))
-        pair = exact(queries, vectors, int(stage.values["depth"])), rankings_of(_read(stage, store))
+        exact = FlatSearcher(vectors).search((), queries, int(stage.values["depth"]))
+        pair = exact, rankings_of(_read(stage, store))
         rankings.append(pair)
         scores.append([_measured(ranking, gold, column, trial, made) for ranking in pair])
         sizes.append(len(vectors))
@@ -105,22 +104,6 @@ def audit_indexes(trial: PlannedTrial, made: Plan, store: Store, column: str) ->
         shares = (overlap(found, wanted, k), overlap(found, wanted, AT))
         audits.append(Audit(name, kind, *size, *shares, recall, 1 - recall.exact, column, metric))
     return tuple(audits)
-
-
-def exact(queries: Vectors, vectors: Vectors, depth: int) -> Rankings:
-    """The nearest `depth` rows of `vectors` for each query, by inner products in float64."""
-    rows = max(1, BLOCK // max(1, len(vectors)))
-    parts = [Rankings.top(_products(queries[at : at + rows], vectors), depth) for at in range(0, len(queries), rows)]
-    width = min(depth, len(vectors))
-    positions = [np.zeros((0, width), np.int32), *(part.positions for part in parts)]
-    return Rankings(np.concatenate(positions), np.concatenate([np.zeros((0, width)), *(part.scores for part in parts)]))
-
-
-def _products(queries: Vectors, vectors: Vectors) -> Floats:
-    step = max(1, BLOCK // max(1, vectors.shape[1]))
-    wide = queries.astype(np.float64)
-    parts = [wide @ vectors[at : at + step].astype(np.float64).T for at in range(0, len(vectors), step)]
-    return np.concatenate([np.zeros((len(queries), 0)), *parts], axis=1)
 
 
 def overlap(found: Rankings, wanted: Rankings, k: int) -> float:

@@ -8,7 +8,6 @@ from typing import Any
 
 from rag.analysis.ingestion.ingest import components_of
 from rag.api.ingestion import config_of_folder
-from rag.authoring.exchange.imports import Report, import_set
 from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.generate import Generated, Proposer, generate
 from rag.authoring.generation.probe import discrimination, sentence_vectors
@@ -16,7 +15,7 @@ from rag.authoring.generation.proposals import PARAPHRASE, SHARES, Proposal
 from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
 from rag.core.types import Document
-from rag.evaluation.data.golden import documents_of, load_documents
+from rag.evaluation.data.golden import load_documents
 
 QUESTIONS = "questions.jsonl"
 
@@ -54,20 +53,6 @@ def generate_set(
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another folder: --to FOLDER") from error
     return made, report(made, path) | discrimination(list(made.documents.values()), made.questions, config["language"], vectors)
-
-
-def import_questions(
-    source: Path, to: Path, documents: str = "", given: Mapping[str, str] | None = None, container: str = ""
-) -> tuple[Report, str]:
-    """Write the questions of another tool's file to the new folder `to`; return the report, and the path of the documents.
-
-    See `rag.authoring.exchange.imports.import_set`; the folder `documents` holds the texts that contexts are searched in.
-    """
-    corpus, place = None, ""
-    if documents:
-        config = config_of_folder([documents])
-        corpus, place = documents_of(components_of(config).role("loader", config["loader"])), config["loader"]["path"]
-    return import_set(source, to, corpus, given or {}, datetime.now(UTC).date().isoformat(), container), place
 
 
 def report(made: Generated, path: Path) -> dict[str, Any]:

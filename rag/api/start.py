@@ -2,27 +2,29 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from rag.api.generation import QUESTIONS, generate_set, import_questions
-from rag.config.catalog import choices
+from rag.api.generation import QUESTIONS, generate_set
+from rag.config.catalog import choices, plugin_modules
 from rag.config.compose import written
 from rag.core.errors import ConfigError, DataError, StoreError, closest
 
 GENERATE = "generate"
 EXPERIMENT = """\
-question: Which chunks and which search find what is asked about these documents?
+question: Which settings find what is asked about these documents?
 dataset: native
 fixed: {fixed}
 axes:
-  chunker: chunker=recursive,markdown
-  search: ["index=[bm25s] fusion=single", "index=[bm25s,dense] fusion=rrf"]
-objective: maximize ndcg@10
+{axes}
+objective: {objective}
 gate: {{split: all, metrics: {{ndcg@10: .05}}}}
 """
+AXES = {"chunker": "chunker=recursive,markdown", "search": ["index=[bm25s] fusion=single", "index=[bm25s,dense] fusion=rrf"]}
 
 
 def check_start(name: str, documents: str) -> Path:
@@ -53,18 +55,27 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
     elif _is_native(Path(questions)):
         folder, rows = Path(questions).parent, Path(questions)
     else:
-        import_questions(Path(questions), folder, documents)
+        for module in plugin_modules("imports"):
+            import_module(module).import_questions(Path(questions), folder, documents)
     named = [] if rows.name == QUESTIONS else [written("dataset.questions", rows.name)]
     places = [written("dataset.path", str(folder)), *named, written("loader.path", documents)]
-    own = [*places, f"generator={generator}", "latency=8"]
-    fixed = yaml.safe_dump(own, default_flow_style=True, width=1 << 20, allow_unicode=True)
+    write_experiment(path, [*places, f"generator={generator}", "latency=8"], AXES)
+    return path, rows
+
+
+def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any], objective: str = "maximize ndcg@10") -> None:
+    """Write an experiment about a native set; StoreError where the file cannot be written, or is there."""
+
+    def flow(value: Any) -> str:
+        return str(yaml.safe_dump(value, default_flow_style=True, width=1 << 20, allow_unicode=True)).strip()
+
+    listed, spanned = flow(list(fixed)), "\n".join(f"  {flow({axis: span})[1:-1]}" for axis, span in axes.items())
     try:
         path.parent.mkdir(exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(EXPERIMENT.format(fixed=fixed.strip()))
+            file.write(EXPERIMENT.format(fixed=listed, axes=spanned, objective=objective))
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "make room, or change its permissions") from error
-    return path, rows
 
 
 def _is_native(path: Path) -> bool:

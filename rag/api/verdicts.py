@@ -1,6 +1,6 @@
 """Compare trials, and compare a change with a baseline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -8,12 +8,13 @@ from typing import Any
 
 from rag.analysis import baseline
 from rag.analysis import gate as gates
-from rag.analysis.compare import trials
+from rag.analysis.compare import score_files, trials
 from rag.analysis.compare.trials import Compared
-from rag.analysis.gate import GateReport
+from rag.analysis.gate import GateReport, score_gate
 from rag.api.progress import progress
 from rag.api.tables import Table
 from rag.config import experiment
+from rag.core.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -74,33 +75,52 @@ class GateResult:
 
 
 def compare(
-    base: str, *candidates: str, metrics: Sequence[str] = (), by: Sequence[str] | None = None, bridges: Sequence[str] = ()
+    base: str,
+    *candidates: str,
+    metrics: Sequence[str] = (),
+    by: Sequence[str] | None = None,
+    bridges: Sequence[str] = (),
+    lower: Sequence[str] = (),
 ) -> Comparison:
-    """Compare stored trials with the first of them; UserError where they do not measure the same thing.
+    """Compare trials with the first of them, question by question; UserError where they do not measure the same thing.
 
-    Trials are ids, or beginnings of ids, that a sweep printed, or paths of baselines. Without `metrics` all common ones are
-    compared; `by` names slices such as kind, and defaults to it.
+    Trials are ids, or beginnings of ids, that a sweep printed, or paths of baselines; or all are files of scores of any tool,
+    as `rag compare` reads them. Without `metrics` all common ones are compared; `by` names slices such as kind, and defaults
+    to it. Of the metrics in `lower`, of files, less is better.
     """
-    return Comparison(trials.compared([base, *candidates], metrics, by, bridges))
+    names = [base, *candidates]
+    if score_files.given(names):
+        _unused({"by": by}, "trials")
+        return Comparison(score_files.compared(names, metrics, lower, bridges))
+    _unused({"lower": lower}, "files of scores")
+    return Comparison(trials.compared(names, metrics, by, bridges))
 
 
 def gate(
     name: str,
-    overrides: Sequence[str] = (),
+    overrides: str | Sequence[str] = (),
     path: Path | None = None,
     bridges: Sequence[str] = (),
     inconclusive: str = "",
     previous: Path | None = None,
+    margins: Sequence[str] = (),
+    lower: Sequence[str] = (),
 ) -> GateResult:
     """Compare today's configuration, or a change of it, with the baseline of an experiment, as `rag gate` does.
 
     Missing results are computed. `path` is a baseline outside of `reports/baselines/`, `bridges` name what may differ,
-    `inconclusive` is warn, fail or pass, `previous` is the baseline of the target branch of a pull request.
+    `inconclusive` is warn, fail or pass, `previous` is the baseline of the target branch of a pull request. The first two may
+    be files of scores instead, base and new: then `margins` are METRIC=LOSS, and of the metrics in `lower` less is better.
     """
+    changes = [overrides] if isinstance(overrides, str) else overrides
+    if score_files.given([name, *changes]):
+        _unused({"the path of a baseline": path, "previous": previous}, "a trial")
+        return GateResult(score_gate.gate([name, *changes], margins, lower, bridges, inconclusive))
+    _unused({"margin": margins, "lower": lower}, "files of scores")
     declared = experiment.load(name)
     if inconclusive:
         declared = gates.with_inconclusive(declared, inconclusive)
-    gated = gates.prepare(declared, overrides, path or baseline.path_of(declared.name))
+    gated = gates.prepare(declared, changes, path or baseline.path_of(declared.name))
     gates.check(gated, bridges)
     error = computed = ""
     if not gated.same:
@@ -109,3 +129,9 @@ def gate(
     if not error:
         computed, error = gates.computed(gated)
     return GateResult(gates.report_on(gated, error, computed, previous), error)
+
+
+def _unused(options: Mapping[str, Any], kind: str) -> None:
+    for name, value in options.items():
+        if value:
+            raise ConfigError(name, f"is for {kind} only", "leave it out")

@@ -1,10 +1,13 @@
-"""The passages that trials rank first and that no person has judged, ordered by what a label could change of the verdict."""
+"""Passages that need a label, and labels that need a second look, ordered by what they could change of the verdict."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from rag.authoring.candidates import Row, place_row
+from rag.authoring.doubts import doubted
 from rag.core.errors import DataError
-from rag.core.types import Span
+from rag.core.types import Document, Place, Span, document_of, spans_of
 from rag.evaluation.unjudged import NONE
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
@@ -36,8 +39,28 @@ def pool_rows(made: Plan, store: Store) -> list[Row]:
     documents, places = {each.doc_id: each for each in made.trials[0].golden.documents}, list(pooled.known)
     rows = []
     for (question, passage), change in sorted(most.items(), key=lambda item: (-item[1], item[0])):
-        place = places[passage]
-        row = place_row(documents[place.doc_id], place) if isinstance(place, Span) else {"doc": place}
         name = pooled.examples[question].query.query_id
-        rows.append({"id": name, "place": row, "change": round(change, 6), "searches": searches})
+        place = _row(places[passage], documents)
+        rows.append({"id": name, "place": place, "change": round(change, 6), "searches": searches})
     return rows
+
+
+def label_rows(made: Plan, store: Store) -> list[Row]:
+    """One row per label that `rag.authoring.doubts` lists, in its order: a place, whether it is `relevant`, and its doubt."""
+    board = build_leaderboard(made, {}, store)
+    pooled = Pool(made, store, board.objective)
+    labels = doubted(pooled, [row.trial_id for row in board.rows if row.status == "done"])
+    documents = {each.doc_id: each for each in made.trials[0].golden.documents}
+    return [
+        {"id": pooled.examples[each.question].query.query_id, "place": _row(each.place, documents), "relevant": each.relevant}
+        | {"doubt": round(each.doubt, 6), "change": round(each.change, 6)}
+        for each in labels
+    ]
+
+
+def _row(place: Place, documents: Mapping[str, Document]) -> Row:
+    if isinstance(place, Span):
+        return place_row(documents[place.doc_id], place)
+    text = documents[document_of(place)].text if spans_of(place) else ""
+    quote = " ".join(text[span.start : span.end] for span in spans_of(place))
+    return {"doc": document_of(place)} | ({"quote": quote} if quote else {})

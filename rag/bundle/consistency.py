@@ -1,6 +1,5 @@
 """Check that the documents, chunks and indexes of an untrusted bundle fit together, before any engine reads them."""
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +10,7 @@ from rag.bundle.arrays import arrays_of
 from rag.bundle.document_lines import document_of
 from rag.bundle.errors import refused
 from rag.bundle.layout import CHUNKS, DOCUMENTS
-from rag.bundle.strict_parse import json_of, lines_of
+from rag.bundle.strict_parse import lines_of
 from rag.core.corpus import Corpus
 from rag.core.types import Arrays, Document
 from rag.evaluation.data.golden import Golden
@@ -19,8 +18,6 @@ from rag.execution.graph.stage_inputs import texts_of
 
 HEAVIEST = 1e6
 """Largest weight of a term: sums of weights stay finite."""
-POSTINGS = {"terms": "u", "starts": "i", "chunks": "i", "weights": "f", "absent": "f", "size": "i"}
-"""The arrays of a term index, and the kind of their numbers."""
 
 
 def documents_of(data: bytes, where: str) -> tuple[Document, ...]:
@@ -85,17 +82,20 @@ def _column(arrays: Arrays, name: str, size: int, where: str) -> NDArray[np.int6
 
 
 def index_of(data: bytes, size: int, where: str) -> Arrays:
-    """The arrays of an index over `size` chunks; BundleError for vectors or postings that do not fit these.
+    """The arrays of an index over `size` chunks; BundleError for vectors, a size or weights that do not fit these.
 
-    Arrays of other names are checked by the index that opens them.
+    All else is checked by the index that opens the arrays.
     """
     arrays = arrays_of(data, where)
-    if "vectors" in arrays:
-        _check_vectors(arrays["vectors"], size, f"{where}: vectors")
-    if "terms" in arrays:
-        _check_postings(arrays, size, where)
     if "index" in arrays:
         raise refused(f"{where}: index", "is in a library's own format, which is not safe to read", "export it again")
+    if "vectors" in arrays:
+        _check_vectors(arrays["vectors"], size, f"{where}: vectors")
+    if "size" in arrays and arrays["size"].tolist() != [size]:
+        raise refused(f"{where}: size", f"is {arrays['size'].tolist()[:3]}", f"there are {size:,} chunks")
+    for name in ("weights", "absent"):
+        if name in arrays and arrays[name].size and np.abs(arrays[name]).max() > HEAVIEST:
+            raise refused(f"{where}: {name}", f"holds weights above {HEAVIEST:,.0f}")
     return arrays
 
 
@@ -104,31 +104,3 @@ def _check_vectors(vectors: NDArray[Any], size: int, where: str) -> None:
         raise refused(where, f"is {vectors.dtype} of shape {vectors.shape}", f"float32, one row for each of {size:,} chunks")
     if vectors.size and max(vectors.max(), -vectors.min()) > 1.001:
         raise refused(where, "holds vectors that are longer than 1")
-
-
-def _check_kinds(arrays: Mapping[str, NDArray[Any]], where: str) -> None:
-    if set(arrays) != set(POSTINGS) or arrays["terms"].dtype != np.uint8:
-        raise refused(where, f"holds {', '.join(sorted(arrays))}", ", ".join(POSTINGS))
-    for name, array in arrays.items():
-        if array.ndim != 1 or array.dtype.kind not in POSTINGS[name]:
-            raise refused(f"{where}: {name}", f"is {array.dtype} of shape {array.shape}", "one row of numbers")
-
-
-def _check_postings(arrays: Mapping[str, NDArray[Any]], size: int, where: str) -> None:
-    _check_kinds(arrays, where)
-    starts, chunks, weights = (arrays[name] for name in ("starts", "chunks", "weights"))
-    terms = json_of(arrays["terms"].tobytes(), f"{where}: terms")
-    if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms) or len(set(terms)) < len(terms):
-        raise refused(f"{where}: terms", "is not a list of different texts")
-    if arrays["size"].tolist() != [size]:
-        raise refused(f"{where}: size", f"is {arrays['size'].tolist()[:3]}", f"there are {size:,} chunks")
-    if len(starts) != len(terms) + 1 or len(arrays["absent"]) != len(terms) or len(chunks) != len(weights):
-        raise refused(where, "has different numbers of terms, places and weights")
-    starts = starts.astype(np.int64)
-    if starts[0] != 0 or starts[-1] != len(chunks) or (np.diff(starts) < 0).any():
-        raise refused(f"{where}: starts", "leads out of the postings")
-    if len(chunks) and (chunks.min() < 0 or chunks.max() >= size):
-        raise refused(f"{where}: chunks", "leads out of the corpus")
-    for name in ("weights", "absent"):
-        if arrays[name].size and np.abs(arrays[name]).max() > HEAVIEST:
-            raise refused(f"{where}: {name}", f"holds weights above {HEAVIEST:,.0f}")

@@ -17,7 +17,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-FIRST = ("sweep", "plan", "report", "ask", "gate", "export", "serve", "list")
+FIRST = ("try", "sweep", "plan", "report", "ask", "gate", "export", "serve", "list")
 """The verbs of the first level, in the order of --help; others are in the groups `data`, `study` and `bundle`."""
 Verb = TypeVar("Verb", bound=Callable[..., None])
 
@@ -42,7 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # with rich, --help takes twice the time
     help="Assay: declared experiments for retrieval-augmented generation, every stage run once.",
-    epilog="Start with rag init: it writes a first experiment about your own documents. Exit codes: 0 done; 1 worse, or a "
+    epilog="Start with rag try FOLDER, or with rag init where you have questions. Exit codes: 0 done; 1 worse, or a "
     "trial failed; 2 wrong input; 3 undecided; 4 budget spent; 70 crashed, or the output cannot be written; 130 interrupted.",
 )
 data, study, bundle = (typer.Typer(cls=VerbGroup, no_args_is_help=True) for _ in range(3))

@@ -121,14 +121,16 @@ def pool(
     experiment: Experiment,
     overrides: Overrides = None,
     to: Annotated[Path | None, typer.Option(help="The file to write; by default next to the questions, for a review.")] = None,
-    most: Annotated[int, typer.Option(help="The most passages to write.")] = 500,
+    most: Annotated[int, typer.Option(help="The most lines to write.")] = 500,
+    again: Annotated[bool, typer.Option("--again", help="List labels that are likely wrong instead.")] = False,
     as_json: Json = False,
 ) -> None:
     """List passages that trials of a finished sweep rank first and that have no judgement, what changes the verdict most first.
 
     rag data review then shows them: accepted, a passage is gold; dropped, it is judged as not relevant. Present labels stay.
+    With --again they are labels that the ranks of all trials speak against, and that move the lead of the best one.
     """
-    from rag.authoring.pool import pool_rows
+    from rag.authoring.pool import label_rows, pool_rows
     from rag.authoring.review.pool_drafts import pool_file
     from rag.components.loaders.native_questions import NativeQuestions
     from rag.core.errors import ConfigError
@@ -139,13 +141,14 @@ def pool(
     questions = ready.plan.graph.components.role("dataset", config["dataset"])
     if to is None and not isinstance(questions, NativeQuestions):
         raise ConfigError("dataset", "has a format that cannot be reviewed", "name a file: --to pool.jsonl; or rag data import")
-    rows = pool_rows(ready.plan, ready.store)
+    rows = (label_rows if again else pool_rows)(ready.plan, ready.store)
     path = to or pool_file(questions.file)
     replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows[:most]))
     if as_json:
-        print_json({"pool": str(path), "passages": len(rows), "written": min(most, len(rows))})
+        print_json({"pool": str(path), "labels" if again else "passages": len(rows), "written": min(most, len(rows))})
     else:
-        print_line(f"{min(most, len(rows)):,} of {len(rows):,} passages without a judgement written to {path}.")
+        what = "labels to look at again" if again else "passages without a judgement"
+        print_line(f"{min(most, len(rows)):,} of {len(rows):,} {what} written to {path}.")
 
 
 @verb(data)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app, study, verb
-from rag.cli.options import Bridge, Experiment, Inconclusive, Json, Lower, Overrides, print_json, print_line, unused
+from rag.cli.options import Bridge, Experiment, Inconclusive, Json, Lower, Overrides, print_json, print_line
 
 BaselinePath = Annotated[
     Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")
@@ -91,27 +91,20 @@ def gate_command(
     """
     from rag.analysis import gate
     from rag.analysis.compare import score_files
-    from rag.analysis.gate import score_gate
     from rag.api.verdicts import gate as hold_gate
     from rag.core.errors import StoreError, UserError
     from rag.execution.sweep import sweep
     from rag.reporting.terminal import gate as report
     from rag.reporting.terminal.output import err
 
-    of_files, messages = score_files.given(names := [experiment, *(overrides or ())]), ""
     try:
-        if of_files:
-            unused({"--baseline": path, "--previous": previous}, "a trial")
-            verdict = score_gate.gate(names, margin or (), lower or (), bridge or (), inconclusive)
-        else:
-            unused({"--margin": margin, "--lower": lower}, "files of scores")
-            found = hold_gate(experiment, overrides or (), path, bridge or (), inconclusive, previous)
-            verdict, messages = found.told, found.messages
+        found = hold_gate(experiment, overrides or (), path, bridge or (), inconclusive, previous, margin or (), lower or ())
     except UserError as error:
         gate.write_refusal(Path(experiment).stem, error, junit, markdown)
         raise
-    if messages:
-        print_line(messages.rstrip(), err)
+    if found.messages:
+        print_line(found.messages.rstrip(), err)
+    verdict, of_files = found.told, score_files.given([experiment, *(overrides or ())])
     try:
         folder = None if of_files else sweep.REPORTS / verdict.experiment / "gate"
         written = gate.write(verdict, folder, junit, markdown)

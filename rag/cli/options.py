@@ -41,15 +41,6 @@ INTERRUPTED, FAILED, BAD_INPUT, UNSURE, SPENT = 130, 1, 2, 3, 4
 """Exit codes besides 0 and `rag.core.errors.CRASHED`."""
 
 
-def unused(options: Mapping[str, Any], kind: str) -> None:
-    """Raise ConfigError for an option that is given, and is for another kind of input."""
-    from rag.core.errors import ConfigError
-
-    for name, value in options.items():
-        if value:
-            raise ConfigError(name, f"is for {kind} only", "leave it out")
-
-
 def prepared(experiment: str, overrides: list[str] | None) -> "Prepared":
     """The plan and the store of an experiment; UserError for anything in it that cannot run."""
     from rag.config.experiment import load

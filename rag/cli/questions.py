@@ -55,7 +55,7 @@ def ask(
     out: Annotated[Path | None, typer.Option(help="The file of the report: FILE.md, .html or .docx.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Answer a question with any config, or with trial=<id> of a sweep, and show the passages of the answer.
+    """Answer a question with any config, with trial=<id> of a sweep, or about a FOLDER, and show the passages of the answer.
 
     A trial without a generator gets the default one; generator=…, prompt=…, k=… next to trial=<id> replace its own.
 
@@ -64,7 +64,8 @@ def ask(
     """
     from rag.core.errors import ConfigError
 
-    given = [each for each in (question, *(overrides or ())) if each]
+    overrides = _of_folder(overrides or ())
+    given = [each for each in (question, *overrides) if each]
     if converses + searches + bool(template) > 1:
         raise ConfigError("rag ask", "takes one of --chat, --passages and --report", "leave the others out")
     if where and (converses or template):
@@ -76,7 +77,14 @@ def ask(
     elif searches:
         search(question, overrides, where, as_json)
     else:
-        _answer(question, overrides or (), where or (), as_json)
+        _answer(question, overrides, where or (), as_json)
+
+
+def _of_folder(overrides: Sequence[str]) -> list[str]:
+    """Overrides, the first of which may be a folder of documents instead."""
+    from rag.api.ingestion import overrides_of
+
+    return overrides_of(overrides) if overrides and Path(overrides[0]).is_dir() else [*overrides]
 
 
 def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_json: bool) -> None:

@@ -1,11 +1,12 @@
-"""The verb that writes a first experiment about documents of one's own."""
+"""The verbs for a first experiment about documents of one's own."""
 
+import shlex
 from typing import Annotated
 
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Json, print_json
+from rag.cli.options import Json, Track, print_json
 
 
 @app.command(hidden=True)
@@ -48,3 +49,45 @@ def init(
         return
     print_line(f"Written: {path}; its questions: {rows}.")
     next_commands([f"rag plan {name}", f"rag sweep {name}"])
+
+
+@app.command("try")
+def try_folder(
+    what: Annotated[
+        list[str] | None, typer.Argument(help="Your documents; without them the handbook.", metavar="[FOLDER] [KEY=VALUE …]")
+    ] = None,
+    questions: Annotated[int, typer.Option(min=1, max=1000, help="The most questions that are made.")] = 60,
+    track: Track = True,
+) -> None:
+    """Sweep a folder of documents: read it, make questions by rules, compare a few settings, draw the report.
+
+    The experiment and its questions are files to edit: experiments/NAME.yaml and datasets/NAME, NAME is that of the folder.
+    After Ctrl-C, and after changes, the same command goes on.
+    """
+    from rag.api.first_sweep import FirstSweep, handbook
+    from rag.cli.sweeps import conducted, leave
+    from rag.config.compose import written
+    from rag.config.experiment import load
+    from rag.reporting import html
+    from rag.reporting.terminal import first_sweep
+    from rag.reporting.terminal.output import next_commands, print_line
+
+    overrides = (what or ())[1:]
+    if what:
+        first = FirstSweep(what[0], tuple(overrides))
+        name = first.name
+        first_sweep.read(first.read(), first.language)
+        first_sweep.asked(first.rows, *first.ask(questions))
+        for sentence in first.declare():
+            print_line(sentence)
+    else:
+        name = "quickstart"
+        first_sweep.asked(*handbook(), kept=True)
+    done = conducted(load(name, overrides), False, track, ["study", "track", name, *overrides], None)
+    print_line(f"The report: {html.write(done.sweep.plan, done.store).page}")
+    trial = f"trial={done.recommended}" if done.recommended else "k=5"
+    review = f"rag data review native dataset.path=datasets/{name} {written('loader.path', (what or [''])[0])}"
+    next_commands(
+        [f'rag ask "…" {trial}', review if what else "rag try FOLDER", shlex.join(["rag", "sweep", name, *overrides])]
+    )
+    leave(done)

@@ -6,12 +6,15 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rag.cli.app import app, study, verb
 from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track, prepared, print_json, print_line
+
+if TYPE_CHECKING:
+    from rag.api.sweeps import SweepResult
 
 
 @app.command()
@@ -45,7 +48,7 @@ def sweep_command(experiment: Experiment, overrides: Overrides = None, as_json: 
     from rag.config.experiment import load
 
     again = ["study", "track", experiment, *(overrides or ())]
-    _sweep(load(experiment, overrides or ()), as_json, track, again, shlex.join([experiment, *(overrides or ())]))
+    leave(conducted(load(experiment, overrides or ()), as_json, track, again, shlex.join([experiment, *(overrides or ())])))
 
 
 @verb(study)
@@ -62,14 +65,14 @@ def run(
     declared = ad_hoc(overrides or ())
     if declared.axes and not multirun:
         raise ConfigError(", ".join(declared.axes), "has several values", "add -m to run one trial for each")
-    _sweep(declared, as_json, track, ["study", "run", *(["-m"] if multirun else []), *(overrides or ())])
+    leave(conducted(declared, as_json, track, ["study", "run", *(["-m"] if multirun else []), *(overrides or ())]))
 
 
-def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], called: str = "") -> None:
-    """Run, conclude, print, write and track.
+def conducted(declared: Any, as_json: bool, track: bool, again: Sequence[str], called: str | None = "") -> "SweepResult":
+    """Run, conclude, print, write and track; end the process after Ctrl-C.
 
     `again` is the command that tracks later if MLflow cannot be reached; `called` is the experiment with its overrides, as
-    typed in a shell.
+    typed in a shell, and None where no commands are to follow.
     """
     from rag.api.sweeps import conduct
     from rag.execution.sweep import sweep
@@ -81,27 +84,32 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
     if reason := sweep_runs.untracked() if track else "":
         print_line(reason, err)
     result = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))
-    done, concluded = result.sweep, result.conclusion
     if result.interrupted:
         # The end of the process ends workers and models.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track and not reason:
         _report_untraced(result.send(shlex.join(["rag", *again])))
+    return result
+
+
+def leave(result: "SweepResult") -> None:
+    """End with an exit code where a budget was spent or a trial failed."""
+    done, concluded = result.sweep, result.conclusion
     if done.exhausted or concluded.exhausted:
         raise typer.Exit(SPENT)
     if concluded.failed or any(row.status == "failed" for row in done.board.rows):
         raise typer.Exit(FAILED)
 
 
-def _show(ready: Any, as_json: bool, called: str, done: Any, concluded: Any) -> None:
+def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: Any) -> None:
     """Print the results of a sweep."""
     from rag.analysis.finding_counts import count_findings
     from rag.execution.judges import judge_agreement, judge_report
     from rag.execution.sweep import sweep
     from rag.reporting.terminal.judges import judges
     from rag.reporting.terminal.leaderboards import tallies
-    from rag.reporting.terminal.recommendation import swept
+    from rag.reporting.terminal.recommendation import failed, next_steps, swept
 
     stored = (done.plan, ready.store)
     found = count_findings(*stored)
@@ -110,12 +118,15 @@ def _show(ready: Any, as_json: bool, called: str, done: Any, concluded: Any) -> 
         interrupted = done.interrupted or concluded.interrupted
         print_json(done.to_json() | concluded.to_json() | {"checks": counts, "interrupted": interrupted})
         return
-    swept(done, concluded, sweep.folder_of(done), called)
-    tallies(found)
+    swept(done, concluded)
+    tallies(found, concluded.winner.recommended if concluded.winner else "")
     assessors, asking = judge_report.assessors(*stored), judge_report.asking(*stored)
     known = {judge.identity for judge in (*assessors, *asking)}
     assessors += [judge for judge in concluded.controls.judges if judge.identity not in known]
     judges(assessors, judge_agreement.concordances(*stored), asking)
+    if called is not None:
+        next_steps(done, concluded.winner, sweep.folder_of(done), called)
+    failed(done, concluded)
 
 
 @verb(study)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app, study, verb
-from rag.cli.options import Bridge, Experiment, Json, Lower, Overrides, Track, prepared, print_json, print_line, unused
+from rag.cli.options import Bridge, Experiment, Json, Lower, Overrides, Track, prepared, print_json, print_line
 
 
 @verb(study)
@@ -48,17 +48,11 @@ def compare(
     - lower: less of the metric is better
     - shrunk: the difference of a slice, shrunk towards that of all questions
     """
-    from rag.analysis.compare import score_files
-    from rag.analysis.compare.trials import compared
+    from rag.api import verdicts
     from rag.reporting.terminal.comparisons import comparisons
 
     dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]
-    if score_files.given(names):
-        unused({"--by": dimensions}, "trials")
-        found = score_files.compared(names, metric or (), lower or (), bridge or ())
-    else:
-        unused({"--lower": lower}, "files of scores")
-        found = compared(names, metric or (), dimensions, bridge or ())
+    found = verdicts.compare(*names, metrics=metric or (), by=dimensions, bridges=bridge or (), lower=lower or ()).compared
     print_json(found.to_json()) if as_json else comparisons(found)
 
 

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.core import headings
 from rag.core.headings import Section
+from rag.core.memo import Recent
 from rag.core.types import Chunk, Document, Span
 
 OPENING = 160
@@ -117,6 +119,11 @@ class Corpus:
         if (found := self.find(Span(doc_id, int(start), int(end)))) is None:
             raise KeyError(chunk_id)
         return found
+
+    @cached_property
+    def shown(self) -> Recent[Any]:
+        """The passages that were shown last, as JSON, by the positions of their chunks."""
+        return Recent(1024)
 
     def chunks(self, positions: Sequence[int]) -> tuple[Chunk, ...]:
         """The chunks at `positions`, in that order."""

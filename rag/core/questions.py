@@ -124,9 +124,10 @@ class Example:
 
     `cluster` is the unit of resampling when trials are compared; `judged` are the documents and spans with a judgement for this
     question, relevant or not, and ALL where everything is judged. `searches` names the searches that its gold was looked for
-    with; empty if unknown. Questions of one `dialogue` are asked one after the other, by `turn` (from 1). `route` is the
-    right one of `rag.core.records.queries.ROUTES`, empty if unknown: metrics of retrieval do not apply to `records`. `input` is
-    the right one of INPUTS, empty if unknown; all but questions have no evidence.
+    with; empty if unknown. `by_rules`: neither a person nor a model worded it. Questions of one `dialogue` are asked one after
+    the other, by `turn` (from 1). `route` is the right one of `rag.core.records.queries.ROUTES`, empty if unknown: metrics of
+    retrieval do not apply to `records`. `input` is the right one of INPUTS, empty if unknown; all but questions have no
+    evidence.
     """
 
     query: Query
@@ -144,6 +145,7 @@ class Example:
     route: str = ""
     input: str = ""
     searches: tuple[str, ...] = ()
+    by_rules: bool = False
 
     @property
     def places(self) -> tuple[Place, ...]:

@@ -93,9 +93,9 @@ class Rankings:
 
     def placed(self, question: int) -> dict[int, tuple[int, float]]:
         """The rank, from 1, and the score of every position of one question, best first."""
-        row = self.row(question)
-        ranks = range(1, len(row) + 1) if self.ranks is None else self.ranks[question, : len(row)].tolist()
-        return {position: (rank, score) for (position, score), rank in zip(row, ranks, strict=True)}
+        positions = self.positions[question][self.positions[question] != NOTHING].tolist()
+        ranks = range(1, len(positions) + 1) if self.ranks is None else self.ranks[question].tolist()
+        return dict(zip(positions, zip(ranks, self.scores[question].tolist(), strict=False), strict=False))
 
     def only(self, question: int) -> "Rankings":
         """The ranking of one question."""

@@ -57,12 +57,12 @@ def redacted_text(key: str, value: str) -> str:
 def redacted_json(value: Any, key: str = "") -> Any:
     """The value as mappings, lists, numbers and texts that JSON and YAML can hold, without secrets; NaN becomes None."""
     value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {without_secrets(str(name)): redacted_json(part, str(name)) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [redacted_json(part, key) for part in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int):
-        return value
     return redacted_text(key, str(value))

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from rag.core.text.tokens import count
-from rag.core.types import Message, Query, Turn
+from rag.core.types import Query, Turn
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt.context_packing import Passage, passages
 from rag.pipeline.prompt.prompt_assembly import Prepared
@@ -23,16 +23,13 @@ def prompted(pipeline: Pipeline, query: Query) -> dict[str, Any]:
     """
     trace = pipeline.trace(query)
     prepared = pipeline.prepare(query, trace)
-    messages = [_message(message) for message in prepared.request.messages] if prepared.request else []
+    sent = prepared.request.messages if prepared.request else ()
+    messages = [{**asdict(message), "tokens": count(message.content)} for message in sent]
     preview: dict[str, Any] = {"question": query.text, "searched": list(trace.sought.texts), "messages": messages}
     preview |= {"tokens": sum(message["tokens"] for message in messages), "context_tokens": pipeline.reading.context_tokens}
     found = passages(trace.selected.first(pipeline.k), 0, pipeline.corpus)
     preview |= {"contexts": list(_contexts(pipeline, prepared, found)), "left_out": list(_left_out(pipeline, prepared, found))}
     return preview | {"findings": [asdict(finding) for finding in prepared.screened.findings]}
-
-
-def _message(message: Message) -> dict[str, Any]:
-    return {"role": message.role, "content": message.content, "tokens": count(message.content)}
 
 
 def _contexts(pipeline: Pipeline, prepared: Prepared, found: Sequence[Passage]) -> Iterator[dict[str, Any]]:

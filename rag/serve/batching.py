@@ -90,12 +90,8 @@ class Batcher:
         for thread in self._threads:
             thread.start()
 
-    async def trace(self, query: Query, scope: Scope = EVERYTHING) -> Trace:
-        """The trace of a question within a scope; errors as in `Pipeline.trace` and `narrowed`."""
-        return (await self.search_with_steps(query, scope)).trace
-
     async def search_with_steps(self, query: Query, scope: Scope = EVERYTHING) -> SearchResult:
-        """The trace of a question, its pipeline, and the seconds of each step; RuntimeError after `close`."""
+        """The trace of a question within a scope; errors as in `Pipeline.trace` and `narrowed`, RuntimeError after `close`."""
         loop = asyncio.get_running_loop()
         waiting = _Waiting(query, scope, loop, loop.create_future(), time.perf_counter())
         with self._changed:
@@ -121,17 +117,16 @@ class Batcher:
                 thread.join()
 
     def _work(self) -> None:
-        _leave_room_for_event_loop()
+        # The event loop releases the interpreter at every read, write and log, and gets it back soon; the default is 0.005.
+        # Measured on two processors with 16 clients and other load: 200–510 questions a second became 660–730, without a model.
+        sys.setswitchinterval(1e-4)
         while batch := self._next():
             with self._turn:
                 outcomes = self._searched(batch)
-            self._done(batch)
+            with self._changed:
+                self._sizes.remove(len(batch))
+                self._changed.notify_all()
             self._settle(batch, outcomes)
-
-    def _done(self, batch: Sequence[_Waiting]) -> None:
-        with self._changed:
-            self._sizes.remove(len(batch))
-            self._changed.notify_all()
 
     def _next(self) -> list[_Waiting]:
         """Wait for the next batch; an empty one after `close`."""
@@ -173,18 +168,6 @@ class Batcher:
         for loop, pairs in pairs_of.items():
             with suppress(RuntimeError):  # the loop has been closed with its callers
                 loop.call_soon_threadsafe(_set_futures, pairs)
-
-
-SWITCH = 1e-4
-"""Seconds after which a thread that waits gets the interpreter; Python's default is 0.005."""
-
-
-def _leave_room_for_event_loop() -> None:
-    """Let the event loop, which releases the interpreter at every read, write and log, have it back soon.
-
-    Measured on two processors with 16 clients and other load: 200–510 questions a second became 660–730, without a model.
-    """
-    sys.setswitchinterval(SWITCH)
 
 
 def _set_futures(pairs: Sequence[tuple[asyncio.Future[SearchResult], Outcome]]) -> None:

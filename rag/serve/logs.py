@@ -22,13 +22,14 @@ class Lines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line; values that look like keys are hidden, and no value can begin a new line."""
+        """The line; values that look like keys are hidden, but for `ids` that the server made; none can begin a new line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         values = getattr(record, "values", None) or {"message": record.getMessage()}
         if record.exc_info and record.exc_info[1]:
             # Lines after the first may repeat the exception, as in asyncio's message about a task that was never awaited.
             values = values | {"message": record.getMessage().partition("\n")[0]} | failure(record.exc_info[1])
-        return json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | redacted_json(values))
+        head = {"at": at, "level": record.levelname.lower(), "log": record.name, **getattr(record, "ids", {})}
+        return json.dumps(head | redacted_json(values))
 
 
 LOGGING: Mapping[str, Any] = {

@@ -7,10 +7,11 @@ no other request.
 import asyncio
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -36,8 +37,8 @@ SECURITY = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-NOT_CACHED = {"cache-control": "no-store"}
-"""The default for responses: answers belong to one owner."""
+DEFAULTS = tuple((name.encode(), value.encode()) for name, value in (SECURITY | {"cache-control": "no-store"}).items())
+"""The headers of a response that does not set them, as ASGI has them: answers belong to one owner, and are not cached."""
 
 FIGURES: Responses = {
     200: {"description": "Counters and histograms.", "content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -84,11 +85,10 @@ class DefaultHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in (SECURITY | NOT_CACHED).items():
-                    headers.setdefault(name, value)
-                if self.bundle:
-                    headers.setdefault("X-Assay-Bundle", self.bundle())
+                given = {name.lower() for name, _ in message["headers"]}
+                bundle = ((b"x-assay-bundle", self.bundle().encode()),) if self.bundle else ()
+                more = (each for each in (*DEFAULTS, *bundle) if each[0] not in given)
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
@@ -143,6 +143,7 @@ class LoopbackOnly:
         await self.app(scope, receive, send)
 
 
+@lru_cache(maxsize=64)
 def _is_local_name(host: str) -> bool:
     try:
         name = urlsplit(f"//{host}").hostname or ""

@@ -103,13 +103,14 @@ class RequestLog:
 
     def __call__(self, record: EndedRequest) -> None:
         """Log a request."""
-        values: dict[str, Any] = {name: getattr(record, name) for name in ("request", "method", "route", "status")}
+        values: dict[str, Any] = {name: getattr(record, name) for name in ("method", "route", "status")}
         values |= {"seconds": round(record.seconds, 6), "owner": record.owner}
         values |= {"failed": record.failed} if record.failed else {}
         response = record.response or {}
-        names = ("id", "model", "bundle", "session", "abstained", "tokens", "cost_usd", *(TEXTS if self.log_texts else ()))
+        ids = {"request": record.request} | ({"id": response["id"]} if "id" in response else {})
+        names = ("model", "bundle", "session", "abstained", "tokens", "cost_usd", *(TEXTS if self.log_texts else ()))
         values |= {name: response[name] for name in names if response.get(name) is not None}
-        REQUESTS.log(logging.DEBUG if record.route in QUIET else logging.INFO, "answered", extra={"values": values})
+        REQUESTS.log(logging.DEBUG if record.route in QUIET else logging.INFO, "answered", extra={"values": values, "ids": ids})
 
     def close(self) -> None:
         """Do nothing: every line is written at once."""

@@ -34,24 +34,17 @@ def audited(golden: Path, *overrides: str, column: str = "ndcg@10") -> tuple[ann
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 30), st.booleans())
-def test_exact_search_is_that_of_faiss(seed: int, size: int, depth: int, repeated: bool) -> None:
+def test_exact_search_is_that_of_products_in_float64(seed: int, size: int, depth: int, repeated: bool) -> None:
     random = np.random.default_rng(seed)
     vectors = random.normal(size=(size, 8)).astype(np.float32)
     if repeated:
         vectors = vectors[random.integers(0, max(1, size // 3), size)]  # equal chunks have equal scores
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     queries = np.concatenate([vectors[:3], random.normal(size=(2, 8)).astype(np.float32)])
-    ours, theirs = ann_audit.exact(queries, vectors, depth), FlatSearcher(vectors).search([], queries, depth)
+    products = queries.astype(np.float64) @ vectors.astype(np.float64).T
+    ours, theirs = Rankings.top(products, depth), FlatSearcher(vectors).search([], queries, depth)
     np.testing.assert_array_equal(ours.positions, theirs.positions)
     np.testing.assert_allclose(ours.scores, theirs.scores)
-
-
-def test_exact_search_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
-    whole = ann_audit.exact(vectors, vectors, 7)
-    monkeypatch.setattr(ann_audit, "BLOCK", 100)
-    np.testing.assert_array_equal(ann_audit.exact(vectors, vectors, 7).positions, whole.positions)
-    assert len(ann_audit.exact(vectors[:0], vectors, 7)) == 0
 
 
 def test_overlap() -> None:

@@ -15,12 +15,12 @@ from bench.measuring import ROOT, Row, Rows, cpu_seconds, golden_of, public
 from support.corpora import text_folder
 
 from rag.authoring.candidates import digests, place_row
-from rag.authoring.exchange.places import Places
 from rag.authoring.review.drift import drifts
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.types import Document, Span
 from rag.documents.anchors.quote_anchors import places_in, whole_sentences
 from rag.evaluation.data.golden import gold_spans, load
+from rag.plugins.exchange_formats.places import Places
 from rag.plugins.public_sets.loaders.chroma import ChromaLoader, ChromaQuestions
 from rag.plugins.public_sets.loaders.squad import SquadLoader, SquadQuestions
 

@@ -51,12 +51,12 @@ ARRAYS: Cases = {
     "texts that are no UTF-8": (chunks(indexed=np.array([255], np.uint8), indexed_end=np.array([1])), "no valid texts"),
     "texts backwards": (chunks(indexed=np.array([65, 66], np.uint8), indexed_end=np.array([2, 1, 2])), "no valid texts"),
     "other texts than chunks": (chunks(indexed=np.array([65], np.uint8), indexed_end=np.array([1])), "has 1 texts"),
-    "postings beyond the corpus": (words(chunks=lambda known: known + 2**30), "leads out of the corpus"),
-    "postings that step back": (words(starts=lambda known: known[::-1]), "leads out of the postings"),
+    "postings beyond the corpus": (words(chunks=lambda known: known + 2**30), "holds 'chunks' out of range"),
+    "postings that step back": (words(starts=lambda known: known[::-1]), "mixes up its terms"),
     "a corpus of another size": (words(size=np.array([10**12])), "there are"),
-    "terms that are numbers": (words(terms=np.frombuffer(b"[1, 2]", np.uint8)), "different texts"),
+    "terms that are numbers": (words(terms=np.frombuffer(b"[1, 2]", np.uint8)), "no valid list of terms"),
     "heavy terms": (words(weights=lambda known: known + 1e30), "weights above"),
-    "fewer weights": (words(weights=lambda known: known[:-1]), "different numbers of"),
+    "fewer weights": (words(weights=lambda known: known[:-1]), "holds 'starts' out of range"),
 }
 
 

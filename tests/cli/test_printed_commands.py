@@ -163,6 +163,32 @@ def test_init_writes_eight_lines_that_run(rag: Verb, here: Path, monkeypatch: py
     assert Path("experiments/mine.yaml").read_text("utf-8") == text
 
 
+def test_a_folder_is_tried_at_once_and_the_same_command_goes_on(rag: Verb, here: Path) -> None:
+    table = "| Sailing | Hour | Fare |\n|---|---|---|\n| Monday | 9 | 40 |\n| Tuesday | 11 | 55 |\n| Friday | 8 | 70 |\n"
+    text = f"# Ferry to Brackwater\n\nThe crossing takes 40 minutes.\n\n## Fares\n\n{table}"
+    (here.parent / "Meine Akten ü" / "brackwater.md").write_text(text, "utf-8")
+    (here.parent / "Meine Akten ü" / "bild.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
+    own = ("try", "../Meine Akten ü", "embedder=hashing", "latency=1", "--no-track")
+    told = began(rag, 0, *own).out
+    assert "left out: 1 file" in told
+    assert "by rules: datasets/Meine-Akten-ü/questions.jsonl; for example" in told
+    assert "4 further" not in told
+    assert "The questions are by rules" in told
+    assert Path("reports/Meine-Akten-ü/index.html").is_file()
+    last = printed(CommandResult(0, told, ""))
+    assert len(last) == 3
+    assert all(run(rag, command).code == 0 for command in last[::2])
+    again = began(rag, 0, *own).out
+    assert "that are there" in again
+    assert "0 ran" in again
+    (here / "Meine Akten ü").mkdir()
+    assert began(rag, 2, "try", "Meine Akten ü").err.startswith("experiments/Meine-Akten-ü.yaml: is an experiment about other")
+    (here / "leer").mkdir()
+    (here / "leer" / "bild.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
+    assert began(rag, 2, "try", "leer").err.startswith("leer: holds no text that can be read")
+    assert began(rag, 2, "try", "nirgends").err.startswith("nirgends: there is no such folder")
+
+
 def test_a_single_file_is_a_corpus(rag: Verb, here: Path) -> None:
     (here.parent / "Meine Akten ü" / "metadata.csv").write_text("path,owner\nbus.md,me\n", "utf-8")
     told = began(rag, 0, "ingest", "../Meine Akten ü/ferry.md", "--json").json

@@ -12,7 +12,7 @@ from support.small_set import write_experiment, write_golden
 HEAVY = {"torch", "transformers", "sentence_transformers", "pandas", "matplotlib", "openai", "anthropic", "fastapi", "ragas"}
 MODELS = {"onnxruntime", "safetensors", "tokenizers"}
 UNUSED = {"mlflow", "sqlalchemy", "alembic", "hydra", "omegaconf", "antlr4", "fsspec", "dask", "faiss", "pypdfium2", "docx"}
-STORED = HEAVY | MODELS | UNUSED | {"bm25s"}
+STORED = HEAVY | MODELS | UNUSED | {"bm25s", "asyncio"}
 """Packages that no verb may import whose results are all stored."""
 PROGRAM = """
 import json, sys

@@ -46,10 +46,10 @@ def test_the_version_is_printed(rag: Verb) -> None:
     assert (output.code, output.out) == (0, f"assay {package.__version__}\n")
 
 
-def test_help_shows_eight_verbs_and_the_groups_of_the_others(rag: Verb) -> None:
+def test_help_shows_nine_verbs_and_the_groups_of_the_others(rag: Verb) -> None:
     listed = rag("--help").out.partition("Commands:\n")[2].partition("\n\n")[0]
     assert re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE) == [*FIRST, "data", "study", "bundle"]
-    assert len(FIRST) == 8
+    assert len(FIRST) == 9
 
 
 def test_old_names_of_verbs_are_the_same_functions() -> None:

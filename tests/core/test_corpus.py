@@ -72,11 +72,6 @@ def test_a_section_is_the_path_of_headings_above_the_first_character() -> None:
     assert sections("#no heading", "####### none") == ["Pay", "Pay"]
 
 
-def test_each_document_has_its_own_headings() -> None:
-    corpus = Corpus.of([Document("a", "# A\nx"), Document("b", "y")], [Span("a", 4, 5), Span("b", 0, 1)])
-    assert [corpus.chunk(position).section for position in range(2)] == ["A", ""]
-
-
 def test_a_chunk_knows_the_section_of_each_of_its_characters() -> None:
     text = "five days.\n## Sick leave\nTell us.\n### Long \t\nA note."
     (chunk,) = Corpus.of([Document("guide", GUIDE)], [spot(text)]).chunks([0])

@@ -1,16 +1,11 @@
 """What a model is given, as it is shown, stored and served: budget, pinned documents, turns, what was left out."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.command_line import Verb
 
-from rag.analysis.blame import STAGES
-from rag.analysis.blame.reader import Reader
-from rag.config.experiment import ad_hoc
 from rag.core.text.tokens import count
-from rag.execution.sweep import sweep
 
 pytestmark = pytest.mark.usefixtures("here", "golden")
 
@@ -77,15 +72,6 @@ def test_pinned_documents_go_in_whole(rag: Verb) -> None:
     result = shown(rag, "pinned=[rules.txt]", "context_tokens=1")
     assert "Pinned document rules.txt:\nChildren under six" in result["messages"][-1]["content"]
     assert "thirty days at the harbour." in result["messages"][-1]["content"]
-
-
-def test_evidence_without_room_was_left_out_of_the_prompt(here: Path, golden: Path) -> None:
-    ready = sweep.prepare(ad_hoc([*GIVEN, "k=4", "context_tokens=9", "generator=extractive"]))
-    sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
-    (trial,) = ready.plan.trials
-    stages = Reader(ready.plan, ready.store).stages(trial)
-    assert stages is not None
-    assert STAGES.index("left out of the prompt") in set(stages.ravel().tolist())
 
 
 def test_a_prompt_of_ones_own_takes_in_what_prompts_share(rag: Verb, conf: Any) -> None:

@@ -4,18 +4,35 @@ import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
-from shutil import rmtree
+from shutil import copytree, rmtree
 
 import pytest
-from support.changing_bundles import digest, measured, replaced
 from support.forged_bundles import node, resealed
 from support.servers import PATIENT, running
 from support.small_server import QUESTION
 
+from rag.bundle.golden_cases import Case, golden_bytes
 from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import UserError
 from rag.core.types import Query
 from rag.serve.loaded_bundles import ParityError, Served, _state
+
+
+def measured(bundle: Path, *retrieved: str) -> Path:
+    """Add a golden question to a bundle with the chunks that were retrieved for it, and seal it again."""
+    (bundle / "golden.jsonl").write_bytes(golden_bytes([Case(Query("q1", QUESTION), retrieved)]))
+    return resealed(bundle)
+
+
+def replaced(bundle: Path, by: Path) -> None:
+    """Replace the bundle at a path, as a deployment does."""
+    bundle.rename(bundle.with_name("old"))
+    copytree(by, bundle)
+
+
+def digest(bundle: Path) -> str:
+    """The hash of a bundle."""
+    return open_bundle(bundle).digest
 
 
 def test_the_name_of_a_replaced_model_means_its_replacement_and_a_hash_does_not(

@@ -9,10 +9,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rag.authoring.exchange import tables
-from rag.authoring.exchange.columns import NAMES
 from rag.core.errors import DataError
 from rag.documents.folder.files import missing_file
 
+NAMES = {
+    "id": "id _id qid query_id question_id example_id task_id uid",
+    "text": "question query user_input input prompt text utterance raw_utterance",
+    "answers": "answers answer reference ground_truth ground_truths expected_output expected expected_answer reference_answer"
+    " generation_gt target targets output outputs reference_outputs",
+    "contexts": "evidence reference_contexts contexts context references passages",
+    "document": "documents document doc doc_id doc_name document_id reference_context_ids corpus_id source file file_name",
+    "kind": "kind synthesizer_name question_type query_type type category",
+    "dialogue": "dialogue conversation_id dialogue_id",
+    "rewrite": "rewrite manual_rewritten_utterance",
+    "unanswerable": "unanswerable is_impossible answerability",
+    "history": "history chat_history",
+} | {name: name for name in ("split", "tags", "cluster", "expects")}
+"""Fields of a golden question and the usual names of their columns, the most specific first.
+
+Not `retrieved_contexts` and `response`, which are what a system did.
+"""
 QUESTIONS = ("question_id", "query_id", "datasetItemId", *NAMES["text"].split(), "inputs", "request", "vars", "traceId", "id")
 """Columns that may name a question, the first that has a value; ids that each run makes anew come last."""
 RUNS = {"promptIdx": ("promptIdx", "provider"), "datasetRunId": ("datasetRunId",)}

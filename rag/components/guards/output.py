@@ -1,5 +1,6 @@
 """Checks replies for signs of a hijacked model: unknown links and images, invalid citations, its own instructions."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -115,7 +116,7 @@ class OutputGuard:
 
     def _wrong(self, kind: str, match: Any, held: Held, contexts: int) -> bool:
         if kind == "citation":
-            return not any(1 <= int(number) <= contexts for number in _numbers(match.group(1)))
+            return not any(1 <= int(number) <= contexts for number in re.findall(r"\d+", match.group(1)))
         if kind == "reference":
             return not _leads_to(match, 1, held)
         return kind in ("image", "html", "mark")
@@ -139,7 +140,3 @@ def _blank(text: str, places: Sequence[tuple[int, int]]) -> str:
     kept = zip([0, *(end for _, end in places)], [*(start for start, _ in places), len(text)], strict=True)
     blanks = [*(" " * (end - start) for start, end in places), ""]
     return "".join(text[start:end] + blank for (start, end), blank in zip(kept, blanks, strict=True))
-
-
-def _numbers(listed: str) -> Iterator[str]:
-    return iter("".join(character if character.isdecimal() else " " for character in listed).split())

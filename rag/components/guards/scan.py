@@ -88,7 +88,8 @@ class ScanGuard:
         if weight < self.flag or not signs:
             return []
         action: Action = "quarantine" if weight >= self.quarantine else "flag"
-        return [Finding("scan", _description(sign), action, number, sign.start, sign.end) for sign in signs]
+        said = [f"{sign.rule.what}, written in {sign.how}" if sign.how else sign.rule.what for sign in signs]
+        return [Finding("scan", what, action, number, sign.start, sign.end) for what, sign in zip(said, signs, strict=True)]
 
     def _strangers(self, query: Query, text: str) -> list[Sign]:
         rule = self.stranger
@@ -140,7 +141,3 @@ def _rule(name: str, given: Mapping[str, Any], where: str) -> Rule:
     pattern = alternatives(patterns, f"{where}.patterns")
     apart = alternatives(patterns, f"{where}.patterns", NO_GAP)
     return Rule(name, str(given.get("what", name)), float(severity), pattern, apart, bool(given.get("raw", False)))
-
-
-def _description(sign: Sign) -> str:
-    return f"{sign.rule.what}, written in {sign.how}" if sign.how else sign.rule.what

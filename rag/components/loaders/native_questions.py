@@ -131,7 +131,8 @@ class _QuestionReader:
         history = tuple(turn for turn in turns if turn)
         dialogue, turn = tried(lambda: _dialogue_turn(row, history), ("", 0))
         made = row.fields.get("provenance")
-        searches = made.get("searches") if isinstance(made, dict) else None
+        made = made if isinstance(made, dict) else {}
+        searches = made.get("searches")
         return Example(
             query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
             evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), list[Row]())),
@@ -148,6 +149,7 @@ class _QuestionReader:
             input=tried(lambda: _input(row), ""),
             judged=frozenset(self.places("judged", row)),
             searches=tuple(map(str, searches)) if isinstance(searches, list) else (),
+            by_rules=str(made.get("method", "")).startswith("rule:"),
         )
 
     def group(self, row: Row) -> Evidence:

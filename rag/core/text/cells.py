@@ -1,7 +1,7 @@
 """The types of the columns of a table: numbers with their unit, dates, booleans, lists, else text."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.core.records.sets import Cell, Field
@@ -84,26 +84,18 @@ def column(name: str, texts: Sequence[str], words: Words) -> tuple[Field, list[C
         return Field(name, "boolean"), [text.casefold() in words.yes if text else None for text in texts]
     has_comma = sum(number(text, True) is not None for text in digits) > sum(number(text) is not None for text in digits)
     read = [number(text, has_comma) for text in texts]
-    units = {_singular(unit) for each in read if each for unit in [each[1]]}
+    units = {each[1].casefold().rstrip(".").removesuffix("s") for each in read if each}
     if digits and 2 * len(digits) > len(filled) and sum(map(bool, read)) >= SHARE * len(digits) and _is_one(units):
         headed = HEADED.search(name)
         unit = next((each[1] for each in read if each and each[1]), "") if len(units - {""}) == 1 else ""
         unit = unit or (headed[1] if headed and not any(map(str.isdecimal, headed[1])) else "")
         return Field(name, "number", unit=unit), [each and each[0] for each in read]
-    if digits and _share(date, filled) >= SHARE:
+    if digits and sum(date(text) is not None for text in filled) >= SHARE * len(filled):
         return Field(name, "date"), [date(text) for text in texts]
     if sum(";" in text for text in filled) >= LISTED:
         parts = [tuple(part.strip() for part in text.split(";") if part.strip()) for text in texts]
         return Field(name, "list"), [each or None for each in parts]
     return Field(name), [text if any(map(str.isalnum, text)) else None for text in texts]
-
-
-def _share(read: Callable[[str], object], texts: Sequence[str]) -> float:
-    return sum(read(text) is not None for text in texts) / len(texts)
-
-
-def _singular(unit: str) -> str:
-    return unit.casefold().rstrip(".").removesuffix("s")
 
 
 def _is_one(units: set[str]) -> bool:

@@ -107,9 +107,6 @@ def _number(text: str, number: Number) -> Fact:
     end = behind.end() if behind and name and not (money or percent or further) else end
     dimension, size = SIZES.get(name, ("", Decimal(1)))
     values = {" ".join(reading).replace("%", "") for reading in number.readings}
-    scaled = {_scaled(value, size) for value in values if dimension and PLAIN.fullmatch(value)}
+    plain = [value for value in values if dimension and PLAIN.fullmatch(value)]
+    scaled = {f"{(Decimal(value) * size).normalize():f}" for value in plain}
     return Fact("number", frozenset(values), number.start, end, dimension, frozenset(scaled), number.doubt)
-
-
-def _scaled(value: str, size: Decimal) -> str:
-    return f"{(Decimal(value) * size).normalize():f}"

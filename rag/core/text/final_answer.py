@@ -30,9 +30,11 @@ def concluded(
         return list(replies), [[] for _ in replies]
     places = [_place(reply.text, final) for reply in replies]
     pairs = list(zip(replies, places, strict=True))
-    missing = [[] if place or not reply.text else [_missing(final)] for reply, place in pairs]
+    absent = Finding("prompt", f"no line begins with {final!r}, so the whole reply is the answer")
+    missing = [[] if place or not reply.text else [absent] for reply, place in pairs]
     kinds = [_kind(reply.text[:place], inputs or {}) for reply, place in pairs]
-    return [_cut(*pair) for pair in pairs], [[*first, *second] for first, second in zip(missing, kinds, strict=True)]
+    answers = [replace(reply, text=reply.text[place:].strip()) if place else reply for reply, place in pairs]
+    return answers, [[*first, *second] for first, second in zip(missing, kinds, strict=True)]
 
 
 def _kind(before: str, inputs: Mapping[str, str]) -> list[Finding]:
@@ -54,14 +56,6 @@ def _place(text: str, final: str) -> int:
 
 def _announcement(final: str) -> re.Pattern[str]:
     return re.compile(rf"^{DECORATION}{re.escape(final)}[*_]*", re.MULTILINE | re.IGNORECASE)
-
-
-def _cut(reply: Reply, place: int) -> Reply:
-    return replace(reply, text=reply.text[place:].strip()) if place else reply
-
-
-def _missing(final: str) -> Finding:
-    return Finding("prompt", f"no line begins with {final!r}, so the whole reply is the answer")
 
 
 def awaited(prompt: Prompt, generator: Generator) -> str:

@@ -1,6 +1,5 @@
 """Dask workers: processes of this machine, or a cluster that runs already."""
 
-import asyncio
 import logging
 import os
 import signal
@@ -54,6 +53,8 @@ def processes(count: int) -> Iterator[Any]:
 
 async def _end(nannies: list[Any]) -> None:
     """Kill workers: finished stages are stored, the others are computed again by the next run."""
+    import asyncio
+
     pids = [nanny.pid for nanny in nannies]
     closing = [asyncio.ensure_future(nanny.close()) for nanny in nannies]
     await asyncio.sleep(0)  # Nannies now know that they close, and restart no worker.

@@ -188,11 +188,9 @@ class SearchGraph:
         return nodes, self.parts.files | ({} if project is None else {"project": project})
 
     def _indexed(self) -> dict[str, Any]:
-        roles = ("embedder", "fusion", "reranker") if self._embeds() else ("fusion", "reranker")
+        embeds = any(index.uses_vectors for index in self.parts.indexes.values())
+        roles = ("embedder", "fusion", "reranker") if embeds else ("fusion", "reranker")
         return {"indexes": self.config["index"], **{role: self.config[role] for role in roles}}
-
-    def _embeds(self) -> bool:
-        return any(index.uses_vectors for index in self.parts.indexes.values())
 
     def _depths(self) -> dict[str, Any]:
         return {name: self.config[name] for name in ("depth", "rerank_depth")}

@@ -22,7 +22,7 @@ from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import ablations, holes, other_sweeps, selection, sweep
+from rag.execution.sweep import ablations, fidelity, holes, other_sweeps, selection, sweep
 from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.holes import Bounds, Pool
 from rag.execution.sweep.objective import Objective
@@ -126,9 +126,10 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     if len(candidates.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
     cluster, objective = cluster_numbers(candidates.goldens[0].examples), candidates.objective
+    apart = fidelity.keep_comparable(candidates)
     choice_effects = _effects(candidates, cluster)
     if not candidates.entrants:
-        return Conclusion(effects=choice_effects, notes=(_no_winner(candidates),))
+        return Conclusion(effects=choice_effects, notes=(*apart, _no_winner(candidates)))
     rule, span = selection.rule.selection_rule(candidates.made, objective), objective.span
     decision = selection.decide(candidates.entrants, cluster, rule)
     again, notes = _measured_again(candidates, decision, store, settings, watch)
@@ -142,7 +143,7 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     shares = {row.name: unread_text.share(row.measured) for row in done.board.rows}
     cut = unread_text.remark(shares, winner.of(winner.recommended).name)
     notes += filter(None, [rough(decision.sample[1]) if race.differences and len(race.entrants) > 1 else ""])
-    return Conclusion(winner, choice_effects, tuple(notes), again, controlled, cut, find_wins(candidates))
+    return Conclusion(winner, choice_effects, (*apart, *notes), again, controlled, cut, find_wins(candidates))
 
 
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:

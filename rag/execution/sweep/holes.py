@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.arrays import Floats
+from rag.core.corpus import Corpus
 from rag.core.figures import amount, figure
+from rag.core.rankings import Rankings
 from rag.core.roles import Judgements
 from rag.core.types import Span
 from rag.evaluation.gold_matching import Judged
@@ -66,27 +68,33 @@ class Pool:
         Trials with its own rankings are left out. Empty where the objective is more than metrics of ranks.
         """
         rivals = [name for name in others if self.trials[name].ends.judge != self.trials[taken].ends.judge]
-        ranked = {name: found for name in (taken, *rivals) if (found := self._ranked(self.trials[name]))}
+        ranked = {name: found for name in (taken, *rivals) if (found := self.ranked(self.trials[name]))}
         first = ranked.pop(taken, None)
         return {name: swing(first, second, self.whole) for name, second in ranked.items()} if first else {}
 
-    def _ranked(self, trial: PlannedTrial) -> Ranked | None:
+    def ranking(self, trial: PlannedTrial) -> tuple[Rankings, Corpus] | None:
+        """The rankings of a trial, and their chunks; None if it has not run."""
+        keys = (self.made.stages[key].entry for key in (trial.ends.ranking, trial.ends.corpus))
+        ranking, corpus = map(self.store.read, keys)
+        return (rankings_of(ranking), corpus_of(corpus, trial.golden)) if ranking and corpus else None
+
+    def ranked(self, trial: PlannedTrial) -> Ranked | None:
+        """The first passages of a trial, and its value; None if it has not run, or its objective is more than ranks."""
         config, terms = trial.trial.config, () if self.objective.measured else self.objective.terms
         columns = [parse_column(term.column, config["k"]) for term in terms]
         if not columns or any(each.unit != "ranks" for each in columns):
             return None
-        ends = (trial.ends.judge, trial.ends.ranking, trial.ends.corpus)
-        entries = [entry for key in ends if (entry := self.store.read(self.made.stages[key].entry))]
-        if len(entries) < len(ends):
+        entry, searched = self.store.read(self.made.stages[trial.ends.judge].entry), self.ranking(trial)
+        if not entry or not searched:
             return None
-        build, judged = self.made.graph.components.build, Judged.from_arrays(entries[0].arrays)
+        build, judged = self.made.graph.components.build, Judged.from_arrays(entry.arrays)
         weights = [term.signed if self.objective.summed else self.objective.sign for term in terms]
         parts = [(each, build(config["metric"][each.metric], "metric"), weights[at]) for at, each in enumerate(columns)]
 
         def value(known: Judgements) -> Floats:
             return np.asarray(sum(weight * column.measure(metric, known) for column, metric, weight in parts))
 
-        rankings, corpus = rankings_of(entries[1]), corpus_of(entries[2], trial.golden)
+        rankings, corpus = searched
         table = np.full((len(judged), min(max(each.size for each in columns), judged.judged.shape[1])), NONE)
         rankings = rankings if self.whole.any() else rankings.first(table.shape[1])
         for question, whole in enumerate(self.whole.tolist()):

@@ -33,7 +33,7 @@ def fitting(where: str, condition: Condition, values: Sequence[Value | None]) ->
     found = [_between(value, low, high) for value in values]
     if all(within is None for within in found):
         example = next(value for value in values if value is not None)
-        kind = "no number" if _all_numbers(condition) else "no date"
+        kind = "no number" if all(_number(end) is not None for end in condition.values()) else "no date"
         raise UserError(where, f"{kind} is there to compare, but {example!r}", "give a list of values instead of a range")
     return [bool(within) for within in found]
 
@@ -75,10 +75,6 @@ def _number(value: Value | None) -> float | None:
     if isinstance(value, bool) or value is None or (isinstance(value, str) and not NUMBER.fullmatch(value)):
         return None
     return float(value)
-
-
-def _all_numbers(condition: Mapping[str, Value]) -> bool:
-    return all(_number(end) is not None for end in condition.values())
 
 
 def _written(value: Value) -> str:

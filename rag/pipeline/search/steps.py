@@ -175,13 +175,9 @@ def rerank(reranker: Reranker, texts: Sequence[str], rankings: Rankings, corpus:
     head = [rankings.first(depth).row(question) for question in range(len(rankings))]
     read = [[corpus.index_text(position) for position, _ in row] for row in head]
     scored = reranker.score(texts, read, [[score for _, score in row] for row in head])
-    if [len(values) for values in scored] != [len(row) for row in head] or not all(map(_finite, scored)):
+    if [len(values) for values in scored] != [len(row) for row in head] or not all(np.isfinite(row).all() for row in scored):
         raise ConfigError("reranker", "gave other than one finite score per passage", "check the model behind it")
     return rankings.rescored(scored)
-
-
-def _finite(values: Sequence[float]) -> bool:
-    return bool(np.isfinite(values).all())
 
 
 def select(

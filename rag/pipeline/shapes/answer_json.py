@@ -13,6 +13,7 @@ from rag.core.records.queries import described
 from rag.core.text.citations import citations
 from rag.core.types import Answer, Block, Chunk, Document, Sought
 from rag.pipeline.pipeline import Trace
+from rag.pipeline.prompt.context_packing import Passage as Joined
 from rag.pipeline.prompt.context_packing import passages
 from rag.pipeline.shapes.json_shapes import (
     AnswerLook,
@@ -93,14 +94,15 @@ def found_passages(corpus: Corpus, trace: Trace, k: int) -> list[FoundPassage]:
     A neighbour that a selector added has the rank and score of its hit. A passage of several chunks has those of the best one.
     """
     places = places_by_step(trace)
-    rows = enumerate(passages(trace.selected.first(k), 0, corpus), 1)
+    found = {str(one.positions): one for one in passages(trace.selected.first(k), 0, corpus)}
+
+    def said(one: Joined) -> FoundPassage:
+        return {**_passage(0, one.chunk(corpus), 0.0, corpus), "steps": {}, "indexed": _indexed(corpus, one.positions)}
+
+    shown: list[FoundPassage] = corpus.shown(list(found), lambda new: [said(found[each]) for each in new])
     return [
-        {
-            **_passage(number, one.chunk(corpus), one.score, corpus),
-            "steps": steps_of(places, *one.positions),
-            "indexed": _indexed(corpus, one.positions),
-        }
-        for number, one in rows
+        {**known, "number": number, "score": one.score, "steps": steps_of(places, *one.positions)}
+        for number, (known, one) in enumerate(zip(shown, found.values(), strict=True), 1)
     ]
 
 

@@ -95,7 +95,8 @@ def blame(material: Material) -> Chart | None:
     found = material.blame
     if found is None or not found.trials:
         return None
-    order = sorted(range(len(found.trials)), key=lambda at: _place(material, found.trials[at]))[:FEW]
+    places = {row.trial_id: place for place, row in enumerate(material.done)}
+    order = sorted(range(len(found.trials)), key=lambda at: places.get(found.trials[at], len(places)))[:FEW]
     counts = np.array([found.counts[at] for at in order])
     used = [stage for stage in range(len(found.stages)) if counts[:, stage].any()]
 
@@ -171,10 +172,6 @@ def latency(material: Material) -> Chart | None:
     part = shown_of_total(len(rows), len(material.done))
     caption = f"{part}A dot per timed question ({many} each); long bar: median, short bar: 95 %."
     return drawn("latency", "How long a question takes", text, caption, ROW * len(rows) * 1.1 + 0.75, draw)
-
-
-def _place(material: Material, trial_id: str) -> int:
-    return next((at for at, row in enumerate(material.done) if row.trial_id == trial_id), len(material.done))
 
 
 def _name(material: Material, trial_id: str) -> str:

@@ -16,7 +16,8 @@ from rag.core.errors import StoreError
 from rag.core.figures import amount, figure, with_interval
 from rag.core.files import replace_text
 from rag.evaluation.data.fates import fates_in_words
-from rag.reporting.html import charts, number_format, tradeoffs, wording
+from rag.reporting import number_format
+from rag.reporting.html import charts, tradeoffs, wording
 from rag.reporting.html.embedded_data import BUDGET, STAGE_DIGITS, Packed, pack
 from rag.reporting.html.svg import Chart
 from rag.reporting.html.view_model import OUTCOMES, Material, TrialRow

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rag.core.figures import figure
-from rag.reporting.html.number_format import BYTES, COST, LATENCY
 from rag.reporting.html.svg import COLOURS, TOP, Chart, drawn, figure_ticks, log_ticks, name
 from rag.reporting.html.view_model import Material, TrialRow
+from rag.reporting.number_format import BYTES, COST, LATENCY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

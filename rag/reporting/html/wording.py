@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from rag.core.figures import amount, with_interval
 from rag.pipeline.search.unread_text import remark, share
-from rag.reporting.html.number_format import costs, seconds
 from rag.reporting.html.view_model import Material, TrialRow
+from rag.reporting.number_format import costs, seconds
 from rag.reporting.terminal.output import ask_command
 
 MISSING = {
@@ -49,7 +49,7 @@ def headline(material: Material) -> Headline:
     verdict = material.verdict
     lead = "First by its mean:" if verdict is None else "Take" if verdict.enough else "First so far:"
     lead = f"{verdict.contradiction if verdict else ''} {lead}".strip()
-    why = f"{_capital(verdict.why)}." if verdict and verdict.why else ""
+    why = f"{verdict.why[0].upper()}{verdict.why[1:].rstrip('.')}." if verdict and verdict.why else ""
     spent = costs(row, material.data.questions)
     cost = f"It takes {_listed(spent)}." if spent else "What it costs was not measured."
     return Headline(lead, row.name, row.trial_id, why, _sure(material, row), cost, _ask(material, row))
@@ -125,10 +125,6 @@ def failures(material: Material) -> tuple[str, ...]:
             why = f": {row.error.strip().splitlines()[-1]}" if row.error.strip() else ""
             lines.append(f"{row.name} ({row.trial_id}) {'has not run' if row.status == 'not run' else row.status}{why}")
     return tuple(lines)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".")
 
 
 def _listed(parts: list[str]) -> str:

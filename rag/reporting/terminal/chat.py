@@ -210,7 +210,7 @@ class Chat:
 
     def _save(self, name: str, replace: bool) -> None:
         self._exchange("")
-        path = Path(_unquoted(name) or f"chat-{datetime.now():%Y%m%d-%H%M%S}.md").expanduser()
+        path = Path(" ".join(_names(name)) or f"chat-{datetime.now():%Y%m%d-%H%M%S}.md").expanduser()
         save(self.session, self.config, path, replace)
         out.print(f"[dim]{len(self.session.exchanges)} questions and answers: {escape(str(path))}[/dim]", soft_wrap=True)
 
@@ -220,10 +220,6 @@ def _names(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return text.split()
-
-
-def _unquoted(name: str) -> str:
-    return " ".join(_names(name))
 
 
 def _part(node: Any) -> str:

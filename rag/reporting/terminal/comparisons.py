@@ -118,17 +118,9 @@ def _width(title: str, rows: Sequence[Comparison]) -> int:
     return 2 + max(*(len(COLUMNS[title](row)) for row in rows), *map(len, title.split("\n")))
 
 
-def _difference(row: Comparison) -> str:
-    return figure(row.difference, signed=True) + ("*" if row.significant else " ")
-
-
 def _interval(row: Comparison) -> str:
     # Without any spread there is no interval.
     return "–" if row.corrected_low == row.corrected_high else brackets(row.corrected_low, row.corrected_high) or "–"
-
-
-def _p(row: Comparison) -> str:
-    return "<.001" if row.p_adjusted < 0.001 else "1" if row.p_adjusted > 0.9995 else figure(row.p_adjusted)
 
 
 def _detectable(row: Comparison) -> str:
@@ -149,9 +141,9 @@ COLUMNS: dict[str, Cell] = {
     CLUSTERS: lambda row: str(row.clusters),
     "base": lambda row: figure(row.base_mean),
     "this": lambda row: figure(row.candidate_mean),
-    "diff ": _difference,
+    "diff ": lambda row: figure(row.difference, signed=True) + ("*" if row.significant else " "),
     BRACKETS: _interval,
-    "p": _p,
+    "p": lambda row: "<.001" if row.p_adjusted < 0.001 else "1" if row.p_adjusted > 0.9995 else figure(row.p_adjusted),
     "+/=/−": lambda row: f"{row.wins}/{row.ties}/{row.losses}",
     "effect": lambda row: figure(row.effect, 2),
     BELIEVED: lambda row: figure(row.shrunk) if row.slice else "",

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from rag.analysis.finding_counts import Tally, as_table
+from rag.analysis.finding_counts import Tally, in_words
 from rag.core.figures import amount, figure, interval
 from rag.core.questions import PLACED
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import Sweep
 from rag.pipeline.search import unread_text
-from rag.reporting.terminal.output import Table, dimmed, err, escape, out, print_table, table, tokens
+from rag.reporting.terminal.output import Table, dimmed, err, escape, out, print_line, table, tokens
 
 MEASURED = {
     "chars_read": ("chars", "{:,.0f}", 7),
@@ -21,9 +21,13 @@ MEASURED = {
     "cost_usd": ("US$", "{:.4f}", 8),
 }
 """Columns that were measured by trial and not by question, shown if any trial has a value: heading, format, width."""
+SHOWN = 10
+"""Trials on a terminal; the report has all."""
+WIDE = 100
+"""Columns of a terminal from which P(best) is shown."""
 
 
-def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | None = None) -> Table:
+def leaderboard(board: Leaderboard, limit: int = SHOWN, marks: Mapping[str, str] | None = None) -> Table:
     """The best trials; the column that sorts them comes first, with intervals. Columns that do not fit are left out.
 
     `marks` are shown next to the ranks, by trial id, with P(best). The last column names a broken bound.
@@ -34,13 +38,14 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
     others = [column for column in dict.fromkeys([*bounded, *board.columns]) if column not in (first, *clocks)]
     name = max(len("trial"), *(len(row.name) for row in board.rows[:limit]))
     lost = any(row.quotes for row in board.rows)
-    room = out.width - (name + 37 + (9 if marks else 0) + (13 if lost else 0))
+    room = out.width - (name + 37 + ((9 if out.width >= WIDE else 3) if marks else 0) + (13 if lost else 0))
     fitting: list[str] = []
     for column in (*clocks, *others):
         room -= MEASURED[column][2] if column in clocks else max(len(column), 4) + 2
         if room >= 0:
             fitting.append(column)
     clocks, shown = ([column for column in part if column in fitting] for part in (clocks, others))
+    marks = marks if out.width >= WIDE else {name: mark.split(" ")[0] for name, mark in (marks or {}).items()}
     likely = "P(best)" if any(mark[-1:].isdigit() for mark in (marks or {}).values()) else ""
     left = ("#", *([likely] if marks else []), "trial", "id", *(["gold found"] if lost else []))
     shown_rows = table(*left, first, *shown, *(MEASURED[clock][0] for clock in clocks), words=len(left))
@@ -90,13 +95,18 @@ def _measured(row: Row, column: str) -> float | None:
 
 
 def counted(done: Sweep) -> None:
-    """Print how many stages ran, were reused and failed, with the errors."""
+    """Print how many stages ran and were reused, and what was spent."""
     counts = done.counts()
     out.print(
         f"{amount(len(done.board.rows), 'trial')}, {counts['distinct']} distinct stages: "
         f"{counts['ran']} ran, {counts['reused']} reused"
         + (f", {counts['failed']} failed, {counts['blocked']} not run because of them" if counts["failed"] else "")
     )
+    _print_spending(done)
+
+
+def failures(done: Sweep) -> None:
+    """Print what failed with its causes, and what is still to run."""
     for row in done.board.rows:
         for why, times in Counter(row.failures).items():
             lost = "1 question was not answered and scores" if times == 1 else f"{times} questions were not answered and score"
@@ -105,9 +115,9 @@ def counted(done: Sweep) -> None:
     failed = [(done.plan.stages[outcome.key].label, outcome.error) for outcome in outcomes if outcome.status == "failed"]
     for label, error in dict.fromkeys(failed):
         err.print(f"[red]{escape(label)}[/red]\n{escape(error.rstrip())}", soft_wrap=True)
+    counts = done.counts()
     if left := 2 * counts["distinct"] - sum(counts.values()):
         out.print(f"{left} still to run.")
-    _print_spending(done)
     if done.exhausted:
         out.print(f"{escape(done.exhausted)}\nStages that need no model ran, and all results are kept.", soft_wrap=True)
     if done.interrupted:
@@ -122,9 +132,10 @@ def _print_spending(done: Sweep) -> None:
         out.print(f"Models took {tokens(done.spent)}; the plan said about {planned}.", soft_wrap=True)
 
 
-def tallies(found: Sequence[Tally]) -> None:
-    """Print the findings of checks and guards: one row per trial, one column per check or guard; nothing if there is none."""
-    heads, rows = as_table(found)
-    if rows:
-        out.print("What checks and guards found, as findings in questions:")
-        print_table(("trial", *heads), (map(escape, row) for row in rows), breaks=True)
+def tallies(found: Sequence[Tally], recommended: str) -> None:
+    """Print the findings of checks and guards in the recommended trial on one line; nothing if it has none of them."""
+    for tally in found:
+        if tally.trial_id == recommended and tally.fired:
+            each = (f"{name} {in_words(fired)}" for name, fired in tally.fired.items() if fired.findings)
+            figures = "; ".join([f"declined {tally.declined} of {tally.questions}", *each])
+            print_line(f"Its checks and guards, as findings in questions: {figures}.")

@@ -26,7 +26,8 @@ class Typed:
     def read(self) -> str | None:
         """The next line without its end, or None at the end of input; invalid bytes become replacement characters."""
         try:
-            return _encodable(self._line())
+            # Lone surrogates, which UTF-8 cannot encode, become question marks.
+            return self._line().encode("utf-8", "replace").decode("utf-8")
         except EOFError:
             return None
 
@@ -54,11 +55,6 @@ class Typed:
             return input(PROMPT)
         except UnicodeDecodeError as error:
             return bytes(error.object).decode("utf-8", "replace")
-
-
-def _encodable(line: str) -> str:
-    """Replace lone surrogates, which UTF-8 cannot encode, by question marks."""
-    return line.encode("utf-8", "replace").decode("utf-8")
 
 
 def _editing(words: Sequence[str]) -> None:

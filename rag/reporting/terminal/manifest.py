@@ -2,7 +2,7 @@
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from rag.analysis.ingestion.advice import Advice
@@ -17,6 +17,15 @@ FEW, SHOWN = 30, 5
 Columns = Mapping[str, Sequence[str]]
 WORDS = ("file", "folder", "type", "decision", "reason")
 """The columns of a manifest that hold text."""
+COUNTS: Mapping[str, Callable[[ManifestLine], int]] = {
+    "pages": lambda line: line.pages,
+    "blocks": lambda line: sum(line.blocks.values()),
+    "redactions": lambda line: sum(line.redactions.values()),
+    "noise": lambda line: sum(line.dropped.values()),
+    "characters": lambda line: line.characters,
+    "chunks": lambda line: line.chunks or 0,
+}
+"""The columns that hold counts, with the count of one file."""
 
 
 def ingested(done: Ingestion, verbose: bool = False) -> None:
@@ -30,18 +39,8 @@ def ingested(done: Ingestion, verbose: bool = False) -> None:
 
 def _each(files: Sequence[ManifestLine]) -> Columns:
     """One row for each file."""
-    return {
-        "file": [line.path for line in files],
-        "decision": [line.decision for line in files],
-        "reason": [line.reason for line in files],
-        "pages": [_count(line.pages) for line in files],
-        "blocks": [_count(sum(line.blocks.values())) for line in files],
-        "redactions": [_count(sum(line.redactions.values())) for line in files],
-        "noise": [_count(sum(line.dropped.values())) for line in files],
-        "characters": [_count(line.characters) for line in files],
-        "chunks": [_count(line.chunks or 0) for line in files],
-        "seconds": [_seconds([file]) for file in files],
-    }
+    named = {name: [str(getattr(line, name)) for line in files] for name in ("decision", "reason")}
+    return {"file": [line.path for line in files], **named, **_figures([[line] for line in files])}
 
 
 def _folded(files: Iterable[ManifestLine]) -> Columns:
@@ -52,16 +51,14 @@ def _folded(files: Iterable[ManifestLine]) -> Columns:
         found[f"{parts[0]}/" if len(parts) > 1 else "", file.type, file.decision].append(file)
     keys = sorted(found)
     groups = [found[key] for key in keys]
-    return {
-        **{name: [key[place] for key in keys] for place, name in enumerate(("folder", "type", "decision"))},
-        "files": [_count(len(group)) for group in groups],
-        "pages": [_count(sum(file.pages for file in group)) for group in groups],
-        "redactions": [_count(sum(sum(file.redactions.values()) for file in group)) for group in groups],
-        "noise": [_count(sum(sum(file.dropped.values()) for file in group)) for group in groups],
-        "characters": [_count(sum(file.characters for file in group)) for group in groups],
-        "chunks": [_count(sum(file.chunks or 0 for file in group)) for group in groups],
-        "seconds": [_seconds(group) for group in groups],
-    }
+    named = {name: [key[place] for key in keys] for place, name in enumerate(("folder", "type", "decision"))}
+    return {**named, "files": [_count(len(group)) for group in groups], **_figures(groups)}
+
+
+def _figures(groups: Sequence[Sequence[ManifestLine]]) -> Columns:
+    """Sums over the files of each group, and the estimated seconds."""
+    sums = {name: [_count(sum(map(count, group))) for group in groups] for name, count in COUNTS.items()}
+    return {**sums, "seconds": [_seconds(group) for group in groups]}
 
 
 def _print_columns(columns: Columns) -> None:

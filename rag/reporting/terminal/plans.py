@@ -21,7 +21,9 @@ def planned(made: Plan, shares: Mapping[str, float | None], margin: str = "") ->
     out.print(counts["question"], markup=False)
     out.print(plan(made, shares))
     out.print(f"{counts['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
-    for remark in filter(None, (_holdout(made), _dealing(made), margin)):
+    # How questions were dealt to splits, if the golden set names no splits and only a part is asked.
+    dealing = next((trial.golden.dealing for trial in made.trials if trial.trial.config["split"] != "all"), "")
+    for remark in filter(None, (_holdout(made), dealing, margin)):
         out.print(escape(remark))
     for remark in (
         *map(str, made.graph.components.servers.values()),
@@ -54,11 +56,6 @@ def _spending(made: Plan) -> str:
     limited = " and ".join(text.format(limit) for limit, text in limits if limit is not None)
     most = f"{tokens(expected.most)} if every reply is as long as it may be and none is there already"
     return f"About {tokens(expected.likely)}; {most}{f'; one run stops after {limited}' if limited else ''}."
-
-
-def _dealing(made: Plan) -> str:
-    """How questions were dealt to splits, if the golden set names no splits and only a part is asked."""
-    return next((trial.golden.dealing for trial in made.trials if trial.trial.config["split"] != "all"), "")
 
 
 def _holdout(made: Plan) -> str:

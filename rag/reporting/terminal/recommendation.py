@@ -8,25 +8,29 @@ from rag.core.errors import is_installed
 from rag.core.figures import amount, figure, interval, with_interval
 from rag.execution.sweep.ablations import RETRIEVED, ControlResult
 from rag.execution.sweep.holdout import Conclusion
-from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Standing, Winner
 from rag.execution.sweep.sweep import Sweep
-from rag.reporting.terminal.leaderboards import counted, leaderboard
-from rag.reporting.terminal.output import ask_command, dimmed, err, escape, next_commands, out, print_table
+from rag.reporting.number_format import costs
+from rag.reporting.terminal.leaderboards import SHOWN, counted, failures, leaderboard
+from rag.reporting.terminal.output import ask_command, err, escape, next_commands, out
 
 LEGEND = "   > {}   = not shown to be worse than the best   * on the front of quality, latency, cost and size"
-CONTEXTS = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": "another question's", "gold_contexts": "gold"}
+CONTEXTS = {
+    RETRIEVED: "its contexts",
+    "closed_book": "no contexts",
+    "shuffled_contexts": "those of another question",
+    "gold_contexts": "the gold contexts",
+}
 """The contexts that the generator reads in a control, by name of the control."""
 
 
-def swept(done: Sweep, concluded: Conclusion, folder: Path, called: str = "") -> None:
-    """Print a leaderboard, the recommendation and next commands.
-
-    `called` is the experiment with its overrides, as typed in a shell; empty for `rag study run`.
-    """
+def swept(done: Sweep, concluded: Conclusion) -> None:
+    """Print a leaderboard and the recommendation."""
     marks = _marks(concluded.winner) if concluded.winner and len(done.board.rows) > 1 else None
     out.print(done.board.question, markup=False)
     out.print(leaderboard(done.board, marks=marks))
+    if (more := len(done.board.rows) - SHOWN) > 0:
+        out.print(f"[dim]{amount(more, 'further trial')} in the report.[/dim]")
     legend = LEGEND.format(concluded.winner.lead.lower()) if concluded.winner and marks else ""
     out.print(f"[dim]Brackets: 95 % intervals of each mean by itself.{legend}[/dim]\n")
     if concluded.winner:
@@ -40,14 +44,10 @@ def swept(done: Sweep, concluded: Conclusion, folder: Path, called: str = "") ->
     for sentence in concluded.wins.sentences if concluded.wins else ():
         out.print(escape(sentence), soft_wrap=True)
     if concluded.controls.results:
-        out.print("Its answers, and how much they depend on the contexts:")
         controls(concluded.controls.results)
     if concluded.controls.interrupted:
         out.print("Interrupted while its controls ran: the same command continues where it stopped.")
     counted(done)
-    for name, error in (concluded.again.errors() if concluded.again else {}).items():
-        err.print(f"[red]{escape(name)} on the holdout[/red]\n{escape(error.rstrip())}", soft_wrap=True)
-    _next(done, concluded.winner, folder, called)
 
 
 def _marks(winner: Winner) -> dict[str, str]:
@@ -74,45 +74,44 @@ def _recommended(done: Sweep, concluded: Conclusion, winner: Winner) -> None:
     if again and taken.holdout:
         held, uses = amount(len(again.plan.trials[0].golden.examples), "question"), amount(again.uses, "use")
         out.print(f"On the holdout ({held}, {uses} so far): {with_interval(taken.holdout)}.", markup=False)
-    if costs := _costs(next(row for row in done.board.rows if row.trial_id == taken.trial_id)):
-        out.print(f"It takes {costs}.")
-
-
-def _costs(row: Row) -> str:
-    measured = row.measured
-    costs = [
-        f"{figure(measured.get('latency_p95_ms'), 1)} ms for a question (p95)" if "latency_p95_ms" in measured else "",
-        f"{measured['index_bytes'] / 1e6:,.2f} MB of indexes" if measured.get("index_bytes") else "",
-        f"{measured['cost_usd']:.4f} US dollars for these questions" if measured.get("cost_usd") else "",
-    ]
-    return ", ".join(filter(None, costs))
+    row = next(row for row in done.board.rows if row.trial_id == taken.trial_id)
+    if spent := costs(row, len(done.plan.trials[0].golden.examples)):
+        out.print(f"It takes {', '.join(spent)}.")
 
 
 def controls(results: Sequence[ControlResult]) -> None:
-    """Print the trial's mean per metric, then a row per control with its mean and the difference to the trial."""
-    names = ((escape(row.column) if row.name == RETRIEVED else "", CONTEXTS.get(row.name, escape(row.name))) for row in results)
-    rows = ((*name, *_cells(row)) for name, row in zip(names, results, strict=True))
-    print_table(("metric", "contexts", "mean", "difference"), rows, words=2)
-    for failure in dict.fromkeys(f"{CONTEXTS.get(row.name, row.name)}: {row.error}" for row in results if row.error):
+    """Print the mean of each metric of answers with its interval, and the means with other contexts."""
+    for row in results:
+        if row.name == RETRIEVED and not row.error:
+            others = (each for each in results if each.column == row.column and each.name != RETRIEVED)
+            means = (f"{'failed' if each.error else figure(each.mean)} with {_contexts(each)}" for each in others)
+            own = f"{row.column} {interval(row.mean, row.mean_low, row.mean_high)} ({amount(row.n, 'question')})"
+            out.print(escape("; ".join(filter(None, [f"Answers: {own}", ", ".join(means)]))))
+
+
+def failed(done: Sweep, concluded: Conclusion) -> None:
+    """Print what failed in a sweep, in controls and on the holdout, with the causes; it is said last."""
+    failed_controls(concluded.controls.results)
+    for name, error in (concluded.again.errors() if concluded.again else {}).items():
+        err.print(f"[red]{escape(name)} on the holdout[/red]\n{escape(error.rstrip())}", soft_wrap=True)
+    failures(done)
+
+
+def failed_controls(results: Sequence[ControlResult]) -> None:
+    """Print why controls failed, each cause once."""
+    for failure in dict.fromkeys(f"with {_contexts(row)}: {row.error}" for row in results if row.error):
         err.print(f"[red]failed[/red] {escape(failure)}", soft_wrap=True)
-    counts = ", ".join(f"{escape(row.column)} {row.n:,}" for row in results if row.name == RETRIEVED)
-    out.print(f"[dim]Questions with a value: {counts}.[/dim]")
-    if any(row.name != RETRIEVED for row in results):
-        out.print("[dim]Differences to the trial with its retrieved contexts; brackets: joint 95 % intervals.[/dim]")
 
 
-def _cells(row: ControlResult) -> tuple[str, str]:
-    if row.error:
-        return "[red]failed[/red]", ""
-    if row.name == RETRIEVED:
-        return dimmed(interval(row.mean, row.mean_low, row.mean_high)), ""
-    if row.difference != row.difference:
-        return figure(row.mean), ""
-    return figure(row.mean), dimmed(interval(row.difference, row.low, row.high, signed=True))
+def _contexts(row: ControlResult) -> str:
+    return CONTEXTS.get(row.name, row.name)
 
 
-def _next(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None:
-    """Print commands that can be typed as they are, and the file with all figures."""
+def next_steps(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None:
+    """Print commands that can be typed as they are, and the file with all figures.
+
+    `called` is the experiment with its overrides, as typed in a shell; empty for `rag study run`.
+    """
     if winner is None:
         return
     trial = f"trial={winner.recommended}"

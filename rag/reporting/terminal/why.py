@@ -71,17 +71,13 @@ def _places(accounts: Sequence[Account]) -> Table:
     names = [f"evidence {group}" if groups > 1 else "evidence" for group in range(1, groups + 1)]
     heads = names if len(accounts) == 1 else [f"{letter}: {name}" for letter in "AB" for name in names]
     shown = table("rank", *heads, breaks=True)
-    for step in sorted(dict.fromkeys(step for account in accounts for step in account.ranks), key=_place):
+    steps = dict.fromkeys(step for account in accounts for step in account.ranks)
+    for step in [*(step for step in steps if step not in LATER), *(step for step in LATER if step in steps)]:
         shown.add_row(escape(step), *(cell for account in accounts for cell in _ranks(account, step, groups)))
     if any(account.read is not None for account in accounts):
         shown.add_row("in the contexts", *(cell for account in accounts for cell in _contexts(account, groups)))
     shown.add_row("lost", *(f"[red]{escape(stage)}[/red]" if stage else "–" for each in accounts for stage in each.stages))
     return shown
-
-
-def _place(step: str) -> int:
-    """Sort key of a step: indexes first, then the steps after them."""
-    return LATER.index(step) + 1 if step in LATER else 0
 
 
 def _ranks(account: Account, step: str, groups: int) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.command_line import Verb, verb
 
+import rag as assay
 from rag.analysis.compare import compare, score_files
 from rag.analysis.gate import score_gate
 from rag.analysis.gate.decide import decide, paired
@@ -60,6 +61,12 @@ def test_scores_of_trials_give_the_numbers_of_their_comparison_and_gate(rag: Ver
                 assert theirs.to_json()[key] == (pytest.approx(value, abs=1e-9) if isinstance(value, float) else value), key
     margins = [Margin(column, "", 0.02) for column in columns]
     assert score_gate.gate(["base.jsonl", "other.jsonl"]).rows == decide(paired(*sides, golden, columns), margins)
+    names, less = ("base.jsonl", "other.jsonl"), ("--lower", "faithfulness", "--json")
+    assert assay.compare(*names, lower=["faithfulness"]).to_json() == rag("compare", *names, *less).json
+    gated = assay.gate(*names, margins=["ndcg@10=.1"], lower=["faithfulness"])
+    assert gated.to_json() == rag("gate", *names, "--margin", "ndcg@10=.1", *less).json
+    with pytest.raises(assay.UserError, match="by: is for trials only"):
+        assay.compare(*names, by=["kind"])
 
 
 def pairs(values: Sequence[Any]) -> list[tuple[str, Any]]:

@@ -75,6 +75,27 @@ def test_passages_of_a_pool_become_gold_or_are_judged_as_not_relevant(tmp_path: 
     assert {first, second} <= set(review.waiting)
 
 
+def test_a_label_is_looked_at_again_once(golden: Path, rag: Verb, tmp_path: Path) -> None:
+    axes, path = '  search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single"]', golden / "questions.pool.jsonl"
+    study = write_experiment(tmp_path / "study.yaml", golden, axes, ", dataset.complete=true, chunker=fixed, chunker.size=60")
+    assert rag("sweep", str(study), "--no-track").code == rag("data", "pool", str(study), "--again").code == 0
+    assert {json.loads(line)["relevant"] for line in path.read_text("utf-8").splitlines()} == {True, False}
+    before = {row["id"]: row["evidence"] for row in rows_of(golden)}
+    winter, (dogs, under) = {"doc": "winter.md", "quote": "no ferry"}, (group["any"][0] for group in before["q3"])
+    asked = [("q1", winter, False), ("q3", dogs, True), ("q3", under, True), ("q3", under, False)]
+    rows = [{"id": name, "place": place, "relevant": label} for name, place, label in asked]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    review = opened(golden)
+    assert list(review.waiting) == ["q1/1", "q3/2", "q3/3"], "the label of the last is another one"
+    review.accept("q1/1")
+    review.accept("q3/2")
+    review.drop("q3/3")
+    after = {row["id"]: row for row in rows_of(golden)}
+    assert after["q1"]["evidence"] == [{"any": [*before["q1"][0]["any"], winter]}]
+    assert (after["q3"]["evidence"], after["q3"]["judged"], "judged" in after["q1"]) == (before["q3"][:1], [under], False)
+    assert (after["q3"]["provenance"]["looked"], list(opened(golden).waiting)) == ([dogs, under], [])
+
+
 def test_undo_restores_the_file_byte_by_byte(waiting: Path) -> None:
     path = waiting / "questions.jsonl"
     before, review = path.read_bytes(), opened(waiting)

@@ -107,11 +107,6 @@ def test_what_asks_nothing_of_the_documents_needs_no_look_at_the_passages(text: 
     assert check.embedder.asked == 0
 
 
-@pytest.mark.parametrize("text", ["Thanks, when does the ferry leave?", "Hello, the ferry please", "Is seven ok?", "OK?"])
-def test_a_polite_question_is_a_question(text: str) -> None:
-    assert reasons(shipped(Fixed(0.5)), text, ranking()) == []
-
-
 def test_after_other_turns_a_question_may_say_nothing_by_itself() -> None:
     assert reasons(shipped(), "And what about it?", ranking()) == ["this asks nothing"]
     assert reasons(shipped(), "And what about it?", ranking(), "When does the ferry leave?") == []

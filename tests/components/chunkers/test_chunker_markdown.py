@@ -7,7 +7,6 @@ import pytest
 from support.growing_texts import BLOCKS, calls, growth
 
 from rag.components.chunkers.markdown import MarkdownChunker
-from rag.core.errors import ConfigError
 from rag.core.files import shipped
 from rag.core.types import Document
 
@@ -52,10 +51,6 @@ def test_headings_stay_with_some_of_their_text() -> None:
     assert chunks("# Head\n\n日本語のテキスト", 10) == ["# Head\n\n日本", "語のテキスト"]
     assert chunks("# A\n\n```\n# no heading\n```", 99) == ["# A\n\n```\n# no heading\n```"]
     assert chunks("one\n\n# Last", 5) == ["one", "#", "Last"], "no text below"
-
-
-def test_headings_as_long_as_a_chunk_are_cut() -> None:
-    assert chunks("# A long title\n\ntext", 8) == ["# A long", "title", "text"]
 
 
 def test_a_table_has_its_caption_and_is_cut_between_rows() -> None:
@@ -132,8 +127,3 @@ def test_tokens_of_one_character_are_characters(values: dict[str, Any]) -> None:
     for path in sorted((shipped("datasets") / "handbook" / "documents").rglob("*.md"))[::5]:
         document = Document(path.name, path.read_text("utf-8"))
         assert in_tokens.chunk(document) == in_characters.chunk(document)
-
-
-def test_an_embedder_without_a_tokenizer_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"chunker\.embedder"):
-        MarkdownChunker(embedder=object())

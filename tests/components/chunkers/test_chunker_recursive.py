@@ -14,34 +14,16 @@ def chunks(text: str, *parameters: Any) -> list[str]:
     return [text[span.start : span.end] for span in RecursiveChunker(*parameters).chunk(Document("d", text))]
 
 
-def test_short_text_is_one_chunk_without_its_margins() -> None:
-    assert chunks("\n\n one.\n\ntwo. \n", 20) == ["one.\n\ntwo."]
-
-
-def test_paragraphs_are_packed_up_to_size() -> None:
-    assert chunks("aaa\n\nbbb\n\nccc\n\nddd", 10) == ["aaa\n\nbbb", "ccc\n\nddd"]
-
-
 def test_weaker_separators_cut_only_what_is_too_long() -> None:
     text = "Short one.\n\nA longer paragraph. It has two sentences."
     assert chunks(text, 25) == ["Short one.", "A longer paragraph.", "It has two sentences."]
     assert chunks(text, 12) == ["Short one.", "A longer", "paragraph.", "It has two", "sentences."]
 
 
-def test_white_space_behind_a_piece_does_not_make_it_too_long() -> None:
-    assert chunks("hello\n\n\n\nworld", 5) == ["hello", "world"]
-
-
 def test_characters_are_cut_last() -> None:
     assert chunks("abcdefghij", 4) == ["abcd", "efgh", "ij"]
     assert chunks("abcdefghij", 4, 1) == ["abcd", "defg", "ghij"]
     assert chunks("to abcdefghij", 4, 0, ["\n", " "]) == ["to", "abcdefghij"]
-
-
-def test_overlap_is_whole_pieces() -> None:
-    assert chunks("aa bb cc dd ee", 8, 3) == ["aa bb", "bb cc", "cc dd ee"]
-    assert chunks("aa bb cc dd ee", 9, 3) == ["aa bb cc", "cc dd ee"]
-    assert chunks("aa bb cc dd ee", 9, 2) == ["aa bb cc", "dd ee"], "a piece counts the separator behind it"
 
 
 def test_overlap_never_pushes_a_chunk_over_its_size() -> None:
@@ -54,10 +36,6 @@ def test_a_line_feed_in_a_separator_stands_for_both_line_ends() -> None:
 
 def test_a_separator_that_begins_with_white_space_opens_the_next_piece() -> None:
     assert chunks("intro\n## One\ntext\n## Two\ntext", 12, 0, ["\n## "]) == ["intro", "## One\ntext", "## Two\ntext"]
-
-
-def test_windows_that_differ_only_in_white_space_are_one_chunk() -> None:
-    assert chunks("a\t\tb\t\tc", 3, 2) == ["a", "b", "c"]
 
 
 @given(

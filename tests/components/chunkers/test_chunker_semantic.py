@@ -45,11 +45,6 @@ def test_a_heading_belongs_to_the_sentence_below() -> None:
     assert chunks("Axx. Axx. Axx.\n\n# Bxx\n\nBxx. Bxx.") == ["Axx. Axx. Axx.", "# Bxx\n\nBxx. Bxx."]
 
 
-def test_a_break_before_the_least_length_does_not_count() -> None:
-    assert chunks(TURN, least=14) == ["Axx. Axx. Axx.", "Bxx. Bxx. Bxx."]
-    assert chunks(TURN, least=15) == [TURN]
-
-
 def test_at_the_greatest_length_the_greatest_distance_decides() -> None:
     assert chunks("Axx. Axx. Abx. Bxx. Axx. Axx.", percentile=100.0, size=19) == ["Axx. Axx. Abx.", "Bxx. Axx. Axx."]
     assert chunks("x" * 25, size=10) == ["x" * 10, "x" * 10, "x" * 5]

@@ -17,7 +17,3 @@ def test_sentences_are_taken_in_groups() -> None:
 def test_a_smaller_step_lets_chunks_overlap_until_one_reaches_the_end() -> None:
     assert chunks(FIVE, 3, 2) == ["# Title\n\nOne is here. Two is here.", "Two is here.\nThree is here. Four is here."]
     assert len(chunks(FIVE, 1, 1)) == 5
-
-
-def test_a_short_document_is_one_chunk() -> None:
-    assert chunks(" Only this. ", 3, 1) == ["Only this."]

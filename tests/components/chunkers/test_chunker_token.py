@@ -47,27 +47,11 @@ def test_paragraphs_are_packed_up_to_target() -> None:
     assert chunks("a b\n\nc d\n\ne f\n\ng", CountedTokens(), 5, 6) == ["a b\n\nc d", "e f\n\ng"]
 
 
-def test_a_paragraph_between_target_and_max_is_a_chunk() -> None:
-    assert chunks("a b\n\nCal dug. Eve fed. Gus hid.\n\ni", CountedTokens(), 4, 6) == ["a b", "Cal dug. Eve fed. Gus hid.", "i"]
-
-
-def test_a_longer_paragraph_is_cut_between_sentences() -> None:
-    assert chunks("a b\n\nCal dug. Eve fed. Gus hid.\n\ni", CountedTokens(), 4, 5) == [
-        "a b",
-        "Cal dug. Eve fed.",
-        "Gus hid.\n\ni",
-    ]
-
-
 def test_lines_are_stronger_than_sentences() -> None:
     assert chunks("Ann bit. Cal dug.\nEve fed. Gus hid.\nIda jogs.", CountedTokens(), 7, 7) == [
         "Ann bit. Cal dug.",
         "Eve fed. Gus hid.\nIda jogs.",
     ]
-
-
-def test_a_longer_sentence_is_cut_between_tokens() -> None:
-    assert chunks("a b c d e f g", CountedTokens(), 2, 3) == ["a b c", "d e f", "g"]
 
 
 def test_the_rest_of_a_long_sentence_is_packed_with_the_next_text() -> None:
@@ -85,12 +69,6 @@ def test_overlap_is_whole_sentences() -> None:
     assert chunks(text, CountedTokens(), 4, 4, 1) == ["Ann bit. Cal dug.", "Eve fed. Gus hid."]
 
 
-def test_overlap_gives_way_to_a_paragraph_that_needs_the_room() -> None:
-    text = "Ann bit. Cal dug.\n\nEve fed all her cats."
-    assert chunks(text, CountedTokens(), 4, 6, 3) == ["Ann bit. Cal dug.", "Eve fed all her cats."]
-    assert chunks(text, CountedTokens(), 4, 7, 3) == ["Ann bit. Cal dug.", "Cal dug.\n\nEve fed all her cats."]
-
-
 def test_a_document_is_tokenised_once() -> None:
     embedder = CountedTokens()
     TokenChunker(embedder, 3, 4, 1).chunk(Document("d", "Some words. And more of them, many more.\n\n" * 50))
@@ -99,11 +77,6 @@ def test_a_document_is_tokenised_once() -> None:
 
 def test_a_character_is_never_cut() -> None:
     assert chunks("👩🏽", ByteTokens(), 1, 2) == ["👩", "🏽"]
-
-
-def test_characters_without_a_token_are_kept() -> None:
-    assert chunks("\x00\x01", ByteTokens(), 1, 1) == ["\x00", "\x01"]
-    assert chunks("--- ---", CountedTokens(), 1, 1) == ["---", "---"]
 
 
 TEXT = ("word ", "word", "End. ", "End!\n", "\n\n", "one two three four five ")

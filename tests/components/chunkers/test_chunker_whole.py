@@ -6,7 +6,3 @@ from rag.core.types import Document, Span
 
 def test_a_document_is_a_chunk() -> None:
     assert WholeChunker().chunk(Document("d", "\n one. two ")) == [Span("d", 0, 11)]
-
-
-def test_a_blank_document_is_none() -> None:
-    assert WholeChunker().chunk(Document("d", " \n")) == []

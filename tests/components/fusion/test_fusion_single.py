@@ -8,11 +8,6 @@ ONE = Rankings.pack([[(4, 2.0), (1, 1.5)], [(2, 0.5)]])
 TWO = Rankings.pack([[(9, 9.0)], [(8, 8.0)]])
 
 
-def test_the_only_index_passes_unchanged() -> None:
-    fused = SingleFusion().fuse({"bm25s": ONE}, 10)
-    assert (fused.positions.tolist(), fused.scores.tolist()) == (ONE.positions.tolist(), ONE.scores.tolist())
-
-
 def test_one_of_several_is_named() -> None:
     fused = SingleFusion("dense").fuse({"bm25s": ONE, "dense": TWO}, 10)
     assert [fused.row(0), fused.row(1)] == [[(9, 9.0)], [(8, 8.0)]]

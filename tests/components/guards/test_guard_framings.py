@@ -66,12 +66,6 @@ def test_words_are_marked_and_deleting_the_marks_gives_back_the_text() -> None:
     assert framed.contexts[0].replace("~", "") == text
 
 
-def test_a_mark_is_found_where_documents_hold_all_that_are_listed() -> None:
-    mark = DatamarkGuard(["^", "~"]).mark(QUERY, ["^ ~"])
-    assert mark not in "^~"
-    assert len(mark) == 1
-
-
 def test_marks_that_a_reply_copied_are_taken_out() -> None:
     guard = DatamarkGuard(["^"])
     request = Request(QUERY, (Chunk(Span("d", 0, 9), "four days"),), ())

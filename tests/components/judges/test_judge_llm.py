@@ -41,13 +41,6 @@ def test_claims_are_numbered_and_filled_in_literally() -> None:
     assert verdict.faithfulness == 0.5
 
 
-def test_votes_are_counted() -> None:
-    no = {**YES, "supported": False}
-    script = script_of(rows(YES, NO), rows(no, NO), rows(YES, NO))
-    (verdict,) = judge(script, votes=3).judge([CASE])
-    assert [claim.support for claim in verdict.claims] == [pytest.approx(2 / 3), 0.0]
-
-
 def test_what_cannot_be_read_is_asked_again_and_then_counted() -> None:
     (verdict,) = judge(script_of("I think so.", rows(YES, NO))).judge([CASE])
     assert verdict.failures == 0

@@ -94,16 +94,6 @@ def test_items_of_lists_and_quotations_are_claims(judge: LocalJudge) -> None:
     assert wrong.claims[-1].support < 1.0
 
 
-@pytest.mark.parametrize(
-    "text", ["", "I don't know.", "The contexts do not mention this.", "This is not mentioned in the passages."]
-)
-def test_an_abstention_has_no_faithfulness(shipped: Any, text: str) -> None:
-    (verdict,) = shipped.judge([Case(text, ("The door is red.",))])
-    assert verdict.abstained
-    assert math.isnan(verdict.faithfulness)
-    assert verdict.failures == 0
-
-
 def test_what_says_nothing_is_no_claim_and_alone_it_cannot_be_judged(judge: LocalJudge) -> None:
     beside, alone = judge.judge(
         [Case("Yes. The door is red.", ("The door is red.",)), Case("It is so.", ("The door is red.",))]

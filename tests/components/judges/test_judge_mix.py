@@ -33,17 +33,3 @@ def test_the_fit_is_that_of_ridge_logistic_regression(drawn: tuple[np.ndarray, n
 def test_signs_bind(drawn: tuple[np.ndarray, np.ndarray]) -> None:  # type: ignore[type-arg]
     found = fitted(*drawn, {"a": -1, "b": 1, "c": 1}, np.ones(len(drawn[1])))
     assert found["a"] == found["b"] == 0.0
-
-
-def test_what_never_varies_weighs_nothing(drawn: tuple[np.ndarray, np.ndarray]) -> None:  # type: ignore[type-arg]
-    measures = np.column_stack([drawn[0][:, 0], np.full(400, 0.7)])
-    assert fitted(measures, drawn[1], {"a": 1, "b": 1}, np.ones(len(measures)))["b"] == 0.0
-
-
-def test_a_text_that_counts_twice_is_as_good_as_two(drawn: tuple[np.ndarray, np.ndarray]) -> None:  # type: ignore[type-arg]
-    measures, labels = drawn[0][:60, :2], drawn[1][:60]
-    counts = np.where(np.arange(60) < 20, 2.0, 1.0)
-    signs, twice = {"a": 1, "b": -1}, np.r_[np.arange(60), np.arange(20)]
-    assert fitted(measures, labels, signs, counts) == pytest.approx(
-        fitted(measures[twice], labels[twice], signs, np.ones(80)), abs=2e-3
-    )

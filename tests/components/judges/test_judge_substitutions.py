@@ -17,20 +17,15 @@ SOURCE = ("The old bridge of Basel was painted green by Keller in 2019. The owne
 @pytest.mark.parametrize(
     ("claim", "expected"),
     [
-        ("The old bridge of Zug was painted green by Keller in 2019.", ["Zug"]),
         # The other bridge has Bern near it.
         ("The old bridge of Bern was painted green by Keller in 2019.", []),
         ("The old bridge of Basel was painted green by Meier in 2019.", ["Meier"]),
-        ("The old bridge of Lugano was painted green by Meier in 2019.", ["Lugano", "Meier"]),
         ("The old tower of Basel was painted green by Keller.", ["tower"]),
         # Clauses that are left out, words that are added and words in their own places.
         ("The old bridge of Basel was painted green.", []),
-        ("The bridge was painted by Keller in 2019.", []),
         ("The old bridge of Basel was then painted bright green by Keller in 2019.", []),
-        ("Green was the old bridge of Basel painted by Keller.", []),
         # Two words alone are no copy.
         ("A painted wall by the lake.", []),
-        ("", []),
         ("Bern", []),
     ],
 )

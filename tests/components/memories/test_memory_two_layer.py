@@ -35,11 +35,6 @@ def test_the_last_messages_are_always_shown_as_they_were_said() -> None:
     assert memory().recall([Query("q", "x", history[:1])]) == [Recalled(history[:1], RULE)]
 
 
-def test_what_shares_the_topic_of_the_question_is_shown_and_the_rest_is_not() -> None:
-    texts = ("the pump leaks oil", "cats sleep all day", *FILLER)
-    assert older("why does the pump leak?", *texts, freshness=0, importance=0) == ["the pump leaks oil"]
-
-
 def test_what_was_said_lately_is_shown_before_what_was_said_long_ago() -> None:
     texts = ("alpha words", "beta words", "gamma words", *FILLER)
     only = {"topic": 0.0, "importance": 0.0, "half_life": 1.0, "least": 0.1}
@@ -99,13 +94,3 @@ EVERYTHING = {"least": 0.0, "whole": 0.0}
 )
 def test_a_newer_statement_with_other_values_replaces_an_older_one(first: str, second: str, left: list[str]) -> None:
     assert older("x", first, second, *FILLER, **EVERYTHING) == left
-
-
-def test_a_statement_of_the_last_turns_replaces_an_older_one_too() -> None:
-    assert older("x", "The gate code is 4417.", "fine", "The gate code is 9021.", **EVERYTHING) == []
-
-
-def test_the_other_side_replaces_nothing() -> None:
-    history = (Turn("user", "The gate code is 4417."), Turn("assistant", "The gate code is 9021."), *(Turn("user", "ok"),) * 2)
-    (recalled,) = memory(**EVERYTHING).recall([Query("q", "x", history)])
-    assert recalled.summary.splitlines() == [RULE, "- user: The gate code is 4417.", "- assistant: The gate code is 9021."]

@@ -142,12 +142,6 @@ def test_a_passage_holds_what_it_covers_enough_of(coverage: float, value: float)
     assert EvidenceCited(coverage).measure(example, answer("One [1].")) == value
 
 
-def test_gold_that_is_a_document_is_in_all_of_its_passages() -> None:
-    example = Example(Query("q", "?"), (Evidence(("a",)), Evidence(("b",))))
-    assert CitationPrecision().measure(example, answer("One [1, 2].")) == 1
-    assert EvidenceCited().measure(example, answer("One [1, 2].")) == 1 / 2
-
-
 @pytest.mark.parametrize(
     ("example", "declined", "abstention", "answered", "refused"),
     [(BOTH, False, 1, 1, None), (BOTH, True, 0, 0, None), (NONE, False, 0, None, 0), (NONE, True, 1, None, 1)],

@@ -69,12 +69,6 @@ def test_values_by_hand(metric: RankingMetric, cut: int, value: float) -> None:
     assert metric.score(TABLE, np.array([cut])).tolist() == pytest.approx([value], abs=1e-12)
 
 
-@pytest.mark.parametrize("metric", [CharRecall(), CharPrecision(), IntersectionOverUnion()])
-def test_gold_that_is_not_characters_has_no_score_in_characters(metric: RankingMetric) -> None:
-    whole = replace(TABLE, gold_chars=np.array([0]), gold_seen=np.zeros_like(TABLE.gold_seen))
-    assert np.isnan(metric.score(whole, np.array([3]))).all()
-
-
 def test_an_early_rank_below_two_groups_counts_them_one_after_the_other() -> None:
     both = replace(TABLE, group_ranks=np.array([[1, 1, 1, -1]], np.int32))
     assert DiscountedGain().score(both, np.array([5]))[0] == pytest.approx(1)

@@ -84,11 +84,6 @@ def test_text_in_most_files_of_a_folder(files: int, times: int, is_noise: bool) 
     assert last == [], "text without blocks stays"
 
 
-def test_headings_of_many_files_stay() -> None:
-    documents = [document(("heading", "## Purpose", 0), ("text", f"{n}", 0), name=f"{n}.docx") for n in range(9)]
-    assert dropped(*documents) == [[]] * 9
-
-
 def test_cut_moves_blocks_and_redactions() -> None:
     one = document(
         ("text", "first", 1),

@@ -85,12 +85,9 @@ def test_a_turn_searches_observes_and_finishes() -> None:
     ("bad", "why"),
     [
         ("no JSON at all", "holds no JSON object"),
-        ({"tool": "send_mail", "query": "x"}, "asks for the tool 'send_mail'"),
         ({"tool": "search", "query": "abc", "k": 10**9}, "has 'k'"),
         ({"tool": "search", "query": " "}, "has a text of 0 characters"),
-        ({"tool": "search", "query": "a" * 301}, "has a text of 301 characters"),
         ({"tool": "query_records", "query": "DROP TABLE assets"}, "has a query that is no JSON object"),
-        ({"tool": "query_records", "query": {"intent": "count", "table": "assets", "sql": "1"}}, "has 'sql'"),
         ({"tool": "query_records", "query": {"intent": "count", "table": "assets", "where": "1=1"}}, "no list of JSON"),
     ],
 )
@@ -131,12 +128,6 @@ def test_a_model_that_repeats_itself_is_stopped_by_the_cap() -> None:
     assert [step.failure for step in found.steps if step.act == "search"] == ["", "", *["repeated"] * 4]
     assert found.steps[-1].observed == "the cap of 5 calls"
     assert len(found.ranking.row(0)) >= 2
-
-
-def test_an_empty_result_is_an_observation() -> None:
-    found, _, model = looked([search("zzz qqq"), FINISH])
-    assert found.steps[2].observed == "nothing"
-    assert "nothing new was found" in seen(model)
 
 
 def test_a_time_out_is_a_step_and_two_in_a_row_end_the_turn() -> None:

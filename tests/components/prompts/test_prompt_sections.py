@@ -42,14 +42,6 @@ def test_sections_have_a_fixed_order() -> None:
     assert message.content == "\n\n".join(told)
 
 
-def test_the_first_message_holds_the_sections_that_system_names() -> None:
-    prompt = SectionPrompt(**SMALL, goal="Win.", system=["goal", "context"])
-    assert [message.content for message in prompt.render(material(contexts=("C",)))] == [
-        "Read:\n[1] C\n\nWin.",
-        "Be brief.\n\nAsked: And when?",
-    ]
-
-
 def test_a_list_is_lines_behind_dashes() -> None:
     assert only(output_constraints=["One.", "Two: {refusal}"], refusal="No.").startswith("Do.\n\n[1]")
     assert "\n\n- One.\n- Two: No.\n\n" in only(output_constraints=["One.", "Two: {refusal}"], refusal="No.")
@@ -60,16 +52,6 @@ def test_all_material_is_shown_where_sections_name_it() -> None:
     more = {"pinned": (Document("a.md", "Pin"),), "recalled": Recalled(TURNS, "Sum")}
     (message,) = SectionPrompt("Do.", **named_all).render(material(contexts=("C",), **more))
     assert message.content == "Do.\n\n[1] C\n\na.md\nPin|Sum|user: Who?\nassistant: Ada. [1]|P\n\nAnd when?"
-
-
-def test_what_is_named_and_not_there_reads_as_nothing() -> None:
-    text = SectionPrompt("Do.", goal="{pinned}{summary}{history}{project}", nothing="-", no_contexts="none", system=[])
-    assert text.render(material(contexts=()))[0].content == "Do.\n\nnone\n\n----\n\nAnd when?"
-
-
-def test_what_guards_say_stands_around_the_contexts_even_where_there_are_none() -> None:
-    prompt = SectionPrompt("Do.", no_contexts="none", system=[])
-    assert prompt.render(material(contexts=(), before="B", after="A"))[0].content == "Do.\n\nB\n\nnone\n\nA\n\nAnd when?"
 
 
 def test_an_announcement_is_asked_for_where_it_is_named() -> None:

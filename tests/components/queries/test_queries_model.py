@@ -10,7 +10,6 @@ from rag.components.queries.hyde import HypotheticalPassage
 from rag.components.queries.rewrite import ModelRewrite
 from rag.components.queries.several import ModelQuestions
 from rag.components.queries.turns import TypedTurns
-from rag.core.roles import changes_nothing
 from rag.core.types import Message, Query, Reply, Sought, Turn
 
 PROMPT = "{history}\nLast: {question}\nNew:"
@@ -65,13 +64,6 @@ def test_a_reply_is_cleaned_of_what_is_no_question(reply: str, line: str) -> Non
     assert rewritten(reply, label="New:") == (line,)
 
 
-def test_a_reply_that_is_too_long_is_an_answer_and_no_question() -> None:
-    (found,) = ModelRewrite(says("long " * 20), "", PROMPT, longest=50).rewrite([QUERY])
-    assert found.texts == (QUERY.text,)
-    assert found.note.startswith("searched for as typed: the reply is of no use: 'long long")
-    assert found.tokens == 14
-
-
 EXAMPLES = "Question: How do I renew a permit?\nSearch questions:\nWhere are permits renewed?\n\nQuestion: {question}"
 
 
@@ -105,11 +97,6 @@ def test_a_question_that_is_repeated_or_states_something_itself_is_searched_for(
     assert (found.texts, found.note) == ((reply,), "")
 
 
-def test_the_question_as_typed_can_be_searched_for_too() -> None:
-    assert rewritten("When was it built?", include_original=True) == (QUERY.text, "When was it built?")
-    assert rewritten(QUERY.text, include_original=True) == (QUERY.text,)
-
-
 def test_several_questions_are_searched_for_each_once() -> None:
     model = says("- How long is A?\n- How long is A?\n* How long is B?\nx\n4) Fourth?\n5) Fifth?")
     (found,) = ModelQuestions(model, "", PROMPT).rewrite([Query("q", "Is A longer than B?")])
@@ -137,11 +124,6 @@ THIRD = Query("q", "Three?", TURNS, "All three?")
 )
 def test_the_last_questions_of_the_person_are_searched_for_and_no_answer(turns: int | None, text: str) -> None:
     assert TypedTurns(turns).rewrite([THIRD]) == [Sought(text, (text,))]
-
-
-def test_one_turn_changes_nothing() -> None:
-    assert changes_nothing(TypedTurns(1))
-    assert not changes_nothing(TypedTurns())
 
 
 def test_the_rewrite_of_a_person_is_searched_for_where_there_is_one() -> None:

@@ -53,10 +53,6 @@ def test_other_forms_and_orders_of_the_same_words_are_reused() -> None:
     assert memory().reuse(ASKED, at(0.95), ["In 2024, how many leave days does a field crew get?"], FIRST).share == 1.0
 
 
-def test_the_newest_of_equal_questions_is_reused() -> None:
-    assert memory().reuse(ASKED, at(1.0), [ASKED] * 3, np.repeat(FIRST, 3, 0)).earlier == 2
-
-
 @pytest.mark.parametrize("wrong", [{"full": 1.5}, {"half": -0.1}, {"full": 0.5}, {"language": "klingon"}])
 def test_parameters_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="reuse"):

@@ -65,12 +65,6 @@ def test_the_roster_fills_and_decides(tmp_path: Path) -> None:
     assert said[3].detail == "None is not in the roster"
 
 
-def test_a_value_where_the_roster_has_none_is_a_mismatch(tmp_path: Path) -> None:
-    values, (said,) = joined(tmp_path, "HB-2,,,\n", ("HB-2", "Cy", None, None))
-    assert values == [("HB-2", None, None, None)]
-    assert (said.status, said.detail) == ("mismatch", "owner is 'Cy' in the document and empty in the roster")
-
-
 def test_contradictory_rows_are_a_finding_and_no_choice(tmp_path: Path) -> None:
     values, said = joined(
         tmp_path, "A-1,Ann,1,\na1,Bea,1,\nA-2,Cy,2,\nA-2,Cy,2,\n", ("A-1", "Ann", 1, None), ("A-2", None, None, None)

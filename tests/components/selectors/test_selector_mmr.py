@@ -41,10 +41,6 @@ def test_hits_behind_the_depth_follow_with_their_distances() -> None:
     assert found == [(0, 0.5), (1, -0.5), (2, -1.5), (3, -2.0)]
 
 
-def test_equal_scores_are_all_relevant() -> None:
-    assert ordered([(0, 2.0), (1, 2.0), (2, 2.0)]) == [(0, 0.5), (2, 0.5), (1, 0.0)]
-
-
 def test_behind_a_selector_that_adds_chunks_it_is_refused() -> None:
     widened = ParentsSelector().select(Rankings.pack([[(0, 1.0)]]), CORPUS)
     with pytest.raises(ConfigError, match="before it"):

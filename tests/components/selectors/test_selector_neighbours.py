@@ -78,11 +78,6 @@ def test_neighbours_have_text_of_one_section(cuts: tuple[int, ...], shared: str)
     assert found == set(shared.split())
 
 
-def test_chunks_that_overlap_share_what_both_hold() -> None:
-    corpus = Corpus.of([Document("d", SECTIONS)], [Span("d", 0, 22), Span("d", 8, 25)])
-    assert [at for at, _ in widened([(0, 1.0)], corpus)] == [0, 1]
-
-
 def test_neighbours_of_neighbours_belong_to_the_hit() -> None:
     corpus = corpus_of(("a-", 9))
     once = NeighboursSelector(0, 1).select(Rankings.pack([[(2, 1.0), (6, 0.5)]]), corpus)

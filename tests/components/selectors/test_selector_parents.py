@@ -14,7 +14,6 @@ from rag.components.selectors.window import WindowSelector
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.roles import Selector
-from rag.core.types import Document, Span
 
 TEXT = "# A\na one.\na two.\na six.\n# B\nb one.\nb two.\n"
 LINES = [0, 4, 11, 18, 25, 29, 36, 43]
@@ -27,22 +26,10 @@ def test_a_hit_is_read_with_its_section_as_one_passage() -> None:
     assert read(ParentsSelector(), corpus, 5, 6, 3, 2) == [(1, TEXT[25:]), (3, TEXT[:25])], "a section is read once"
 
 
-def test_the_hit_comes_first_and_the_others_in_reading_order() -> None:
-    selected = ParentsSelector().select(Rankings.pack([[(2, 0.5)]]), corpus_of(TEXT, LINES))
-    assert selected.placed(0) == {2: (1, 0.5), 0: (1, 0.5), 1: (1, 0.5), 3: (1, 0.5)}
-
-
 def test_a_chunk_with_text_of_two_sections_reads_both() -> None:
     corpus = corpus_of(TEXT, [0, 11, 18, 36, 43])
     assert read(ParentsSelector(), corpus, 2) == [(1, TEXT)]
     assert read(ParentsSelector(), corpus, 0) == [(1, TEXT[:36])]
-
-
-def test_overlapping_chunks_are_read_without_repetition() -> None:
-    corpus = Corpus.of([Document("d", TEXT)], [Span("d", start, min(start + 11, 43)) for start in range(0, 40, 4)])
-    ((_, text),) = read(ParentsSelector(), corpus, 2)
-    assert text == TEXT[: len(text)]
-    assert text.count("a two.") == 1
 
 
 def by_hand(corpus: Corpus, hit: int, size: int) -> set[int]:

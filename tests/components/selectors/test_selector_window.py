@@ -1,6 +1,5 @@
 """Hits with the sentences around them."""
 
-import pytest
 from support.passages_read import corpus_of, read
 
 from rag.components.selectors.window import WindowSelector
@@ -23,17 +22,6 @@ def test_sentences_of_the_section_are_read_with_a_hit() -> None:
     assert shown(SENTENCES, 7, 9) == TEXT[56:]
 
 
-def test_a_sentence_in_parts_is_read_whole() -> None:
-    assert TEXT[17:20] == " fl"
-    pieces = [0, 4, 9, 14, 17, 20, 25, 36, 83]
-    assert shown(pieces, 4) == "Ant eats. Bee flies. Cat naps.\n\n"
-
-
-def test_long_chunks_are_read_whole() -> None:
-    assert shown([0, 25, 46, 56, 83], 1) == TEXT[:56]
-    assert shown([0, 25, 46, 56, 83], 2) == TEXT[25:56]
-
-
 def test_abbreviations_are_those_of_the_language() -> None:
     text = "Er kommt. Siehe ggf. Regel vier. Sie geht."
     corpus = corpus_of(text, [0, 10, 21, 33, len(text)])
@@ -44,15 +32,3 @@ def test_abbreviations_are_those_of_the_language() -> None:
 def test_without_a_sentence_only_the_hit_is_read() -> None:
     corpus = corpus_of("# A\n# B\n", [0, 4, 8])
     assert read(WindowSelector(), corpus, 0) == [(1, "# A\n")]
-
-
-@pytest.mark.parametrize("edges", [[0, 83], [0, 40, 83], [*range(0, 83, 9), 83]])
-def test_any_chunks_are_read_with_at_least_their_window(edges: list[int]) -> None:
-    """Against the places of the sentences, by hand."""
-    corpus = corpus_of(TEXT, edges)
-    places = [(4, 13), (14, 24), (25, 34), (36, 45), (46, 55)]
-    for hit in range(len(corpus)):
-        own = [number for number, (start, end) in enumerate(places) if start < edges[hit + 1] and edges[hit] < end]
-        if own and edges[hit + 1] <= 56:
-            text, begin = shown(edges, hit, 1), places[max(own[0] - 1, 0)][0]
-            assert TEXT[begin : places[min(own[-1] + 1, 4)][1]] in text

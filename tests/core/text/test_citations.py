@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rag.core.text.citations
-from rag.core.text.citations import Marker, citations, cited, cited_sentences, markers, to_nothing, unmarked, without_markers
+from rag.core.text.citations import Marker, citations, cited, cited_sentences, markers, to_nothing, unmarked
 from rag.core.types import Chunk, Hit, Span
 
 MARKED = st.text(alphabet="[]12, ;x.A\n`(")
@@ -77,10 +77,6 @@ def test_blanking_markers_keeps_offsets(text: str) -> None:
     plain = unmarked(text)
     assert len(plain) == len(text)
     assert all(new in (old, " ") for old, new in zip(text, plain, strict=True))
-
-
-def test_removing_markers_removes_the_blank_before_them() -> None:
-    assert without_markers("Yes [1]. No  [2, 3] at all[4].") == "Yes. No at all."
 
 
 def test_markers_keep_their_valid_numbers() -> None:

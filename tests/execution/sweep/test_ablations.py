@@ -24,7 +24,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import ablations, sweep, trial_scores
 from rag.execution.sweep.ablations import RETRIEVED, Controlled
 from rag.execution.sweep.holdout import Conclusion
-from rag.reporting.terminal.recommendation import controls
+from rag.reporting.terminal.recommendation import controls, failed_controls
 
 FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=60")
 
@@ -124,9 +124,10 @@ def test_a_control_that_fails_says_so(extractive: Any, monkeypatch: pytest.Monke
     assert failed[0].error == "ZeroDivisionError: division by zero"
     assert failed[0].mean != failed[0].mean
     controls(found)
+    failed_controls(found)
     output = capsys.readouterr()
     assert "failed" in output.out
-    assert "gold: ZeroDivisionError" in output.err
+    assert "with the gold contexts: ZeroDivisionError" in output.err
 
 
 def test_what_is_nan_is_left_out_and_the_family_is_all_that_is_looked_at() -> None:

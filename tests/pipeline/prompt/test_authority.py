@@ -57,12 +57,6 @@ def test_other_matters_questions_and_short_statements_stay(said: str) -> None:
     assert left(said) == (said, [])
 
 
-def test_only_the_statement_that_is_overruled_leaves_a_turn() -> None:
-    text, findings = left("The ferry leaves at seven. Field crew get 28 days of annual leave. Dogs travel free.")
-    assert text == "The ferry leaves at seven. Dogs travel free."
-    assert len(findings) == 1
-
-
 def test_lines_of_a_summary_are_left_out() -> None:
     summary = "- user: The ferry leaves at seven.\n- assistant: Field crew get 28 days of annual leave."
     recalled, findings = settled(RULES, Recalled((), summary), [FILE])

@@ -53,13 +53,6 @@ def test_the_first_group_goes_in_cut_behind_its_last_token() -> None:
     assert packed.left_out == ((3, 0.2),)
 
 
-def test_neighbours_without_room_leave_their_hit() -> None:
-    around, ranks = [(2, 0.9), (0, 0.9), (1, 0.9), (3, 0.9)], (1, 1, 1, 1)
-    assert pack(around, corpus_of(3, 3, 3, 3), 3, ranks).read == ((2, 0.9),)
-    two = pack(around, corpus_of(3, 3, 3, 3), 5, ranks)
-    assert [chunk.chunk_id for chunk in two.chunks] == ["d0:30-44", "d0:15-24"], "the nearest neighbour, cut"
-
-
 @st.composite
 def rankings(draw: st.DrawFn) -> tuple[Corpus, list[tuple[int, float]], list[int]]:
     corpus = corpus_of(*draw(st.lists(st.integers(1, 9), min_size=1, max_size=6)))

@@ -52,10 +52,6 @@ def test_several_removals_are_those_that_were_meant() -> None:
     assert done.reply.citations == (1,)
 
 
-def test_a_finding_in_a_context_cuts_nothing() -> None:
-    assert checked("Yes [1].", Finding("g", "x", "remove", context=1, start=0, end=3)).reply.text == "Yes [1]."
-
-
 def test_markers_to_nothing_are_dropped_and_reported() -> None:
     done = checked("Yes [1]. No [2, 7]. Perhaps [9]. Still [0][2].")
     assert done.reply.text == "Yes [1]. No [2]. Perhaps. Still[2]."
@@ -72,11 +68,6 @@ def test_what_closes_up_around_a_marker_is_looked_at_again() -> None:
     done = checked("Yes [[9]8].", contexts=["one"])
     assert done.reply.text == "Yes."
     assert len(done.findings) == 2
-
-
-def test_a_refusal_leaves_nothing_of_the_reply() -> None:
-    done = checked("Yes [1].", Finding("c", "x", "refuse", start=0, end=3))
-    assert done == Checked(Reply(REFUSAL), (Finding("c", "x", "refuse"),), True)
 
 
 def asked_again(second: str, failure: str = "") -> tuple[Checked, Scripted]:

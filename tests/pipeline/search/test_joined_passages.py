@@ -14,7 +14,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.text.citations import citations
 from rag.core.text.tokens import count
-from rag.core.types import Document, Finding, Query, Ranking, Span
+from rag.core.types import Finding, Query, Ranking
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt.context_packing import Passage, hits, pack, passages, shown_chunks
 from rag.pipeline.prompt.excerpts import screen
@@ -56,11 +56,6 @@ def test_joined_chunks_of_one_rank_that_touch_are_one_passage() -> None:
     assert texts(joined(1, 1, at=[2, 0])) == ["red sea\n", "one two\n\n"], "there is a gap"
     assert texts(joined(1, 1, 1, flags=[True, True, False])) == ["one two\n\nsix ten\n", "red sea\n"]
     assert texts(joined(1, 1, 1).within(np.array([True, False, True]))) == ["one two\n\n", "red sea\n"]
-
-
-def test_documents_are_not_joined() -> None:
-    corpus = Corpus.of([Document("a", "one "), Document("b", "two ")], [Span("a", 0, 4), Span("b", 0, 4)])
-    assert texts(joined(1, 1), corpus) == ["one ", "two "]
 
 
 def test_neighbours_of_a_section_are_sources_of_their_own() -> None:

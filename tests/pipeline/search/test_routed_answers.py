@@ -20,7 +20,6 @@ from rag.evaluation.scoring import Scores
 from rag.execution.graph.stage_inputs import answers_of, corpus_of, lived_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
-from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt import record_answers
 from rag.pipeline.prompt.record_answers import SHOWN, answer_of
@@ -159,14 +158,6 @@ def test_both_searches_only_documents_of_the_records(pipeline: Pipeline) -> None
 def test_a_filter_hides_records(pipeline: Pipeline) -> None:
     scoped = narrowed(pipeline, Scope(documents=("rules.md",)))
     assert ask(scoped, "Count the assets below 500").reply.text == "0."
-
-
-def test_streams_and_conversations(pipeline: Pipeline) -> None:
-    heard: list[str] = []
-    session = Session(pipeline)
-    exchange = session.ask("Count the assets below 500", heard.append)
-    assert "".join(heard) == exchange.answer.reply.text
-    assert session.history[1].text == "2."
 
 
 def test_a_sweep_measures_what_one_question_gets(pipeline: Pipeline) -> None:

@@ -90,18 +90,6 @@ def test_an_index_ranks_as_it_would_without_the_other_documents(
         assert ranking.row(0) == rest[:2], "before the depth, not behind it"
 
 
-def test_a_document_that_is_not_there_is_named(opened: Opened) -> None:
-    with pytest.raises(UserError, match=r"no document 'fery\.md'[\s\S]*'ferry\.md'") as caught:
-        narrowed(opened("fused"), Scope(documents=("bus.md", "fery.md")))
-    assert caught.value.where == "within.documents"
-
-
-def test_a_scope_narrows_a_narrowed_pipeline(opened: Opened) -> None:
-    first = narrowed(opened("fused"), Scope(documents=("bus.md", "ferry.md")))
-    both = narrowed(first, Scope(documents=("ferry.md", "winter.md")))
-    assert {name.partition(":")[0] for name in ids(both, both.trace(Query("q", QUESTIONS[0])))} == {"ferry.md"}
-
-
 # Sections
 
 
@@ -222,21 +210,6 @@ def test_characters_that_are_not_there_are_refused(sectioned: Pipeline, span: tu
 
 
 # Whole documents
-
-
-@pytest.mark.parametrize("choice", CHOICES)
-@pytest.mark.parametrize("names", [("winter.md",), ("rules.txt", "bus.md"), ("bus.md", "rules.txt", "bus.md"), ()])
-def test_whole_documents_are_read_from_end_to_end_in_their_order(opened: Opened, choice: str, names: tuple[str, ...]) -> None:
-    pipeline = opened(choice)
-    tight = replace(pipeline, reading=replace(pipeline.reading, context_tokens=3, k=1))
-    inside = narrowed(tight, Scope(whole=names))
-    query = Query("q", "When does the ferry leave?")
-    answer = inside.answer_from(query, inside.trace(query))
-    by_name = {document.doc_id: document for document in pipeline.corpus.documents}
-    wanted = list(dict.fromkeys(names))
-    assert [hit.chunk.text for hit in answer.contexts] == [by_name[name].text for name in wanted]
-    assert [hit.chunk.span for hit in answer.contexts] == [Span(name, 0, len(by_name[name].text)) for name in wanted]
-    assert answer.left_out == ()
 
 
 def test_nothing_is_searched_for_whole_documents(opened: Opened) -> None:

@@ -10,12 +10,9 @@ import pytest
 from support.choices import built, node
 from support.scripted_generator import Scripted
 
-from rag.config.experiment import ad_hoc
-from rag.core.looks import Condensed, Item, LookStep, Shape
+from rag.core.looks import Condensed, Item, Shape
 from rag.core.roles.looking import Asked, Condensation, Kept, Shaped
 from rag.core.types import Message, Query, Reply
-from rag.execution.graph.stage_inputs import answers_of, corpus_of, rankings_of
-from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search.shaping import changed
@@ -194,27 +191,3 @@ def test_an_unlawful_shape_is_the_one_before(pipeline: Pipeline) -> None:
     assert trace.look.shape == BUS.shape
     assert "81 characters" in trace.look.steps[-1].failure
     assert trace.sought.texts == (QUESTION.text,)
-
-
-def test_questions_do_not_affect_each_other_and_a_server_runs_what_was_measured(here: Path, golden: Path) -> None:
-    parts = ["shape=rules", "condense=extractive", "policy=gap_loop_rules", "memory=buffer"]
-    ready = sweep.prepare(ad_hoc([*GIVEN, *parts, "metrics=[token_f1]", "split=all"]))
-    done = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
-    assert [row.error for row in done.board.rows] == [""]
-    entry = {stage.name: ready.store.read(stage.entry) for stage in ready.plan.stages.values()}
-    trial = ready.plan.trials[0]
-    queries = [example.query for example in trial.golden.examples]
-    stored = answers_of(entry["check"], corpus_of(entry["chunk"], trial.golden), queries)
-    live = open_config(trial.trial.config)
-    rankings = rankings_of(ready.store.read(ready.plan.stages[trial.ends.ranking].entry))
-    for row, answer in enumerate(stored):
-        trace = live.trace(answer.query)
-        assert trace.selected.row(0) == rankings.row(row)
-        own = live.answer(answer.query)
-        assert _untimed(own.look.steps) == _untimed(answer.look.steps)
-        assert (own.look.shape, own.look.condensed, own.reply) == (answer.look.shape, answer.look.condensed, answer.reply)
-    assert any(answer.look.condensed for answer in stored)
-
-
-def _untimed(steps: Sequence[LookStep]) -> list[LookStep]:
-    return [replace(step, seconds=0.0) for step in steps]

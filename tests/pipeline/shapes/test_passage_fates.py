@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from support.small_server import QUESTION, small_bundle
 
@@ -64,22 +63,7 @@ def test_what_a_screen_took_out_says_why(pipeline: Pipeline) -> None:
     assert whys(screened)[:2] == [(1, "read as source 1"), (None, "quarantined by nose: smells")]
 
 
-def test_what_had_no_room_says_so(pipeline: Pipeline) -> None:
-    tight = replace(pipeline, reading=replace(pipeline.reading, context_tokens=15))
-    assert whys(tight)[:2] == [(1, "read as source 1"), (None, "no room within 15 tokens")]
-
-
 def test_what_a_step_dropped_says_which(pipeline: Pipeline) -> None:
     found = whys(replace(pipeline, selectors={"dropping": Dropping()}))
     assert (None, "dropped by the selector: after fusion it was passage 2") in found
     assert found[2] == (None, "after selection it is passage 3, and the first 2 are read")
-
-
-def test_passages_keep_the_ranks_of_every_step(pipeline: Pipeline) -> None:
-    query = Query("q", QUESTION)
-    trace = pipeline.trace(query)
-    for one in passage_fates(pipeline, trace, pipeline.answer_from(query, trace)):
-        position = _position(pipeline, one["chunk"])
-        for name, step in one["steps"].items():
-            ranking = trace.fused if name == "fused" else trace.indexes[name]
-            assert int(np.flatnonzero(ranking.positions[0] == position)[0]) + 1 == step["rank"]

@@ -112,14 +112,6 @@ def test_gaps_are_searched_for_once_and_the_section_is_written_once_more(pipelin
     assert {chunk.span for chunk in first.contexts} <= {chunk.span for chunk in second.contexts}
 
 
-def test_a_second_text_with_more_gaps_is_not_taken(pipeline: Pipeline) -> None:
-    texts_of = iter(["First [1].", "Second [1]."])
-    opened, _ = modelled(pipeline, lambda _: next(texts_of), '{"gaps": ["lost property"]}', '{"gaps": ["bus", "dogs"]}')
-    report = written(opened, FERRY)
-    assert said(report) == "First 1."
-    assert report.sections[0].gaps == ("lost property",)
-
-
 @pytest.mark.parametrize(
     "reply", ["No gaps.", '{"gaps": "none"}', '{"gaps": [1]}', '{"gaps": [], "more": 1}', '{"gaps": ["x"]}']
 )
@@ -144,11 +136,6 @@ def test_without_passages_or_after_a_refusal_a_section_has_no_data(pipeline: Pip
 
     section = written(modelled(pipeline, refused)[0], FERRY).sections[0]
     assert (section.insufficient, section.findings) == (True, ("generator: filtered",))
-
-
-def test_checks_apply_to_each_section(pipeline: Pipeline) -> None:
-    opened, _ = modelled(pipeline, lambda _: "The ferry never leaves at all.")
-    assert any("citations" in finding for finding in written(opened, FERRY).sections[0].findings)
 
 
 def test_within_is_inherited_and_a_wrong_one_is_named_before_anything_is_asked(pipeline: Pipeline) -> None:

@@ -7,7 +7,8 @@ import pytest
 from support import synthetic_reports
 
 from rag.execution.sweep.selection import Mean
-from rag.reporting.html import markdown, number_format, page, wording
+from rag.reporting import number_format
+from rag.reporting.html import markdown, page, wording
 from rag.reporting.html.view_model import Material
 
 MATERIAL = synthetic_reports.material(6, 40)

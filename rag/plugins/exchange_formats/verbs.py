@@ -31,12 +31,12 @@ def import_questions(
     become evidence where they are found in the documents: letter by letter, as rendered, or with 90 % of their letters and
     digits and all of their numbers. Without --documents they become documents. Nothing is run or fetched.
     """
-    from rag.api import generation
-    from rag.reporting.terminal.exchange import imported
+    from rag.plugins.exchange_formats import imports
+    from rag.plugins.exchange_formats.shown import imported
 
     named = {"text": question, "answers": answer, "contexts": context, "document": document, "id": id, "kind": kind}
     given = {name: column for name, column in named.items() if column}
-    report, place = generation.import_questions(source, to, documents, given, format)
+    report, place = imports.import_questions(source, to, documents, given, format)
     print_json(report.to_json()) if as_json else imported(report, place)
 
 
@@ -52,9 +52,9 @@ def export_questions(
 
     Formats: csv, jsonl, parquet, huggingface, ragas, beir, autorag, langsmith, langfuse, promptfoo.
     """
-    from rag.authoring.exchange.exports import export_set, rows_of
     from rag.evaluation.data import golden as golden_sets
-    from rag.reporting.terminal.exchange import exported
+    from rag.plugins.exchange_formats.exports import export_set, rows_of
+    from rag.plugins.exchange_formats.shown import exported
 
     loader, questions = opened_set(name, overrides)
     golden = golden_sets.load(loader, questions)

@@ -7,14 +7,15 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from rag.analysis.ingestion.ingest import components_of
+from rag.api.ingestion import config_of_folder
 from rag.authoring.candidates import Row, digests, place_row
-from rag.authoring.exchange import collections
-from rag.authoring.exchange.columns import NAMES, Imported, Passage, questions, shape_of
-from rag.authoring.exchange.places import Found, Places, drafted_place
+from rag.authoring.exchange.score_rows import NAMES
 from rag.authoring.exchange.tables import Rows, container_of, read
 from rag.core.errors import DataError
 from rag.core.types import Anchor, Document
@@ -22,6 +23,10 @@ from rag.documents.anchors.lost_quotes import Quoted
 from rag.documents.anchors.parsed_anchors import is_parsed
 from rag.documents.anchors.quote_anchors import place_of
 from rag.documents.folder.json_rows import shortened
+from rag.evaluation.data.golden import documents_of
+from rag.plugins.exchange_formats import folders
+from rag.plugins.exchange_formats.columns import Imported, Passage, questions, shape_of
+from rag.plugins.exchange_formats.places import Found, Places, drafted_place
 
 SAFE = re.compile(r"\w[\w .-]*(?:/\w[\w .-]*)*")
 """Names of documents that can be paths below a folder."""
@@ -131,16 +136,16 @@ class _Importer:
 
     def _rows(self, container: str) -> Rows:
         """The rows of the source; the corpus of a folder is read first."""
-        kind = self.report.format = container or (collections.layout_of if self.source.is_dir() else container_of)(self.source)
+        kind = self.report.format = container or (folders.layout_of if self.source.is_dir() else container_of)(self.source)
         if not self.source.is_dir():
             for number, (where, fields) in enumerate(read(self.source, kind)):
                 if not number and not isinstance(fields, DataError):
                     self.report.format = shape_of(fields) or kind
                 yield where, fields
             return
-        for name, text in collections.corpus(self.source) if kind != "huggingface" else ():
+        for name, text in folders.corpus(self.source) if kind != "huggingface" else ():
             self.corpus[name] = text if self.places else self._write(name, text)
-        yield from collections.questions_of(self.source)
+        yield from folders.questions_of(self.source)
 
     def _line(self, imported: Imported, where: str) -> str:
         """The line of a question in the native format; DataError if it would be scored otherwise than the file means it."""
@@ -224,3 +229,17 @@ class _Importer:
             path.write_bytes(data)
             self.report.documents += 1
         return self.written[file.casefold()][0]
+
+
+def import_questions(
+    source: Path, to: Path, documents: str = "", given: Mapping[str, str] | None = None, container: str = ""
+) -> tuple[Report, str]:
+    """Write the questions of another tool's file to the new folder `to`; return the report, and the path of the documents.
+
+    See `import_set`; the folder `documents` holds the texts that contexts are searched in.
+    """
+    corpus, place = None, ""
+    if documents:
+        config = config_of_folder([documents])
+        corpus, place = documents_of(components_of(config).role("loader", config["loader"])), config["loader"]["path"]
+    return import_set(source, to, corpus, given or {}, datetime.now(UTC).date().isoformat(), container), place

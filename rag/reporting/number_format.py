@@ -3,8 +3,8 @@
 import math
 
 from rag.core.figures import DASH, figure
+from rag.execution.sweep.leaderboard import Row
 from rag.pipeline.search.unread_text import COLUMNS, percent
-from rag.reporting.html.view_model import TrialRow
 
 LATENCY, BYTES, COST, JUDGING = "latency_p95_ms", "index_bytes", "cost_usd", "judge_cost_usd"
 MEASURED = {
@@ -59,7 +59,7 @@ def measured(name: str, value: float | None, questions: int) -> str:
     return f"{each:,.0f}" if name.endswith("tokens") else f"{value:,.0f}" if name.endswith("failures") else figure(value, 1)
 
 
-def costs(row: TrialRow, questions: int) -> list[str]:
+def costs(row: Row, questions: int) -> list[str]:
     """Latency, index size and money per thousand questions of a trial, as phrases; those that were not measured are missing."""
     phrases = []
     if LATENCY in row.measured:

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from support.corpora import text_folder
 from support.sample_files import archive, parts_of, xlsx
 
-from rag.authoring.exchange import imports, tables
-from rag.authoring.exchange.imports import PARTIAL, Report, import_set
-from rag.authoring.exchange.tables import write
+from rag.authoring.exchange import tables
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.core.types import Document
 from rag.evaluation.data import golden as golden_sets
+from rag.plugins.exchange_formats import imports
+from rag.plugins.exchange_formats.imports import PARTIAL, Report, import_set
+from rag.plugins.exchange_formats.row_files import write
 
 DOCUMENT = Document("bus.md", "# Bus\n\nThe bus to Holm leaves at eight. A ticket costs **4 crowns**, not more.")
 

@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from rag.authoring.exchange.imports import Report
 from rag.config.compose import written
 from rag.core.figures import amount
+from rag.plugins.exchange_formats.imports import Report
 from rag.reporting.terminal.output import next_commands, print_line
 
 SHOWN = 5

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rag.authoring.candidates import Row, place_row
-from rag.authoring.exchange.formats import DETAILS, FLAT, formats
-from rag.authoring.exchange.tables import write
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.checks import check_choice
 from rag.core.errors import DataError
@@ -14,6 +12,8 @@ from rag.core.roles import Questions
 from rag.core.types import Document, Place, document_of, spans_of
 from rag.documents.folder.json_rows import read_rows
 from rag.evaluation.data.golden import Golden
+from rag.plugins.exchange_formats.format_table import DETAILS, FLAT, formats
+from rag.plugins.exchange_formats.row_files import write
 
 
 def rows_of(golden: Golden, questions: Questions) -> Iterator[Row]:

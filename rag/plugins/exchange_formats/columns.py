@@ -9,27 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from rag.authoring.candidates import Row
-from rag.authoring.exchange.formats import formats
+from rag.authoring.exchange.score_rows import NAMES
 from rag.core.errors import DataError
 from rag.core.types import SPLITS
+from rag.plugins.exchange_formats.format_table import formats
 
-NAMES = {
-    "id": "id _id qid query_id question_id example_id task_id uid",
-    "text": "question query user_input input prompt text utterance raw_utterance",
-    "answers": "answers answer reference ground_truth ground_truths expected_output expected expected_answer reference_answer"
-    " generation_gt target targets output outputs reference_outputs",
-    "contexts": "evidence reference_contexts contexts context references passages",
-    "document": "documents document doc doc_id doc_name document_id reference_context_ids corpus_id source file file_name",
-    "kind": "kind synthesizer_name question_type query_type type category",
-    "dialogue": "dialogue conversation_id dialogue_id",
-    "rewrite": "rewrite manual_rewritten_utterance",
-    "unanswerable": "unanswerable is_impossible answerability",
-    "history": "history chat_history",
-} | {name: name for name in ("split", "tags", "cluster", "expects")}
-"""Fields of a golden question and the usual names of their columns, the most specific first.
-
-Not `retrieved_contexts` and `response`, which are what a system did.
-"""
 KNOWN = {name: [each.replace("_", "") for each in names.split()] for name, names in NAMES.items()}
 NESTED = ("metadata", "inputs", "input", "outputs", "expectedOutput", "expected_output", "vars", "enrichments")
 """Columns whose objects hold columns; a later one overrules an earlier one."""
