@@ -125,8 +125,7 @@ class English:
             and (first.lower() in self.common or (others and self._parts["no_name"].search(first)))
         )
         is_det = self._parts["det"].fullmatch(first.lower()) and not (first in ("One", "Two", "Three") and others[:1].isupper())
-        is_common = is_common or bool(is_det) or first == "You"
-        return first.lower() + subject[len(first) :] if is_common else subject
+        return first.lower() + subject[len(first) :] if is_common or is_det or first == "You" else subject
 
     def _finished(self, asked: Asked) -> Iterator[Asked]:
         """The question with `I` for `you`, in plainer words; none if it points to another sentence, or is too short or long."""
