@@ -16,6 +16,9 @@ from rag.core.headings import Section
 from rag.core.memo import Recent
 from rag.core.types import Chunk, Document, Span
 
+CUT = re.compile(r"(?:^[^|\n]+\n\s*)?(?:^\|.*\n)+\Z", re.MULTILINE)
+HEAD, FAR = 5, 20_000
+"""The most lines that are read as caption and header of a table, and the most characters of it above a chunk."""
 OPENING = 160
 """The characters of a chunk that may be a name that it begins with."""
 
@@ -98,7 +101,9 @@ class Corpus:
         if blocks:
             above = bisect_right(blocks, span.start, key=lambda block: block.start) - 1
             blocks = blocks[max(0, above) : bisect_left(blocks, span.end, key=lambda block: block.start)]
-        return Chunk(span, document.text[span.start : span.end], sections, blocks)
+        text = document.text[span.start : span.end]
+        cut = CUT.search(document.text, max(0, span.start - FAR), span.start) if text.startswith("|") else None
+        return Chunk(span, text, sections, blocks, "\n".join(filter(str.strip, cut[0].splitlines()[:HEAD])) if cut else "")
 
     def of_document(self, row: int) -> slice:
         """The positions of the chunks of a document, by its row."""

@@ -89,13 +89,15 @@ class Span:
 class Chunk:
     """A retrievable piece of a document: `text` are the characters of `span`, `sections` those that it is in.
 
-    `blocks` are those that its characters touch, after the one that begins last before it (`rag.core.pages`).
+    `blocks` are those that its characters touch, after the one that begins last before it (`rag.core.pages`). `head` are the
+    line above and the first lines of a table that it begins within, empty elsewhere.
     """
 
     span: Span
     text: str
     sections: tuple[headings.Section, ...] = ()
     blocks: tuple[Block, ...] = ()
+    head: str = ""
 
     @property
     def section(self) -> str:

@@ -284,7 +284,7 @@ def test_questions_come_through_a_pipe(piped: Callable[..., CommandResult]) -> N
     said = piped("When does the ferry to Holm leave?\r\n\n/history\nCaf\ufffd \udc80?".encode("utf-8", "surrogateescape"))
     assert said.code == 0
     assert said.out.startswith("> When does the ferry to Holm leave?\nThe ferry to Holm leaves at seven. [2]\n[2] ferry.md:0-")
-    assert "No model answers here" not in said.out
+    assert "No model is configured" not in said.out
     assert "1  When does the ferry" in said.out
     assert "> Caf\ufffd \ufffd?\nNo answer: nothing in the passages fits." in said.out
     assert "\x1b" not in said.out + said.err

@@ -95,6 +95,7 @@ def test_plan_and_sweep_as_json(rag: Verb, study: str) -> None:
 
 def test_answers_and_passages_as_json(rag: Verb) -> None:
     given = (*GIVEN, "generator=extractive", "k=2", "chunker.size=60")
+    assert rag("ask", "What does a bus ticket cost?", *given).out.count("No model is configured: sentences are quoted.") == 1
     told = rag("ask", "What does a bus ticket cost?", *given, "--json").json
     assert set(told) == PipelineAnswer.__annotations__.keys() - {"prompt", "look"} | {"not_as_measured"}
     assert "four crowns" in told["answer"]

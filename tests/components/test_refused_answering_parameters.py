@@ -143,12 +143,8 @@ REFUSED = [
     ),
     *refused(TwoLayerMemory, TWO_LAYER, "memory", {"topic": 0, "freshness": 0, "importance": 0}, {"turn_format": "x"}),
     *refused(TwoLayerMemory, TWO_LAYER, "memory", {"language": "elvish"}),
-    *refused(
-        ExtractiveGenerator, {}, "generator", {"sentences": 0}, {"share": 1.1}, {"floor": -0.1}, {"headings": 2}, {"b": -1}
-    ),
-    *refused(
-        ExtractiveGenerator, {}, "generator", {"language": "klingon"}, {"superseded_worth": 1.5}, {"superseded": "expired"}
-    ),
+    *refused(ExtractiveGenerator, {}, "generator", {"sentences": 0}, {"share": 1.1}, {"floor": -0.1}, {"language": "klingon"}),
+    *refused(ExtractiveGenerator, {}, "generator", {"superseded_worth": 1.5}, {"superseded": "expired"}),
     *refused(ExtractiveGenerator, {}, "generator", {"superseded": ["expired", " "]}, {"superseded": [2024]}),
     *refused(OpenAiGenerator, {"model": "m"}, "generator", {"model": ""}, {"base_url": "localhost:8081/v1"}, {"max_tokens": 0}),
     *refused(OpenAiGenerator, {"model": "m"}, "generator", {"extra": {"messages": []}}),

@@ -196,6 +196,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     **dict.fromkeys(("xlsx", "xlsm"), xlsx),
     **dict.fromkeys(("csv", "tsv"), csv),
     **dict.fromkeys(("yml", "yaml"), yaml),
+    **dict.fromkeys(("py", "toml", "ini", "js", "ts", "java", "go", "rs", "sql", "sh", "xml", "log", "txt"), plain_text),
     "docx": docx,
     "eml": email,
     "ipynb": notebook,
@@ -205,6 +206,5 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "pdf": pdf,
     "pptx": pptx,
     "rst": rst,
-    "txt": plain_text,
 }
 """Suffix → function that writes a file of that format with PARAGRAPH in it."""

@@ -1,7 +1,7 @@
 """Condenses by quoting: the sentences that answer the question, those that limit the answer, and what no passage has."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,6 +24,7 @@ class ExtractiveCondenser:
     lays out a sentence with {above}, its headings and the header of its table, and {text}.
     """
 
+    weights: Mapping[str, float]
     facts: int = 6
     constraints: int = 3
     share: float = 0.4
@@ -47,7 +48,7 @@ class ExtractiveCondenser:
 
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
         """The quotes of each question."""
-        worth, stems = SentenceWorth(self.language, self.superseded), Stems(self.language)
+        worth, stems = SentenceWorth(self.language, self.superseded, self.weights), Stems(self.language)
         return [self._condensed(one, worth.ranked(one.question, one.passages), stems) for one in kept]
 
     def _condensed(self, kept: Kept, ranked: Sequence[Scored], stems: Stems) -> Condensation:
@@ -56,7 +57,8 @@ class ExtractiveCondenser:
             return Condensation(None, "no sentence shares a word with the question")
         facts = [quote for quote in ranked if quote.worth >= self.share * ranked[0].worth][: self.facts]
         words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, self.limiting)) or '(?!)'})(?!\w)", re.IGNORECASE)
-        limits = [quote for quote in ranked if quote.carried >= self.floor and words.search(quote.text)]
+        limits = [quote for quote in ranked if words.search(quote.statement.text)]
+        limits = [quote for quote in limits if quote.measures["own"] + quote.measures["above"] >= self.floor]
         others = [quote for quote in limits if quote not in facts][: self.constraints]
         whole = (" ".join((one.text, *(part.path for part in one.sections))) for one in kept.passages)
         read = frozenset[str]().union(*map(stems.of, whole))
@@ -70,4 +72,5 @@ class ExtractiveCondenser:
         return tuple(Item(self._text(quote), (quote.number,)) for quote in ordered)
 
     def _text(self, quote: Scored) -> str:
-        return fill(self.item, {"above": quote.above, "text": quote.text}) if quote.above else quote.text
+        above = " > ".join(filter(None, (quote.statement.path, quote.statement.caption, quote.statement.header)))
+        return fill(self.item, {"above": above, "text": quote.statement.text}) if above else quote.statement.text

@@ -87,7 +87,10 @@ class HtmlBlocks:
         level = _level(node)
         if level or tag in LISTS or tag in BLOCKS or tag in ("table", "pre") or _is_code(node):
             self._flush()
-        if level:
+        if tag == "img" and (words := one_line(node.get("alt") or "")):
+            self._flush()
+            self.text.add("figure", f"![{words}]()")
+        elif level:
             self.text.heading(level, shown_text(node))
         elif tag in LISTS:
             self._list(node, 0)

@@ -91,10 +91,12 @@ class _Blocks:
         return any(lost_text.mixed(_texts(table), content) > MIXED for table in self._blocks if table.kind == "table")
 
     def replace_if_torn(self, file: pdfium_pages.PdfiumFile) -> None:
-        """Take the lines of PDFium if the blocks have its words in another order."""
-        if self.is_torn:
+        """Take the lines of PDFium if the blocks have its words in another order, or lack a table that aligned words make."""
+        is_aligned = not any(block.kind == "table" for block in self._blocks if not isinstance(block, Line))
+        if self.is_torn or is_aligned:
             page = file.page(self.outlines.number)
-            self.is_torn = lost_text.reordered([line.text for line in page.lines], self._texts) > REORDERED
+            is_torn = self.is_torn and lost_text.reordered([line.text for line in page.lines], self._texts) > REORDERED
+            self.is_torn = is_torn or (is_aligned and any(line.table for line in page.lines))
             self.outlines = page if self.is_torn else self.outlines
 
     def write(self, text: MarkdownText, outer: set[int]) -> None:

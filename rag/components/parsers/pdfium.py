@@ -1,4 +1,4 @@
-"""PDF files by PDFium: all text in reading order, with headings, lists, footnotes and marginalia by font and place."""
+"""PDF files by PDFium: all text in reading order, with headings, lists, tables, footnotes and marginalia by font and place."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from rag.documents.pages.pdfium_pages import PdfiumFile, opened
 
 
 class PdfiumParser:
-    """Reads PDF files by pypdfium2; a table is lines of text, one for each row.
+    """Reads PDF files by pypdfium2; tables are found by the places of their words.
 
     `most_pages` is the longest file that is read. Not for several threads: PDFium has one state for a process.
     """

@@ -9,7 +9,7 @@ from itertools import pairwise
 from rag.documents.pages.hyphens import Hyphens
 from rag.documents.pages.lines import Line, Page
 from rag.documents.pages.marginalia import marginalia
-from rag.documents.pages.markdown_text import MarkdownText
+from rag.documents.pages.markdown_text import Cell, MarkdownText
 
 BULLET = re.compile(r"[•◦▪●○■□∙‣⁃►➢✓·\uf0b7\uf0a7]\s*|[–*-]\s+")
 NUMBERED = re.compile(r"\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)]\s+(?=\S)")
@@ -61,6 +61,10 @@ class Layout:
         groups = list(_groups(lines))
         notes = _first_note(groups, page, self._style)
         for number, group in enumerate(groups):
+            if group[0].table:
+                rows = [[Cell(cell.text, page.box([cell])) if cell else None for cell in row] for row in group[0].table]
+                text.add_table(rows, page.number, page.box(group))
+                continue
             kind, content = "text", _joined(group, self._hyphens)
             score = min((line.score for line in group if line.score is not None), default=None)
             if level := self._style.level(group):
@@ -131,6 +135,8 @@ def _groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
 def _begins(group: Sequence[Line], line: Line, usual: float) -> bool:
     """True if a line begins another block than the lines before it."""
     last, size = group[-1], max(line.size, 1.0)
+    if line.table or last.table:
+        return True
     if line.middle < last.top or line.top - last.bottom > min(usual, 0.5 * size) + 0.35 * size:
         return True
     if line.left > last.right + size or all(line.right < other.left - size for other in group):
@@ -168,7 +174,7 @@ def _first_note(groups: Sequence[Sequence[Line]], page: Page, style: Style) -> i
     first = len(groups)
     for number in range(len(groups) - 1, -1, -1):
         line = groups[number][0]
-        if line.size > style.body * SMALLER or line.top < page.height / 2:
+        if line.table or line.size > style.body * SMALLER or line.top < page.height / 2:
             break
         if NOTED.match(line.text):
             first = number

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rag.core.types import Box
 
@@ -23,7 +23,8 @@ class Line:
     """A stretch of text on one line of a page, in points from the top left. `size` is the height of its font.
 
     `pieces` is the number of stretches with wide gaps between them; a row of a table has several. `score` is the confidence
-    with which it was recognised, None if it is text of the file.
+    with which it was recognised, None if it is text of the file. `table` has the rows of a whole table in the place of a line,
+    None for a cell without text.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Line:
     is_bold: bool = False
     pieces: int = 1
     score: float | None = None
+    table: "list[list[Line | None]]" = field(default_factory=list)
 
     @property
     def middle(self) -> float:

@@ -2,11 +2,13 @@
 
 import ctypes
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any
 
-from rag.documents.pages.columns import FEWEST, in_reading_order
+from rag.documents.pages.aligned_tables import with_tables
+from rag.documents.pages.columns import in_reading_order
 from rag.documents.pages.lines import Line, Page, clean, in_rows
 from rag.documents.pages.pdf_files import check_pages, password, reading
 
@@ -15,8 +17,6 @@ WORD = re.compile(r"\S+")
 LEFTWARDS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 """Letters of scripts that run from right to left."""
 BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
-WIDE = 0.6
-"""Width of a character against the height of its font from which a line has gaps, as the rows of tables do."""
 LONG = 100
 """Characters from which a line is no heading: whether its font is bold is not asked."""
 DRAWN = (3, 13, 20)
@@ -53,10 +53,11 @@ class PdfiumFile:
         return map(self.page, range(1, len(self.document) + 1))
 
     def page(self, number: int) -> Page:
-        """A page (from 1) with its lines in reading order; pieces of a row are one line."""
+        """A page (from 1) with its lines in reading order; pieces of a row are one line, and a table is one, too."""
         with closing(self._flat(number - 1)) as page, closing(page.get_textpage()) as text_page:
-            width, height = page.get_size()
-            return Page(number, width, height, in_rows(in_reading_order(TextPage(page, text_page).lines(), width)))
+            pieces, (width, height) = TextPage(page, text_page).lines(), page.get_size()
+            cells = [replace(piece) for piece in pieces if piece.bottom - piece.top < 2 * piece.size]
+            return Page(number, width, height, with_tables(in_rows(in_reading_order(pieces, width)), cells))
 
     def has_image(self, number: int) -> bool:
         """True if a page (from 1) holds an image, at any depth."""
@@ -94,49 +95,30 @@ class TextPage:
         import pypdfium2.raw as raw
 
         self._raw, self._handle, self._count = raw, text_page.raw, raw.FPDFText_CountChars(text_page)
-        self._width = page.get_width()
-        rotation, bounds = page.get_rotation(), page.get_bbox()
-        self._is_turned, self._left, self._top = rotation != 0, bounds[0], bounds[3]
-        self._turned = _turn(rotation, bounds)
+        self._turned = _turn(page.get_rotation(), page.get_bbox())
         self._box, self._name, self._flags = raw.FS_RECTF(), ctypes.create_string_buffer(128), ctypes.c_int()
         self._text = self._read()
         self._is_direct = len(self._text) == self._count
 
     def lines(self) -> list[Line]:
-        """The lines in the order of the file; those of two columns side by side are two."""
-        whole: list[Stretch] = []
+        """The lines in the order of the file, a line for each of their pieces between wide gaps."""
         found: list[Line] = []
         for stretch in STRETCH.finditer(self._text):
             content = stretch[0]
             end = stretch.start() + len(content.rstrip())
             start = stretch.end() - len(content.lstrip())
-            whole.append((start, end, self._place(start), self._place(end - 1)))
-        has_gutter = self._has_gutter(whole)
-        for start, end, first, last in whole:
-            if has_gutter or not (_is_even(first, last) or LEFTWARDS.search(self._text, start, end)):
-                found += self._pieces(start, end)
-            else:
+            first, last = self._place(start), self._place(end - 1)
+            is_turned = abs(first[0] - last[0]) < first[2] - first[0] and not first[1] < _middle(last) < first[3]
+            if is_turned or LEFTWARDS.search(self._text, start, end):
                 found.append(self._line(start, end, first, last))
+            else:
+                found += self._pieces(start, end)
         return found
 
     def _read(self) -> str:
         buffer = (ctypes.c_ushort * (self._count + 1))()
         units = self._raw.FPDFText_GetText(self._handle, 0, self._count, buffer)
         return bytes(buffer)[: max(units - 1, 0) * 2].decode("utf-16-le", "replace")
-
-    def _has_gutter(self, whole: Sequence[Stretch]) -> bool:
-        """True if hardly a line across the middle of the page has a character there: two columns, drawn line by line."""
-        across = [
-            first
-            for start, end, first, last in whole
-            if first[0] < self._width * 0.4
-            and last[2] > self._width * 0.6
-            and last[2] - first[0] < (end - start) * (first[3] - first[1]) * WIDE
-        ]
-        if self._is_turned or not FEWEST <= len(across) >= len(whole) / 3:
-            return False
-        sample = across[:: len(across) // 4]
-        return not any(self._has_character(self._width / 2, _middle(place)) for place in sample)
 
     def _pieces(self, start: int, end: int) -> list[Line]:
         """The words of a line, joined where they are close and at one height."""
@@ -158,11 +140,7 @@ class TextPage:
         size = bottom - top
         left, top, right, bottom = min(left, last[0]), min(top, last[1]), max(right, last[2]), max(bottom, last[3])
         is_bold = len(content) < LONG and self._is_bold(start)
-        pieces = 1 + (right - left > len(content) * size * WIDE)
-        return Line(clean(content), left, top, right, bottom, size, is_bold, pieces)
-
-    def _has_character(self, x: float, y: float) -> bool:
-        return int(self._raw.FPDFText_GetCharIndexAtPos(self._handle, self._left + x, self._top - y, 2, 2)) >= 0
+        return Line(clean(content), left, top, right, bottom, size, is_bold)
 
     def _is_bold(self, index: int) -> bool:
         self._raw.FPDFText_GetFontInfo(self._handle, self._char(index), self._name, len(self._name), self._flags)
@@ -193,10 +171,3 @@ def _turn(rotation: int, page: Place) -> Callable[[float, float, float, float], 
 
 def _middle(place: Place) -> float:
     return (place[1] + place[3]) / 2
-
-
-def _is_even(first: Place, last: Place) -> bool:
-    """True for a line from left to right, and for text that runs up or down the page."""
-    if first[1] < _middle(last) < first[3]:
-        return first[0] <= last[0]
-    return abs(first[0] - last[0]) < first[2] - first[0]

@@ -65,10 +65,9 @@ class Assessor:
     def remarks(self) -> list[str]:
         """What a reader must know before trusting its figures."""
         remarks = [f"{self.name} {remark}" for card in self.cards for remark in card.remarks if remark.startswith("does not")]
-        for task in self.tasks:
-            if not any(card.task == task for card in self.cards):
-                what = "" if task == FAITHFULNESS else f" for {task}"
-                remarks.append(f"{self.name} has no calibration card{what}: its agreement with people is unknown")
+        if missing := [task for task in self.tasks if not any(card.task == task for card in self.cards)]:
+            what = f"{self.name} has no calibration card for {' and '.join(missing)}"
+            remarks.append(f"{what}: its agreement with people is unknown")
         faithful = [card for card in self.cards if card.task == FAITHFULNESS]
         if faithful and not any(ANSWER in card.kinds for card in faithful):
             kinds = ", ".join(sorted({f"kind {kind}" for card in faithful for kind in card.kinds})) or "unknown kind"

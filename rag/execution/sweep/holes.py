@@ -133,13 +133,13 @@ def qualified(winner: Winner | None, pool: Pool) -> dict[str, Any]:
 
 
 def remarks(taken: str, bounds: Sequence[Bounds]) -> Iterator[str]:
-    """Sentences on the bounds of a verdict: on all that is shown, and on the nearest rival."""
+    """A sentence on the bounds of a verdict: on all that is shown, or else on the nearest rival."""
     shown = [each for each in bounds if each.shown]
     weak = min((each for each in shown if each.labels), key=lambda each: each.labels or 0, default=None)
     if shown and weak is None:
         over = f"The lead of {taken} over the nearest {amount(len(shown), 'trial')}"
         yield f"{over} does not depend on passages without a judgement."
-    for each in (weak, *(each for each in bounds if not each.shown)):
+    for each in (weak,) if shown else bounds[:1]:
         if each and each.labels:
             ends = f"{figure(each.low, signed=True)} to {figure(each.high, signed=True)}"
             what = f"undo what is shown against {each.rival}" if each.shown else f"put {each.rival} level with {taken}"

@@ -15,6 +15,7 @@ DONE = {
     "abstain": "not asked",
 }
 """What was done, by the action that a finding asks for; a flag changes nothing."""
+QUOTED = "No model is configured: sentences are quoted."
 
 
 def print_difference(sentence: str) -> None:

@@ -16,7 +16,7 @@ from rag.core.text.citations import places_of
 from rag.core.types import REPLIED, Query
 from rag.pipeline.conversation.session import Exchange, Session
 from rag.pipeline.shapes.answer_json import answer_json, found_passages, look_json
-from rag.reporting.terminal.answers import answered, looked, remarks, sources
+from rag.reporting.terminal.answers import QUOTED, answered, looked, remarks, sources
 from rag.reporting.terminal.line_input import PROMPT, Typed
 from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
 from rag.reporting.terminal.passages import passages, passages_of_answer
@@ -75,7 +75,7 @@ class Chat:
             return
         out.print(f"[bold]{escape(self.named)}[/bold]  [dim]/help lists the commands, Ctrl-D leaves[/dim]")
         if not getattr(self.session.pipeline.generator, "costly", False):
-            out.print("[dim]No model answers here: answers are quotations. generator=openai converses.[/dim]", soft_wrap=True)
+            out.print(f"[dim]{QUOTED} generator=openai converses.[/dim]", soft_wrap=True)
         if changes_nothing(self.session.pipeline.queries):
             out.print("[dim]Follow-ups are searched for as typed; queries=… can add earlier turns.[/dim]")
 

@@ -22,8 +22,6 @@ def judges(assessors: Sequence[Assessor], agreements: Sequence[Concordance] = ()
             out.print(f"[yellow]{escape(remark)}.[/yellow]")
         for mean in judge.corrected[:SHOWN]:
             out.print(f"{escape(mean.sentence)}.")
-    if any(not judge.cards for judge in assessors):
-        out.print("rag study judge calibrate judge=<choice> measures one; rag study track then sends the card to MLflow.")
     for agreement in agreements:
         concordance(agreement)
 

@@ -21,7 +21,7 @@ MEASURED = {
     "cost_usd": ("US$", "{:.4f}", 8),
 }
 """Columns that were measured by trial and not by question, shown if any trial has a value: heading, format, width."""
-SHOWN = 10
+SHOWN = 8
 """Trials on a terminal; the report has all."""
 WIDE = 100
 """Columns of a terminal from which P(best) is shown."""

@@ -1,8 +1,7 @@
 """The conclusion of a sweep, below its leaderboard: the recommendation, its uncertainty and cost, controls, next commands."""
 
 import shlex
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 
 from rag.core.errors import is_installed
 from rag.core.figures import amount, figure, interval, with_interval
@@ -10,18 +9,16 @@ from rag.execution.sweep.ablations import RETRIEVED, ControlResult
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.selection import Standing, Winner
 from rag.execution.sweep.sweep import Sweep
+from rag.pipeline.search import unread_text
 from rag.reporting.number_format import costs
 from rag.reporting.terminal.leaderboards import SHOWN, counted, failures, leaderboard
-from rag.reporting.terminal.output import ask_command, err, escape, next_commands, out
+from rag.reporting.terminal.output import ask_command, dimmed, err, escape, next_commands, out, print_table
 
-LEGEND = "   > {}   = not shown to be worse than the best   * on the front of quality, latency, cost and size"
-CONTEXTS = {
-    RETRIEVED: "its contexts",
-    "closed_book": "no contexts",
-    "shuffled_contexts": "those of another question",
-    "gold_contexts": "the gold contexts",
-}
+LEGEND = "  > {}  = not shown worse  * front"
+CONTEXTS = {RETRIEVED: "its contexts", "closed_book": "none", "shuffled_contexts": "others'", "gold_contexts": "gold"}
 """The contexts that the generator reads in a control, by name of the control."""
+UNREAD = 0.01
+"""The share of unread text from which the terminal speaks of it; the report always does."""
 
 
 def swept(done: Sweep, concluded: Conclusion) -> None:
@@ -29,22 +26,21 @@ def swept(done: Sweep, concluded: Conclusion) -> None:
     marks = _marks(concluded.winner) if concluded.winner and len(done.board.rows) > 1 else None
     out.print(done.board.question, markup=False)
     out.print(leaderboard(done.board, marks=marks))
-    if (more := len(done.board.rows) - SHOWN) > 0:
-        out.print(f"[dim]{amount(more, 'further trial')} in the report.[/dim]")
     legend = LEGEND.format(concluded.winner.lead.lower()) if concluded.winner and marks else ""
-    out.print(f"[dim]Brackets: 95 % intervals of each mean by itself.{legend}[/dim]\n")
+    more = len(done.board.rows) - SHOWN
+    out.print(f"[dim]Brackets: 95 %{legend}{f'  {more} more: rag report' if more > 0 else ''}[/dim]\n")
     if concluded.winner:
         _recommended(done, concluded, concluded.winner)
     for note in concluded.notes:
         out.print(escape(note))
-    if concluded.unread:
+    if concluded.unread and _unread(done, concluded.winner) >= UNREAD:
         out.print(escape(concluded.unread))
     if concluded.effects:
         out.print(f"Effects: {escape(concluded.effects.sentence)}.")
     for sentence in concluded.wins.sentences if concluded.wins else ():
         out.print(escape(sentence), soft_wrap=True)
     if concluded.controls.results:
-        controls(concluded.controls.results)
+        controls(concluded.controls.results, done.plan.experiment.answers)
     if concluded.controls.interrupted:
         out.print("Interrupted while its controls ran: the same command continues where it stopped.")
     counted(done)
@@ -79,14 +75,24 @@ def _recommended(done: Sweep, concluded: Conclusion, winner: Winner) -> None:
         out.print(f"It takes {', '.join(spent)}.")
 
 
-def controls(results: Sequence[ControlResult]) -> None:
-    """Print the mean of each metric of answers with its interval, and the means with other contexts."""
-    for row in results:
-        if row.name == RETRIEVED and not row.error:
-            others = (each for each in results if each.column == row.column and each.name != RETRIEVED)
-            means = (f"{'failed' if each.error else figure(each.mean)} with {_contexts(each)}" for each in others)
-            own = f"{row.column} {interval(row.mean, row.mean_low, row.mean_high)} ({amount(row.n, 'question')})"
-            out.print(escape("; ".join(filter(None, [f"Answers: {own}", ", ".join(means)]))))
+def controls(results: Sequence[ControlResult], answers: Collection[str] = ()) -> None:
+    """Print the mean of each metric of answers with its interval, and its means with other contexts.
+
+    Of many metrics only `answers` are printed, where these are declared.
+    """
+    own = [row for row in results if row.name == RETRIEVED and not row.error and (not answers or row.column in answers)]
+    others = list(dict.fromkeys(row.name for row in results if row.name != RETRIEVED))
+    cells = {(row.column, row.name): "failed" if row.error else figure(row.mean) for row in results}
+    rows = (
+        (
+            row.column,
+            f"{row.n:,}",
+            dimmed(interval(row.mean, row.mean_low, row.mean_high)),
+            *(cells[row.column, name] for name in others),
+        )
+        for row in own
+    )
+    print_table(("its answers", "n", CONTEXTS[RETRIEVED], *(CONTEXTS.get(name, name) for name in others)), rows)
 
 
 def failed(done: Sweep, concluded: Conclusion) -> None:
@@ -107,8 +113,14 @@ def _contexts(row: ControlResult) -> str:
     return CONTEXTS.get(row.name, row.name)
 
 
-def next_steps(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None:
-    """Print commands that can be typed as they are, and the file with all figures.
+def _unread(done: Sweep, winner: Winner | None) -> float:
+    """The share of text that the models of the recommended trial do not read; 1 where nothing is recommended."""
+    taken = (row for row in done.board.rows if winner and row.trial_id == winner.recommended)
+    return next((unread_text.share(row.measured) or 0.0 for row in taken), 1.0)
+
+
+def next_steps(done: Sweep, winner: Winner | None, called: str) -> None:
+    """Print commands that can be typed as they are.
 
     `called` is the experiment with its overrides, as typed in a shell; empty for `rag study run`.
     """
@@ -127,4 +139,3 @@ def next_steps(done: Sweep, winner: Winner | None, folder: Path, called: str) ->
     question = next((example.query.text for example in examples if example.has_gold and not example.query.history), "")
     verbs += [ask_command(question, winner.recommended)] if question else []
     next_commands([*verbs, *(["rag study ui"] if is_installed("mlflow") else [])])
-    out.print(f"[dim]Every figure: {escape(str(folder))}/leaderboard.json[/dim]", soft_wrap=True)

@@ -29,12 +29,12 @@ def kinds(content: Parsed, *but: str) -> Kinds:
 
 def test_blocks_of_a_page_with_their_kinds_and_boxes() -> None:
     content = parsed("pdfium", pdf())
-    first = [entry for entry, block in zip(kinds(content), content.blocks, strict=True) if block.page == 1]
-    assert [kind for kind, _ in first] == ["marginalia", "heading", "text", "list", "list", "list", "text", "marginalia"]
+    first = kinds(content, "cell")[:8]
+    assert [kind for kind, _ in first] == ["marginalia", "heading", "text", "list", "list", "list", "table", "marginalia"]
     assert first[0][1] == "Staff handbook"
     assert first[1][1] == "# Leave"
     assert [text for kind, text in first if kind == "list"] == [f"- item {number} of the list" for number in (1, 2, 3)]
-    assert first[-2:] == [("text", "band days\nA 26\nB 28"), ("marginalia", "Page 1")]
+    assert first[-2:] == [("table", "| band | days |\n| --- | --- |\n| A | 26 |\n| B | 28 |"), ("marginalia", "Page 1")]
     assert content.text.startswith("Staff handbook\n\n# Leave\n\nStaff may carry")
     assert content.pages == 2
 
@@ -76,7 +76,23 @@ def test_two_columns_are_read_one_after_the_other(choice: str, by_row: bool) -> 
 def test_the_rows_of_a_table_are_not_taken_for_columns() -> None:
     rows = [(left, 100 + 14 * row, f"{name} {row}") for row in range(20) for left, name in ((40, "item"), (400, "value"))]
     lines = parsed("pdfium", drawn([rows])).text.split("\n")
-    assert lines == [f"item {row} value {row}" for row in range(20)]
+    assert [lines[0], *lines[2:]] == [f"| item {row} | value {row} |" for row in range(20)]
+
+
+@pytest.mark.parametrize("choice", ["pdfium", "liteparse"])
+def test_aligned_words_are_a_table_and_neither_prose_nor_formulas_nor_a_caption(choice: str) -> None:
+    names = [(200, 300, "Share of"), (300, 300, "Sites in 2024"), (200, 311, "staff"), (300, 311, "and 2025")]
+    rows = {323: "North|12|3", 335: "South and the islands||41", 347: "of the lake||", 359: "West|9 %|5", 371: "Source:||"}
+    cells = [(top, *cell) for top, row in rows.items() for cell in zip((40, 210, 310), row.split("|"), strict=True)]
+    body = [(left, top, text) for top, left, text in cells if text]
+    formulas = [(left, 500 + top, "x") for top in range(0, 64, 8) for left in (40, 200, 300)]
+    page = [*prose(40, 100, 12, 0), (40, 288, "Table 7:"), (110, 288, "a caption " * 6), *names, *body, *formulas]
+    beside = [(left, top, "one of two columns of prose") for left in (40, 320) for top in range(100, 300, 14)]
+    tables = [text for kind, text in kinds(parsed(choice, drawn([page, beside]))) if kind == "table"]
+    assert tables == [
+        "|  | Share of staff | Sites in 2024 and 2025 |\n| --- | --- | --- |\n| North | 12 | 3 |\n"
+        "| South and the islands of the lake |  | 41 |\n| West | 9 % | 5 |"
+    ]
 
 
 @pytest.mark.parametrize("choice", PARSERS)

@@ -18,7 +18,7 @@ AXES = """\
   judge:
     trusting: judge.weights.bias=3.0
     doubting: judge.weights.bias=-6.0"""
-HELD = ', generator=extractive, "metrics=[ndcg@10,faithfulness]", "~judge.encoder.runtime"'
+HELD = ', generator=extractive, generator.floor=0, "metrics=[ndcg@10,faithfulness]", "~judge.encoder.runtime"'
 WORDS = ', "judge.encoder._target_=support.judge_texts.WordEncoder"'
 
 

@@ -127,7 +127,7 @@ def test_a_control_that_fails_says_so(extractive: Any, monkeypatch: pytest.Monke
     failed_controls(found)
     output = capsys.readouterr()
     assert "failed" in output.out
-    assert "with the gold contexts: ZeroDivisionError" in output.err
+    assert "with gold: ZeroDivisionError" in output.err
 
 
 def test_what_is_nan_is_left_out_and_the_family_is_all_that_is_looked_at() -> None:

@@ -31,7 +31,7 @@ class Model(Scripted):
 @pytest.fixture
 def pipeline(here: Path, golden: Path) -> Pipeline:
     given = ("dataset=native", f"dataset.path={golden}", "embedder=hashing", "prompt=section", "check=[citations]", "k=2")
-    return open_config(config_of(given))
+    return open_config(config_of((*given, "generator.floor=0", "generator.share=0.1")))
 
 
 def written(pipeline: Pipeline, *sections: dict[str, Any]) -> Report:
