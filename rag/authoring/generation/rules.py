@@ -9,6 +9,7 @@ from rag.authoring.candidates import Candidate
 from rag.authoring.generation import table_rules
 from rag.authoring.generation.english import English
 from rag.authoring.generation.pages import Page, Statement, unnumbered
+from rag.authoring.generation.titles import organisation
 from rag.authoring.generation.wording import Wording
 from rag.core.text.templates import fill
 
@@ -27,7 +28,7 @@ ITEMS, ITEM, LIST = range(3, 13), 120, 900
 
 def questions(page: Page, wording: Wording, english: English | None) -> Iterator[Candidate]:
     """The candidates of one document, in reading order within each rule."""
-    for grid in table_rules.grids(page):
+    for grid in () if organisation(page, wording) else table_rules.grids(page):  # Its figures say of which table they are.
         yield from table_rules.questions(grid, wording)
     yield from _lists(page, wording)
     if wording.has("definition"):

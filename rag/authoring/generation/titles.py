@@ -8,16 +8,15 @@ from rag.authoring.generation.wording import Wording, head_title, short_title
 
 TITLE = 22
 """The most words of a title in a question."""
-COVER, START, OFTEN, MOST_BARS = 4000, 20_000, 3, 100
-"""An organisation of which a document treats is on its cover of so many characters, named in the first characters and often; a
-document with so many bars is a table."""
+COVER, START, OFTEN = 4000, 20_000, 3
+"""An organisation of which a document treats is on its cover of so many characters, named in the first characters and often."""
 NO_TITLE = re.compile(r"[?!|<>{}\\=_]|https?:|\.\w{2,4}$|^\W*$|^[\W\d]|\.\.|[.,:;]$")
 """A title that cannot stand in a sentence."""
 
 
 def organisation(page: Page, wording: Wording) -> str:
     """The organisation that a document names in its beginning and often, empty without one."""
-    text = "" if page.document.text.count("|", 0, START) > MOST_BARS else page.document.text
+    text = "" if page.document.text.lstrip().startswith("|") else page.document.text
     names = Counter(re.findall(str(wording.texts.get("organisation", "(?!)")), text[:START]))
     found = (name for name in names if text.count(name) >= OFTEN and name.casefold() in text[:COVER].casefold())
     return max(found, key=text.count, default="")
