@@ -1,4 +1,4 @@
-"""Questions that need several documents or tables: links between tables, editions, values that are missing, comparisons."""
+"""Questions that need several documents or tables: sections, editions, values that are missing, comparisons."""
 
 import re
 from collections import defaultdict
@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from rag.authoring.candidates import Candidate, touches
+from rag.authoring.generation import table_rules
 from rag.authoring.generation.filters import Passages
-from rag.authoring.generation.pages import Page, Statement, unnumbered
-from rag.authoring.generation.table_rules import NO_NOUN, PERSON, Grid, cell_text, is_noun
+from rag.authoring.generation.pages import Page, unnumbered
+from rag.authoring.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
+from rag.authoring.generation.titles import is_bad_title
 from rag.authoring.generation.wording import Wording, short_title
-from rag.core.text.layout import Row
 from rag.core.types import Span
 
 EDITION = re.compile(
@@ -21,8 +22,6 @@ EDITION = re.compile(
 """The words of a title that name an edition."""
 OLD = re.compile(r"\b(?:superseded|expired|archived|withdrawn|obsolete|replaced|old)\b", re.IGNORECASE)
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-NAMES = re.compile(r"(?<=[a-z,;] )(?:the )?[A-Z][\w-]{2,}(?: (?:of |the )?[A-Z][\w-]+){1,3}(?![\w'’]| [A-Z])")
-TERMS = re.compile(r"\b(?!\w+(?:ly|ed|ing)\b)[a-z]{5,} (?!\w+(?:ly|ed|ing)\b)[a-z]{5,}\b")
 NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", re.IGNORECASE)
 """Headings that are no topic."""
 LONGEST = 900
@@ -33,10 +32,12 @@ MOST_SHARED = 6
 
 def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, wording: Wording) -> Iterator[Candidate]:
     """The candidates of a whole corpus."""
-    yield from _links(grids, wording)
     yield from _sections(pages, passages, wording)
-    for page in pages if wording.has("topic") else ():
-        yield from _topics(page, passages, wording)
+    told: dict[str, list[Candidate]] = defaultdict(list)
+    for page in pages:
+        for candidate in table_rules.attributes(page, wording):
+            told[candidate.text.casefold()].append(candidate)
+    yield from (found[0] for found in told.values() if len(found) == 1)
     by_shape: dict[tuple[str, ...], list[Grid]] = defaultdict(list)
     by_key: dict[str, list[Grid]] = defaultdict(list)
     for grid in grids:
@@ -50,52 +51,6 @@ def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, 
         for first, second in combinations(group[:MOST_SHARED], 2) if name else ():
             yield from _missing_columns(first, second, passages, wording)
             yield from _missing_columns(second, first, passages, wording)
-
-
-def _topics(page: Page, passages: Passages, wording: Wording) -> Iterator[Candidate]:
-    """Names, and terms of two words that are there repeatedly, of which one passage of the corpus speaks."""
-    places: dict[str, list[Statement]] = defaultdict(list)
-    for statement in page.statements:
-        for term in {*NAMES.findall(statement.text), *TERMS.findall(statement.text)}:
-            places[term].append(statement)
-    for term, statements in places.items():
-        first, last = statements[0].span, statements[-1].span
-        if (
-            (len(statements) < 2 and term.islower())
-            or last.end - first.start > LONGEST
-            or len(passages.holding(passages.stems(term))) != 1
-        ):
-            continue
-        span = Span(first.doc_id, first.start, last.end)
-        answer = " ".join(page.document.text[first.start : last.end].split())
-        text, where = wording.text("topic", term=term), page.cluster(first.start)
-        yield Candidate(text, "topic", "rule:topic", "", ((span,),), (answer,), cluster=where)
-
-
-def _links(grids: Sequence[Grid], wording: Wording) -> Iterator[Candidate]:
-    """A value of one table that names a row of another: two places, one after the other."""
-    rows: dict[str, list[tuple[Grid, Row]]] = defaultdict(list)
-    for grid in grids:
-        for row in grid.rows:
-            rows[grid.key(row).casefold()].append((grid, row))
-    for grid in grids if wording.has("bridge") else ():
-        for number in grid.columns:
-            link = grid.column(number)
-            for row in grid.rows if not (NO_NOUN.fullmatch(link) or link.endswith("s")) else ():
-                value = grid.value(row, number)
-                found = [each for each in rows.get(value.casefold(), ()) if each[0] is not grid]
-                if len(found) != 1 or not value or value.isdigit():
-                    continue
-                ((other, target),) = found
-                if other.column(0).casefold() != link.casefold():
-                    continue  # the same word may name another thing
-                at = next((n for n in other.columns if other.value(target, n)), None)
-                if at is not None and not NO_NOUN.fullmatch(other.column(at)):
-                    text = wording.text("bridge", row=grid.key(row), link=link, column=other.column(at))
-                    text = re.sub(r"\b([Ww])hat is\b", r"\1ho is", text) if PERSON.fullmatch(other.column(at)) else text
-                    groups = (grid.span(row),), (other.span(target),)
-                    answer = other.value(target, at)
-                    yield Candidate(text, "multi_hop", "rule:link", "", groups, (answer,), cluster=grid.cluster)
 
 
 def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> Iterator[Candidate]:
@@ -113,13 +68,14 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
             continue
         (first, one, heading), (second, other, _) = places
         names = [short_title(first.title), short_title(second.title)]
-        names = [first.title, second.title] if names[0] == names[1] else names
+        names = [first.title, second.title] if names[0].casefold() == names[1].casefold() else names
+        is_bad = names[0] == names[1] or any(is_bad_title(each, wording) for each in (*names, heading))
         are_alike = not passages.stems(short_title(first.title)).isdisjoint(passages.stems(short_title(second.title)))
         are_editions = is_older(first, second) or is_older(second, first)
         spoken = (passages.spans[number] for number in passages.holding(passages.stems(heading)))
         outside = {span.doc_id for span in spoken if not touches(span, one) and not touches(span, other)}
         is_whole = outside.isdisjoint((one.doc_id, other.doc_id))
-        if max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike or not is_whole:
+        if is_bad or max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike or not is_whole:
             continue
         answers = tuple(" ".join(page.document.text[span.start : span.end].split()) for page, span, _ in places)
         heading = heading.capitalize() if heading.isupper() else heading
@@ -170,7 +126,7 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
     columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
     told = passages.stems(" ".join(map(having.key, having.rows)))
     are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
-    for row in lacking.rows if columns and are_siblings else ():
+    for row in lacking.rows if columns and are_siblings and lacking.page.title else ():
         key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
         stems = passages.stems(key)
         is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})

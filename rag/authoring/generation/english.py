@@ -39,13 +39,11 @@ class English:
 
     def __init__(self, wording: Wording, common: Collection[str] = ()) -> None:
         self.wording, self.common = wording, common
-        lists = {name: wording.words(f"{name}_verbs") for name in ("effect", "object", "time")}
-        self.forms = {form: found for verb in sorted(frozenset().union(*lists.values())) for form, found in _forms(verb)}
+        self.forms = {form: found for verb in sorted(wording.words("verbs")) for form, found in _forms(verb)}
         self.forms |= {"has": ("have", "does"), "have": ("have", "do"), "had": ("have", "did")}
-        self._third = {base: form for form, (base, aux) in self.forms.items() if aux == "does"}
         self._pasts = frozenset(form for form, (_, aux) in self.forms.items() if aux == "did") | {"did"}
-        parts = {"roles": "|".join(sorted(wording.words("roles")))}
-        parts |= {f"{name}s": "|".join(sorted(verb.partition("/")[0] for verb in verbs)) for name, verbs in lists.items()}
+        lists = {"roles": "roles", "classes": "defined", "measures": "measured"}
+        parts = {name: "|".join(sorted(wording.words(words))) for name, words in lists.items()}
         parts["listed"] = "|".join(sorted(map(re.escape, self.forms), key=len, reverse=True))
         for name, part in wording.texts["parts"].items():
             parts[name] = fill(str(part), parts)
@@ -54,10 +52,12 @@ class English:
 
     def questions(self, sentence: str) -> Iterator[Asked]:
         """The questions that a sentence answers, one for each name of a rule."""
+        if not self._parts["whole"].fullmatch(sentence):
+            return
         clause = self.clause(sentence)
         seen: set[str] = set()
-        for rule in self._rules if clause else ():
-            if clause and rule.name not in seen and (found := rule.asked(clause, self.inside(clause.subject), self._third)):
+        for rule in self._rules:
+            if rule.name not in seen and (found := rule.asked(sentence, clause, self.inside(clause.subject) if clause else "")):
                 seen.add(rule.name)
                 yield from self._finished(found)
 
@@ -93,7 +93,8 @@ class English:
         base, aux = self.forms[found["verb"]]
         if base == "have" and self._parts["participle"].match(found["rest"]):
             return replace(clause, aux=found["verb"])
-        if self._parts["verb"].match(found["rest"]) or (aux != "did" and self._is_plural(clause.subject) != (aux == "do")):
+        agrees = aux == "did" or self._is_plural(clause.subject) == (aux == "do")
+        if self._parts["verb"].match(found["rest"]) or found["rest"].startswith("by ") or not agrees:
             return None
         return replace(clause, aux=aux, rest=f"{base} {found['rest']}")
 
@@ -123,8 +124,8 @@ class English:
             and not others[:1].isupper()
             and (first.lower() in self.common or (others and self._parts["no_name"].search(first)))
         )
-        is_common = is_common or bool(self._parts["det"].fullmatch(first.lower())) or first == "You"
-        return first.lower() + subject[len(first) :] if is_common else subject
+        is_det = self._parts["det"].fullmatch(first.lower()) and not (first in ("One", "Two", "Three") and others[:1].isupper())
+        return first.lower() + subject[len(first) :] if is_common or is_det or first == "You" else subject
 
     def _finished(self, asked: Asked) -> Iterator[Asked]:
         """The question with `I` for `you`, in plainer words; none if it points to another sentence, or is too short or long."""
@@ -132,13 +133,14 @@ class English:
         if (
             self._parts["open_end"].search(text)
             or self._parts["points"].search(text.replace("there", ""))
-            or not 4 <= len(text.split()) <= 20
+            or not 3 <= len(text.split()) <= 20
             or text.count("you") > 1
+            or self._parts["speaker"].search(asked.answer)
         ):
             return
         for pattern, mine in (("are you", "am I"), ("were you", "was I"), ("you", "I"), ("your", "my"), ("yourself", "myself")):
             text = re.sub(rf"\b{pattern}\b", mine, text)
-        yield replace(asked, text=self.wording.typed(self.wording.plain(text[:1].upper() + text[1:]) + "?"))
+        yield replace(asked, text=f"{text[:1].upper()}{text[1:]}?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,22 +155,23 @@ class _Rule:
     def of(cls, row: dict[str, Any], parts: dict[str, str]) -> "_Rule":
         """The rule of a line of the file; `parts` fill its patterns."""
         patterns: dict[str, re.Pattern[str]] = {}
-        for key in ("aux", "subject", "rest", "tail"):
+        for key in ("sentence", "aux", "subject", "rest", "tail"):
             patterns |= {key: re.compile(fill(str(row[key]), parts))} if key in row else {}
         asks = (row["ask"],) if isinstance(row["ask"], str) else tuple(row["ask"])
         return cls(row["rule"], patterns, asks, row.get("answer", "{a}"), bool(row.get("whole")))
 
-    def asked(self, clause: Clause, subject: str, third: dict[str, str]) -> Asked | None:
-        """The question of this rule about a clause, None if it does not fit. With `whole` the answer goes on behind a comma."""
-        values = {"aux": clause.aux, "subject": subject}
+    def asked(self, sentence: str, clause: Clause | None, subject: str) -> Asked | None:
+        """The question about a sentence or its clause, None if it does not fit. With `whole` the answer goes on at a comma."""
+        texts: dict[str, str] = {"sentence": sentence, "subject": subject}
+        texts |= {"aux": clause.aux, "rest": clause.rest, "tail": clause.tail} if clause else {}
+        values: dict[str, str] = {key: texts[key] for key in ("aux", "subject") if key in texts}
         for key, pattern in self.patterns.items():
-            found = pattern.fullmatch(subject if key == "subject" else getattr(clause, key))
+            found = pattern.fullmatch(texts[key]) if key in texts else None
             if not found:
                 return None
             values |= {name: value or "" for name, value in found.groupdict().items()}
-        values["third"] = third.get(values.get("verb", ""), "")
-        ask = self.asks[turn(clause.rest, len(self.asks))]
-        answer = fill(self.answer, values) + (clause.tail if self.whole and clause.tail.startswith(",") else "")
+        ask = self.asks[turn(sentence, len(self.asks))]
+        answer = fill(self.answer, values) + (clause.tail if clause and self.whole and clause.tail.startswith(",") else "")
         return Asked(fill(ask, values), answer.strip(" ,"), self.name)
 
 

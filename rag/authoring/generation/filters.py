@@ -6,14 +6,14 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 from functools import cached_property
 
 from rag.authoring.candidates import Candidate, touches
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.probe import DEPTH, search_by_words
 from rag.authoring.generation.proposals import MODEL
-from rag.authoring.generation.wording import Wording, head_title, short_title
+from rag.authoring.generation.titles import organisation, titles
+from rag.authoring.generation.wording import Wording
 from rag.core.roles import Searcher
 from rag.core.text.stems import Stems
 from rag.core.text.values.numbers import cardinal
@@ -22,33 +22,26 @@ from rag.documents.anchors.quote_anchors import WORD
 from rag.documents.anchors.rendered import occurrences
 from rag.evaluation.data.validation import ALIKE
 
-# What each bound drops of the proposals that are looked at for 100 questions, in the handbook, squad2-a and 500 texts of
-# cranfield, is measured by taking it away.
-OVERLAP = {"definition": 1.0, "comparison": 1.0, "aggregation": 1.0, "list": 1.0, "topic": 0.85, "paraphrase": 0.34}
-"""The most that a question may share with its evidence: the share of its content stems. Others: MOST_SHARED."""
-PARTICULAR = 4
-"""A question without a name needs so many content stems that only its document holds together: drops 0, 0 and 12."""
-FEW = 4
-"""A question of so few content words copies no sentence: without it 57 more are dropped in the handbook, mostly of tables."""
-MOST_SHARED = 0.85
-"""People share up to this much in three of four questions of SQuAD 2.0 (.88) and mtRAG (.86)."""
+PER_PLACE = 2
+"""The most questions about one sentence, row or list."""
 COMPLETE = ("adversarial", "multi_hop", "unanswerable")
 """Kinds whose questions name what they need, or must not."""
-NAMED = ("table", "comparison", "aggregation", "follow_up", "list", "topic")
+NAMED = ("table", "comparison", "aggregation", "follow_up", "list")
 """Kinds whose questions, or whose first turns, name their document."""
-TITLE = 0.75
-"""The most of its content stems that may be in the title of its document: drops 4, 0 and 3."""
-WORDS, LONG, MOST_WORDS = 5, 7, 0.75
-"""A factoid has the words of its sentence if LONG are in the same order, or WORDS that are MOST_WORDS of it but its answer.
-
-Drops 17, 33 and 20; WORDS and MOST_WORDS alone 6, 6 and 5.
-"""
+WHOLE = ("rule:figure", "rule:change", "rule:between", "rule:no-period", "rule:attribute", "rule:no-death")
+"""The rules whose questions name their subject themselves."""
+SHORT = 5
+"""The most words of a title in front of a colon."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 QUESTION = re.compile(
     r"(?:What|Who|When|Where|Why|How|Which|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
 )
-VAGUE = re.compile(r"[A-Z]{2,}|\d{3,}|\B[A-Z]|(?<=[a-z,] )[A-Z][\w.]{2}")
+NAME = re.compile(r"[A-Z][\w.&'’-]*[a-z\d](?: (?:of|de|von|van|the|and) | )[A-Z]\w+")
+CODE = re.compile(r"\b[A-Z]{2,}[\w-]*|\b[A-Z]+[a-z]*\d[\w-]*|\d{4}")
+"""Words that name a thing: two with a capital; letters in capitals, a code, a year."""
+STUDIED = ("rule:number", "rule:measure", "rule:share", "rule:duration", "rule:frequency", "rule:relation")
+"""Rules about what was counted: letters in capitals do not say in which study."""
 
 
 class Passages:
@@ -93,36 +86,33 @@ class Passages:
 
 
 class Filters:
-    """Decides about candidates one after the other, each compared with those that passed before.
+    """Decides about candidates one after the other, each compared with those that passed before."""
 
-    With `must_find` a search by words must find the evidence among the first DEPTH passages.
-    """
-
-    def __init__(self, pages: Sequence[Page], passages: Passages, wording: Wording, must_find: bool = True) -> None:
-        self.must_find = must_find
+    def __init__(self, pages: Sequence[Page], passages: Passages, wording: Wording) -> None:
         self.pages = {page.document.doc_id: page for page in pages}
         self.passages, self.wording = passages, wording
-        patterns = (str(wording.texts.get(name, "(?!)")) for name in ("exception", "goes_on", "further"))
-        self._exception, self._goes_on, self._further = (re.compile(pattern, re.IGNORECASE) for pattern in patterns)
-        titles = ({page.title, short_title(page.title), head_title(page.title)} for page in pages)
-        self.titles = Counter(title for each in titles for title in each)
+        patterns = (str(wording.texts.get(name, "(?!)")) for name in ("exception", "goes_on"))
+        self._exception, self._goes_on = (re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+        self._names = {page.document.doc_id: titles(page, wording) for page in pages}
+        self.titles = Counter(title for each in self._names.values() for title in each)
         self._first: dict[str, list[frozenset[str]]] = defaultdict(list)
+        self._places = Counter[Span]()
 
     def fitted(self, candidate: Candidate) -> Candidate | str:
         """A candidate that passes, with the name of its document where it needs one, or the reason for which it is dropped."""
         if reason := self._worded(candidate):
             return reason
         by_model = candidate.method.startswith(MODEL)  # Its words may all differ from those of the documents.
-        complete = by_model or candidate.kind in COMPLETE
-        named = None if complete else self._named(candidate)
-        if named is not None and (self._needs_name(candidate) or self.overlap(candidate) > MOST_SHARED):
+        if not by_model and candidate.kind not in COMPLETE and candidate.method not in WHOLE and self._needs_name(candidate):
+            named = self._named(candidate)
+            if named is None:
+                return "no context"
             candidate = named
-        elif not complete and self._needs_name(candidate):
-            return "no context"
         if self.gives_away(candidate) and not candidate.expects:
             return "gives its answer away"
-        found = () if by_model or not self.must_find else (self._lost,)
-        reasons = (self._overlaps, self._in_its_place, self._answered_elsewhere, *found, self._twin)
+        if candidate.method == "rule:figure":  # Other places that state the value are alternatives.
+            candidate = replace(candidate, evidence=((*candidate.evidence[0], *self.elsewhere(candidate)),))
+        reasons = (self._in_its_place, self._answered_elsewhere, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
     def overlap(self, candidate: Candidate) -> float:
@@ -166,71 +156,64 @@ class Filters:
             return "wording"
         for span in (span for group in candidate.evidence for span in group):
             text = self.passages.text(span)
-            if len(occurrences(self.passages.texts[span.doc_id], text, 2)) > 1 or not text.strip():
+            if not text.strip():
+                return "wording"
+            if candidate.method not in WHOLE and len(occurrences(self.passages.texts[span.doc_id], text, 2)) > 1:
                 return "quote not unique"
         return ""
 
     def _needs_name(self, candidate: Candidate) -> bool:
         """True if the words of a question are in passages of other documents or sections, or name nothing in particular."""
-        has_name = bool(VAGUE.search(candidate.text))
+        if candidate.method in ("rule:definition", "rule:abbreviation"):
+            return False
+        if candidate.method in STUDIED and re.search(r"\b(?:was|were|did)\b", candidate.text):
+            return True
+        pattern = NAME if candidate.method in STUDIED else re.compile(f"{NAME.pattern}|{CODE.pattern}")
+        has_name = bool(pattern.search(QUESTION.sub("", candidate.text)))
         if len(self.pages) < 2 or candidate.kind in NAMED:
-            return len(self.pages) > 1 or (candidate.kind == "factoid" and not has_name)
+            return len(self.pages) > 1 or (candidate.kind == "factoid" and not re.search(r"\S [A-Z]\w\w", candidate.text))
         asked, own = self.passages.stems(candidate.text), set(candidate.documents)
         terms = asked & self._evidence(candidate)
-        return len(terms) < (1 if has_name else PARTICULAR) or any(
-            self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms)
-        )
+        return not has_name or any(self.passages.spans[number].doc_id not in own for number in self.passages.holding(terms))
 
     def _named(self, candidate: Candidate) -> Candidate | None:
-        """The question with the title of its document, None without a short title that no other document has."""
-        whole = self.pages[candidate.documents[0]].title
-        titles = [head_title(whole), short_title(whole), whole]
-        title = next((title for title in titles if self.titles[title] <= 1 and any(map(str.isalpha, title))), "")
-        if not title or len(title.split()) > 8 or len(candidate.documents) > 1:
+        """The question with the title of its document, None without a title in words that no other document has."""
+        names = self._names[candidate.documents[0]]
+        title = next((each for each in names if self.titles[each] <= 1), "")
+        if not title or len(candidate.documents) > 1:
             return None
         question = candidate.history[0].text if candidate.history else candidate.text
-        if self.passages.stems(title) <= self.passages.stems(question):
+        is_company = re.fullmatch(str(self.wording.texts.get("organisation", "(?!)")), title) is not None
+        is_spoken = is_company and re.search(rf"\b{re.escape(title.split()[0])}\b", question) is not None
+        if is_spoken or self.passages.stems(title) <= self.passages.stems(question):
             return candidate
         if QUESTION.match(question):
             question = question[:1].lower() + question[1:]
-        is_last = ": " in title + question and self.wording.has("context_after")
-        text = self.wording.text("context_after" if is_last else "context", title=title, question=question)
+        is_long = (len(title.split()) > SHORT or ": " in title) and self.wording.has("context_long")
+        text = self.wording.text("context_long" if is_long else "context", title=title, question=question)
         if candidate.history:
             return replace(candidate, history=(replace(candidate.history[0], text=text), *candidate.history[1:]))
         return replace(candidate, text=text)
 
-    def _overlaps(self, candidate: Candidate) -> str:
-        asked = self.passages.stems(candidate.text)
-        if len(asked) > FEW and self.overlap(candidate) > OVERLAP.get(candidate.kind, MOST_SHARED):
-            return "words of its evidence"
-        title = self.passages.stems(self.pages[candidate.documents[0]].title)
-        return "words of the title" if asked and len(asked & title) / len(asked) > TITLE else ""
-
     def _in_its_place(self, candidate: Candidate) -> str:
-        """A factoid of a rule that copies its sentence, or whose sentence or the next one holds an exception."""
-        if candidate.kind != "factoid" or candidate.method.startswith(MODEL):
+        """A question about a place that has enough, and a factoid whose sentence or the next one holds an exception."""
+        if candidate.method.startswith(MODEL) or not candidate.evidence:
             return ""
         span = candidate.evidence[0][0]
+        name = organisation(self.pages[span.doc_id], self.wording) if candidate.method == "rule:measure" else ""
+        if name and re.search(r"what (?:was|were)\b", candidate.text, re.IGNORECASE):
+            return "no context"  # Which of the periods of an organisation?
+        if self._places[span] >= PER_PLACE:
+            return "enough about its place"
+        if candidate.kind != "factoid":
+            return ""
         text, whole = self.passages.text(span), self.passages.texts[span.doc_id]
-        told, asked = (self.passages.words(each) for each in (text.replace(candidate.answers[0], " "), candidate.text))
-        same = sum(block.size for block in SequenceMatcher(None, asked, told, autojunk=False).get_matching_blocks())
-        if same >= LONG or same >= max(WORDS, MOST_WORDS * len(told)):
-            return "words of its evidence"
         said = f"{candidate.text} {candidate.answers[0]}".casefold()
         is_told = all(word.casefold() in said for word in self._exception.findall(text))
-        goes_on = self._goes_on.match(whole, span.end) or (" need?" in said and self._further.match(whole, span.end))
-        return "limited by its context" if goes_on or not is_told else ""
+        return "limited by its context" if self._goes_on.match(whole, span.end) or not is_told else ""
 
     def _answered_elsewhere(self, candidate: Candidate) -> str:
         return "answered elsewhere" if self.elsewhere(candidate) or self.perhaps_elsewhere(candidate) else ""
-
-    def _lost(self, candidate: Candidate) -> str:
-        """A question whose own passage a search by words does not find; what a history says belongs to it."""
-        if not candidate.evidence:
-            return ""
-        found = self.passages.found(candidate.conversation)
-        is_found = all(any(touches(span, place) for span in group for place in found) for group in candidate.evidence)
-        return "" if is_found else "not found by its words"
 
     def _twin(self, candidate: Candidate) -> str:
         """Remember the words of a question; a twin shares ALIKE of them, and its history, with an earlier one."""
@@ -239,6 +222,7 @@ class Filters:
         near = {each for word in ordered for each in self._first[word]}
         if any(len(words & other) >= ALIKE * len(words | other) for other in near):
             return "twin"
+        self._places.update(group[0] for group in candidate.evidence[:1])
         for word in ordered[: len(ordered) - math.ceil(ALIKE * len(ordered) - 1e-9) + 1]:
             self._first[word].append(words)
         return ""

@@ -9,13 +9,13 @@ from itertools import chain, islice
 from typing import Any
 
 from rag.authoring.candidates import Candidate, Row, row_of
-from rag.authoring.generation import corpus_rules, rules, table_rules
+from rag.authoring.generation import corpus_rules, figures, rules, table_rules
 from rag.authoring.generation.english import English
 from rag.authoring.generation.filters import Filters, Passages
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.probe import TextVectors, gains, solved_by
 from rag.authoring.generation.proposals import MODEL, Proposal, Refusal, wanted
-from rag.authoring.generation.selection import ENOUGH, TOPIC, Rated, selected
+from rag.authoring.generation.selection import Rated, selected
 from rag.authoring.generation.wording import Wording
 from rag.core.progress import blocks
 from rag.core.types import Document
@@ -75,15 +75,16 @@ def generate(
     batches: Iterator[Iterable[Proposal]] = chain(
         [proposer(by_id, passages, shares)] if proposer else [],
         [corpus_rules.questions(pages, grids, passages, wording)],
+        [figures.questions(pages, passages, wording)],
         (rules.questions(page, wording, english) for (page,) in blocks(pages, "documents asked about")),
     )
     proposed, refused = Counter[str](), Counter[str]()
     found = _bounded(batches, shares, proposed, refused)
-    filters = Filters(pages, passages, wording, must_find=vectors is None)
+    filters = Filters(pages, passages, wording)
     queues = {kind: _balanced(found.get(kind, ())) for kind in shares}
     left_out: Counter[str] = Counter()
     scale = POOL if vectors else 1
-    pool = _passing(queues, shares, scale * total, scale * ENOUGH, filters, left_out)
+    pool = _passing(queues, shares, scale * total, filters, left_out)
     if vectors:
         rated = _rated(pool, unique, language, vectors)
         left_out[LOST] = sum(map(len, pool.values())) - sum(map(len, rated.values()))
@@ -92,8 +93,8 @@ def generate(
         kept = [candidate for group in pool.values() for candidate in group]
     unread = sum(map(len, queues.values())) - left_out.total() - len(kept)
     questions = {f"q-{order(candidate)[:12]}": candidate for candidate in kept}
-    figures, notes = _figures(kept, filters), _notes(wording, twins, kept, vectors is not None)
-    return Generated(questions, by_id, dict(proposed), dict(refused + left_out), unread, figures, notes)
+    shares_of, notes = _figures(kept, filters), _notes(wording, twins, kept, vectors is not None)
+    return Generated(questions, by_id, dict(proposed), dict(refused + left_out), unread, shares_of, notes)
 
 
 def _bounded(
@@ -128,23 +129,21 @@ def order(candidate: Candidate) -> str:
 
 
 def _passing(
-    balanced: Mapping[str, Sequence[Candidate]],
-    shares: Mapping[str, int],
-    total: int,
-    enough: int,
-    filters: Filters,
-    dropped: Counter[str],
+    balanced: Mapping[str, Sequence[Candidate]], shares: Mapping[str, int], total: int, filters: Filters, dropped: Counter[str]
 ) -> dict[str, list[Candidate]]:
     """Up to `total` questions that pass the filters: the share of each kind, a model's first, then all kinds in turn.
 
-    Topics come last, and only as long as there are fewer than `enough`.
+    Questions without an answer stay at their share; definitions are not more than all others together.
     """
     waiting = {kind: iter(sorted(queue, key=lambda one: not one.method.startswith(MODEL))) for kind, queue in balanced.items()}
     kept: dict[str, list[Candidate]] = {kind: [] for kind in shares}
-    while waiting and (size := sum(map(len, kept.values()))) < total and (set(waiting) != {TOPIC} or size < enough):
-        kind = min(waiting, key=lambda kind: (kind == TOPIC, len(kept[kind]) / shares[kind], kind))
+    while waiting and sum(map(len, kept.values())) < total:
+        kind = min(waiting, key=lambda kind: (len(kept[kind]) / shares[kind], kind))
         candidate = next(waiting[kind], None)
-        if candidate is None:
+        is_full = kind == "unanswerable" and len(kept[kind]) >= shares[kind]
+        is_last = kind == "definition" and len(waiting) == 1 < len(shares)
+        is_most = is_last and 2 * len(kept[kind]) >= sum(map(len, kept.values())) > 0
+        if candidate is None or is_full or is_most:
             del waiting[kind]
             continue
         fitted = filters.fitted(candidate)

@@ -25,7 +25,7 @@ WORDS, SIZE = (400, 1600), 800
 """The characters of chunks that the probe searches by words; of chunks that have vectors."""
 K, COVERED, DEPTH = 5, 0.5, 50
 """Chunks that the probe looks at, the part of a span that is enough, and the places of a search that count."""
-MOST_VECTORS = 1500
+MOST_VECTORS = 600
 """The most chunks that are searched for gains: those with evidence and a sample of the others, the same for both searches."""
 
 

@@ -17,7 +17,6 @@ SHARES: Mapping[str, int] = {
     "aggregation": 7,
     "multi_hop": 7,
     "adversarial": 5,
-    "topic": 3,
 }
 """Kind → its share of a set, in parts of the sum of all; what the documents do not give is left to the other kinds."""
 

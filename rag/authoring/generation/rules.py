@@ -3,34 +3,41 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation import table_rules
 from rag.authoring.generation.english import English
 from rag.authoring.generation.pages import Page, Statement, unnumbered
+from rag.authoring.generation.titles import organisation
 from rag.authoring.generation.wording import Wording
+from rag.core.text.templates import fill
 
-ACRONYM = re.compile(r"(?<![\w/-])\(([A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
+ACRONYM = re.compile(r"(?<![\w/-])\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
 ENTRY = re.compile(r"(?:[-*+•]\s+)?(?P<term>[^\W\d_][^\n:.;,|*]{1,38}?)\s*(?::|\s[–—]|\s-)\s+(?P<meaning>[^\s|].{15,})")
 GLOSSARY = re.compile(
     r"glossar|abbreviat|definition|terms used|begriff|abkürzung|glosario|definicion|siglas|vocabular", re.IGNORECASE
 )
 """The names of documents and sections that explain terms."""
+LINE = 50
+"""A line of a paragraph that is shorter, in front of a capital, is a heading or an item of a menu."""
 ITEMS, ITEM, LIST = range(3, 13), 120, 900
 """Items of a list, and the most characters of an item and of a list."""
 
 
 def questions(page: Page, wording: Wording, english: English | None) -> Iterator[Candidate]:
     """The candidates of one document, in reading order within each rule."""
-    for grid in table_rules.grids(page):
+    for grid in () if organisation(page, wording) else table_rules.grids(page):  # Its figures say of which table they are.
         yield from table_rules.questions(grid, wording)
     yield from _lists(page, wording)
     if wording.has("definition"):
         yield from _entries(page, wording)
     for statement in page.statements:
         yield from _acronyms(page, statement, wording)
-        for asked in english.questions(statement.text) if english else ():
+        lines = page.document.text[statement.span.start : statement.span.end].split("\n")
+        is_headed = any(len(line) < LINE and following.strip()[:1].isupper() for line, following in pairwise(lines))
+        for asked in english.questions(statement.text) if english and not is_headed else ():
             kind = "definition" if asked.rule == "definition" else "factoid"
             if not asked.answer.endswith((" as well", " too")):
                 yield _candidate(page, asked.text, kind, asked.rule, statement, asked.answer)
@@ -53,24 +60,49 @@ def _acronyms(page: Page, statement: Statement, wording: Wording) -> Iterator[Ca
         for size in range(len(letters), min(len(letters) + 3, len(before) + 1)):
             words = [part for word in before[-size:] for part in word.split("-")]
             if "".join(word[:1].lower() for word in words if word.lower() not in SMALL) == letters:
-                meaning = " ".join(before[-size:]).strip("\"'“”‘’(),")
+                first = next(at for at, word in enumerate(before[-size:]) if word.lower() not in SMALL)
+                meaning = " ".join(before[len(before) - size + first :]).strip("\"'“”‘’(),-•* ")
                 text = wording.text("acronym", term=found[1])
                 yield _candidate(page, text, "definition", "abbreviation", statement, meaning)
                 break
 
 
 def _lists(page: Page, wording: Wording) -> Iterator[Candidate]:
-    """The only list of a section, if nothing stands above it."""
+    """A list that the line above it asks for, or the only list of a section, if nothing stands above it."""
     in_section = Counter(each.section.start for each in page.lists)
     for each in page.lists:
         heading = unnumbered(page.heading(each.section))
         items = tuple(item.rstrip(".;, ") for item in each.items)
+        is_short = each.span.end - each.span.start <= LIST and max(map(len, items)) <= ITEM and len(items) in ITEMS
         is_first = not page.document.text[each.section.body : each.span.start].strip()
-        is_short = is_first and each.span.end - each.span.start <= LIST and max(map(len, items)) <= ITEM and len(heading) <= 60
-        if heading and is_short and in_section[each.section.start] == 1 and len(items) in ITEMS and not heading.endswith("?"):
-            text, where = wording.text("list", heading=heading), page.cluster(each.span.start)
-            expects = {"values": list(items)}
+        is_headed = is_first and in_section[each.section.start] == 1 and not heading.endswith("?") and 0 < len(heading) <= 60
+        text = _asked_by(each.intro, wording)
+        if not text and is_headed and (name := _plural(heading, wording)):
+            text = wording.text("list", heading=name)
+        if text and is_short:
+            where, expects = page.cluster(each.span.start), {"values": list(items)}
             yield Candidate(text, "list", "rule:list", "", ((each.span,),), ("; ".join(items),), expects, cluster=where)
+
+
+def _asked_by(intro: str, wording: Wording) -> str:
+    """The question to which the items below a line are the answer, empty without one."""
+    last = re.split(r"(?<=[.!?]) ", intro)[-1]
+    for rule in wording.texts.get("list_intros", ()):
+        if (found := re.fullmatch(rule["line"], last)) and len(last) <= ITEM:
+            values = found.groupdict()
+            first = values.get("subject") or ""
+            values |= {"subject": first[:1].lower() + first[1:]} if re.match(r"(?:The|An?|You)\b", first) else {}
+            text = fill(rule["ask"], {name: value or "" for name, value in values.items()})
+            return re.sub(r"\byou\b", "I", re.sub(r"\byour\b", "my", text))
+    return ""
+
+
+def _plural(heading: str, wording: Wording) -> str:
+    """A heading inside of a question: in English only a noun in the plural."""
+    if "list_heading" not in wording.texts:
+        return heading
+    is_noun = re.fullmatch(str(wording.texts["list_heading"]), heading) and not heading.isupper()
+    return f"{heading[0].lower()}{heading[1:]}" if is_noun else ""
 
 
 def _entries(page: Page, wording: Wording) -> Iterator[Candidate]:
@@ -82,7 +114,7 @@ def _entries(page: Page, wording: Wording) -> Iterator[Candidate]:
             else ()
         ):
             piece = section.body + line.start(), section.body + line.end()
-            if found := ENTRY.match(page.shown(piece)):
+            if (found := ENTRY.match(page.shown(piece))) and not (found["term"].isupper() and " " in found["term"]):
                 term = found["term"].lower() if found["term"][1:].islower() and page.language == "english" else found["term"]
                 statement = Statement(page.span(piece), line[0], section)
                 yield _candidate(

@@ -1,25 +1,19 @@
 """The choice among questions that pass all filters: balanced over kinds, difficulty, and searches by words and by vectors."""
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import product
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation.proposals import MODEL
 
-TOPIC, ENOUGH = "topic", 100
-"""Questions about what is said of a name repeat it, and so favour searches by words: they only complete a small set.
-
-On squad2-a the order of 12 trials by such questions has tau-b .52 with people's, by the others .64.
-"""
-MOST_EASY, FEWEST = 0.33, 60
-"""The most questions that every trial of the probe solves, in parts of a set that has FEWEST without more."""
-MOST_OF_ONE = 0.12
-"""The most questions about one document, in parts of a set that has ENOUGH without more; or twice an equal share."""
-HARD, EASY, SPARE = range(3)
-"""Questions that a trial of the probe does not solve; that all solve; those of a document with MOST_OF_ONE."""
+ENOUGH = 100
+MOST_EASY = 0.33
+"""The most questions that every trial of the probe solves, in parts of a set that has ENOUGH without more."""
+HARD, EASY = range(2)
+"""Questions that a trial of the probe does not solve, and those that all solve."""
 Grade = tuple[int, int]
-"""One of HARD, EASY, SPARE; 1 if words find its evidence earlier, -1 if vectors do, else 0."""
+"""One of HARD and EASY; 1 if words find its evidence earlier, -1 if vectors do, else 0."""
 Rated = tuple[Candidate, float, float, bool]
 """A question with its gains by words and by vectors; True if every trial of the probe solves it."""
 
@@ -27,33 +21,23 @@ Rated = tuple[Candidate, float, float, bool]
 def selected(pool: Mapping[str, Sequence[Rated]], shares: Mapping[str, int], total: int) -> list[Candidate]:
     """Up to `total` questions of a pool by kind, so that the sums of their gains by words and by vectors differ by at most 1.
 
-    At most MOST_EASY of them are EASY, but a set below FEWEST is filled up with EASY, and one below ENOUGH with SPARE ones.
+    At most MOST_EASY of them are EASY, but a set below ENOUGH is filled up with EASY ones.
     All questions of a model are taken.
     """
     queues = {kind: _graded(rated) for kind, rated in pool.items()}
     kept: dict[str, list[Candidate]] = {kind: [] for kind in pool}
-    lean, easy, size, seen = 0.0, 0, 0, Counter[str]()
-    documents = {candidate.documents[0] for rated in pool.values() for candidate, *_ in rated}
-    most = max(MOST_OF_ONE, 2 / max(len(documents), 1)) * total
+    lean, easy, size = 0.0, 0, 0
     while size < total:
         signs = [sign for sign in (0, -1, 1) if sign * lean <= 0]
         levels = [HARD, EASY] if easy < MOST_EASY * (size + 1) else [HARD]
         waiting = {kind: _first(grades, levels, signs) for kind, grades in queues.items()}
-        if size >= ENOUGH:
-            waiting.pop(TOPIC, None)
-        for level in (EASY, SPARE):
-            if size < (FEWEST if level == EASY else ENOUGH) and not any(waiting.values()):
-                waiting = {kind: _first(grades, [level], signs) for kind, grades in queues.items()}
-        found = [(kind == TOPIC, len(kept[kind]) / shares[kind], kind, grade) for kind, grade in waiting.items() if grade]
+        if size < ENOUGH and not any(waiting.values()):
+            waiting = {kind: _first(grades, [EASY], signs) for kind, grades in queues.items()}
+        found = [(len(kept[kind]) / shares[kind], kind, grade) for kind, grade in waiting.items() if grade]
         if not found:
             break
         *_, kind, grade = min(found)
-        rated = candidate, by_words, by_vectors, _ = queues[kind][grade].popleft()
-        document = candidate.documents[0]
-        if grade[0] != SPARE and seen[document] >= most:
-            queues[kind].setdefault((SPARE, grade[1]), deque()).append(rated)
-            continue
-        seen[document] += 1
+        candidate, by_words, by_vectors, _ = queues[kind][grade].popleft()
         kept[kind].append(candidate)
         lean, easy, size = lean + by_words - by_vectors, easy + (grade[0] == EASY), size + 1
         if not candidate.evidence and len(kept[kind]) >= shares[kind]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation.pages import Page
@@ -17,6 +18,10 @@ from rag.core.types import Span, Turn
 
 FEWEST, MOST, TOGETHER = 3, 60, 12
 """The rows of a table: the fewest, those that are asked about, and the most that are evidence together."""
+MARKED = re.compile(r"[\[?*†°]")
+"""Values with a note, a doubt or a place on the globe."""
+PER_COLUMN = 3
+"""The most things of a table that a column is asked about."""
 CELL, KEY = 60, 40
 """The most characters of a value, and of the name of a row or a column."""
 EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*", re.IGNORECASE)
@@ -34,6 +39,11 @@ NO_KEY = re.compile(
     re.IGNORECASE,
 )
 """Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals."""
+THING = re.compile(
+    r"(?=\D{3,40}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)"
+    r"[A-ZÀ-Ž][\w.'’-]*(?: (?:[A-ZÀ-Ž][\w.'’&-]*|of|the|and|de|la|du|van|von|in|at|on|for|&))*"
+)
+"""A name: words with a capital, and small words between them."""
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
 
@@ -109,6 +119,35 @@ def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
         yield from _numbers(grid, number, wording)
 
 
+def attributes(page: Page, wording: Wording) -> Iterator[Candidate]:
+    """Questions about named things that need no title: a column that says something of a thing, whatever its table is about."""
+    for table in page.tables if wording.has("attribute") else ():
+        grid = Grid(page, table, table.rows[:MOST], range(len(table.names)))
+        cells = [[grid.value(row, at) for row in grid.rows] for at in grid.columns]
+        lead = next((own for own in cells if sum(cell[:1].isalpha() for cell in own) * 2 > len(own)), [])
+        if len(lead) < FEWEST or len(set(lead)) < len(lead) or sum(map(bool, map(THING.fullmatch, lead))) < 0.8 * len(lead):
+            continue
+        for at in grid.columns:
+            name, column, unit = _attribute(shown(table.names[at]), wording)
+            needed = r".*\d{4}.*" if name.endswith("when") else r".*[A-Za-z].*"
+            needed = needed if name.endswith("when") or (column in wording.words("with_unit") and not unit) else ".*"
+            told = ((row, thing, value) for row, thing, value in zip(grid.rows, lead, cells[at], strict=True) if name and value)
+            clear = (each for each in told if re.fullmatch(needed, each[2]) and not MARKED.search(each[2]))
+            named = (each for each in clear if " " in each[1] and THING.fullmatch(each[1]) and each[1] != each[2])
+            for row, thing, value in islice(named, PER_COLUMN):
+                text = wording.text(name, column=column, row=thing, unit=unit)
+                yield _candidate(grid, text, "table", "attribute", [row], value)
+
+
+def _attribute(name: str, wording: Wording) -> tuple[str, str, str]:
+    """The template, the noun and the unit of a column that says something of a thing; empty for other columns."""
+    found = re.fullmatch(r"([A-Za-z' -]+?)(?: ?[(\[]((?!in )[a-zµ/%]{1,6}[²³]?)[)\]]| in ([a-z]+[²³]?))?", name)
+    column, unit = (found[1].strip().lower(), found[2] or found[3] or "") if found else ("", "")
+    kinds = {"": "nouns", "_who": "persons", "_when": "events"}
+    template = next((f"attribute{ending}" for ending, of in kinds.items() if column in wording.words(f"attribute_{of}")), "")
+    return template, column, unit and f", in {unit}"
+
+
 def asks(column: str, value: str, wording: Wording) -> str:
     """The templates that ask for a value of a column; empty for no value, and if the column's name makes no question."""
     if not value or is_noun(column, wording):
@@ -116,8 +155,6 @@ def asks(column: str, value: str, wording: Wording) -> str:
         return value and ("cell_who" if is_person else f"cell{_of(column, wording)}")
     if value.isdecimal() and value not in "01" and re.fullmatch(r"[a-z ]+[^s]s", column):
         return "cell_many"
-    if re.fullmatch(r"[a-z]+ (?:for|after|within): \d+ (?:minute|hour|day|week|month|season|year)s?", f"{column}: {value}"):
-        return "cell_long"
     return "cell_any" if re.match(r"(?:what|when|where|how) to \w|who \w+s ", column) else ""
 
 

@@ -15,7 +15,9 @@ from rag.core.text.templates import check_template, fill
 FILE, OTHER = "question_templates", "other"
 CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
 """A code before a title, or brackets in it."""
-FIELDS = ("title", "question", "term", "column", "row", "key", "first", "second", "heading", "link")
+FIELDS = re.findall(
+    r"\w+", "title question term column row key first second heading subject label when unit verb since other year"
+)
 
 
 class Wording:
@@ -27,11 +29,8 @@ class Wording:
         self.known = language in content
         self.texts: Mapping[str, Any] = content.get(language) or content[OTHER]
         for name, templates in self.texts.items():
-            for template in templates if isinstance(templates, list) and name != "rules" else ():
+            for template in templates if isinstance(templates, list) and name not in ("rules", "list_intros") else ():
                 check_template(f"conf/{FILE}.yaml: {language}.{name}", str(template), (), FIELDS)
-        plain = {str(word): str(plainer) for word, plainer in self.texts.get("plain", {}).items()}
-        self._plain = plain
-        self._replaced = re.compile(rf"\b(an? )?({'|'.join(map(re.escape, plain))})\b") if plain else None
 
     def words(self, name: str) -> frozenset[str]:
         """A list of words."""
@@ -45,23 +44,6 @@ class Wording:
         """A template of a name, filled in; values choose which of several, the same for every run."""
         templates: Sequence[str] = self.texts[name]
         return fill(templates[turn("|".join(values.values()), len(templates))], values)
-
-    def plain(self, text: str) -> str:
-        """A question in plainer words; proper names and words in capitals stay."""
-        return self._replaced.sub(self._plainer, text) if self._replaced else text
-
-    def _plainer(self, found: re.Match[str]) -> str:
-        """The plainer word with its article, which depends on its first letter."""
-        word = self._plain[found[2]]
-        return f"{'an' if word[0] in 'aeiou' else 'a'} {word}" if found[1] else word
-
-    def typed(self, text: str) -> str:
-        """A question as typed: one in six is in lower case, unless it holds a name, and some lose the question mark."""
-        number = turn(text, 12)
-        if number % 6 == 0 and not re.search(r"\B[A-Z]|[^?.:] [A-Z]", text):
-            text = text[:1].lower() + text[1:]
-            return text.removesuffix("?") if number == 0 else text
-        return text
 
 
 def turn(text: str, size: int) -> int:
@@ -79,8 +61,8 @@ def _content() -> Mapping[str, Any]:
 
 
 def head_title(title: str) -> str:
-    """A title without codes, up to its first colon or dash."""
-    return re.split(r":\s|\s[–—-]\s", short_title(title))[0]
+    """A title without codes, up to its first colon, dash or bar."""
+    return re.split(r":\s|\s(?:[–—|•·-]|::)\s", short_title(title))[0]
 
 
 def short_title(title: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from rag.analysis.ingestion.ingest import components_of
 from rag.api.ingestion import config_of_folder
 from rag.authoring.candidates import Row, digests, place_row
+from rag.authoring.exchange.score_rows import NAMES
 from rag.authoring.exchange.tables import Rows, container_of, read
 from rag.core.errors import DataError
 from rag.core.types import Anchor, Document
@@ -25,10 +26,15 @@ from rag.documents.folder.json_rows import shortened
 from rag.evaluation.data.golden import documents_of
 from rag.plugins.exchange_formats import folders
 from rag.plugins.exchange_formats.columns import Imported, Passage, questions, shape_of
-from rag.plugins.exchange_formats.places import Found, Places
+from rag.plugins.exchange_formats.places import Found, Places, drafted_place
 
 SAFE = re.compile(r"\w[\w .-]*(?:/\w[\w .-]*)*")
 """Names of documents that can be paths below a folder."""
+NOTES = {
+    "drafted": "passages are drafts, the only sentence of a named document with the answer: `rag data review` shows them",
+    "document": "times the evidence is a whole document, which measures no chunks; `unanswerable` is for questions without one",
+}
+"""What a person has to know about evidence of some kinds."""
 PARTIAL = "partial-evidence"
 """The tag of a question of which a part of the evidence was not found."""
 
@@ -116,6 +122,10 @@ class _Importer:
                         self.report.notes += imported.notes
                 except DataError as error:
                     self.report.refused.append(f"{error.where}: {error.what}")
+        self.report.notes += [f"{self.report.anchored[how]} {note}" for how, note in NOTES.items() if self.report.anchored[how]]
+        marks = [self.given.get("unanswerable", ""), *(name for name in NAMES["unanswerable"].split() if name in self.columns)]
+        mark = next(filter(None, marks), "")
+        self.report.notes += [f"the column {mark!r} marks a question as unanswerable"] if mark else []
         listed = f"the columns are: {shortened(', '.join(map(repr, self.columns)), 300) or 'none'}"
         if missing := [column for column in self.given.values() if "." not in column and column not in self.columns]:
             raise DataError(str(self.source), f"has no column {missing[0]!r}", listed)
@@ -144,7 +154,7 @@ class _Importer:
         if row["id"] in self.ids:
             raise DataError(where, f"the id {row['id']!r} is there already", "give every question its own id")
         declined = row.pop("unanswerable", False)
-        groups = [] if declined else [self._group(group, where) for group in imported.groups]
+        groups = [] if declined else [self._group(group, where, row.get("answers", ())) for group in imported.groups]
         evidence = [group for group in groups if group]
         if not (evidence or row.get("answers") or declined):
             raise DataError(where, "has no answer and no evidence that is found, and is not marked as unanswerable", "add one")
@@ -169,19 +179,20 @@ class _Importer:
         self.report.without_evidence += not evidence and not declined
         return line
 
-    def _group(self, group: Sequence[Passage], where: str) -> Row:
+    def _group(self, group: Sequence[Passage], where: str, answers: Sequence[str]) -> Row:
         """A group of evidence with the places of its passages; empty if there is none."""
-        places = [place for passage in group for place in self._places(passage, where)]
+        places = [place for passage in group for place in self._places(passage, where, answers)]
         unique = [place for number, place in enumerate(places) if place not in places[:number]]
         return {"grade": group[0].grade, "any": unique} if unique else {}
 
-    def _places(self, passage: Passage, where: str) -> Iterator[Row]:
+    def _places(self, passage: Passage, where: str, answers: Sequence[str]) -> Iterator[Row]:
         in_corpus = self.corpus.get(passage.doc_id, "")
         text = passage.text or (in_corpus if self.places else "")
         doc_id = self.named(passage.doc_id) if self.places else in_corpus or (self._write(passage.doc_id, text) if text else "")
         if doc_id and (not self.places or not text):
-            self.report.anchored["document"] += 1
-            yield {"doc": doc_id}
+            drafted = drafted_place(self.documents[doc_id], answers) if doc_id in self.documents else None
+            self.report.anchored["drafted" if drafted else "document"] += 1
+            yield drafted or {"doc": doc_id}
             return
         found = self.places.find(text, doc_id, passage.start) if self.places and text else Found()
         near = self.documents.get(doc_id or found.doc_id)

@@ -9,6 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.authoring.candidates import Row, place_row
+from rag.core.text.layout import parts
+from rag.core.text.sentences import sentences
 from rag.core.types import Document, Span
 from rag.documents.anchors.reduced_text import plain
 from rag.documents.anchors.rendered import occurrences, rendered
@@ -183,3 +186,12 @@ def _share(wanted: Sequence[str], words: Sequence[str]) -> float:
         elif tag == "replace":
             common += sum(block.size for block in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks())
     return common / max(sum(map(len, wanted)), sum(map(len, words)), 1)
+
+
+def drafted_place(document: Document, answers: Sequence[str]) -> Row | None:
+    """The sentence of a document that holds the only place of an answer; None for none, and for several."""
+    text = document.text
+    found = [place for answer in answers if answer and len(place := occurrences(text, answer, 2)) == 1]
+    pieces = (piece for part in parts(text) for piece in sentences(text, (part.start, part.end)))
+    own = next((piece for piece in pieces if found and piece[0] <= found[0][0] < piece[1]), None)
+    return place_row(document, Span(document.doc_id, *own)) if own else None

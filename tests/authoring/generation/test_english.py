@@ -22,39 +22,43 @@ def asked(sentence: str) -> dict[str, tuple[str, str]]:
     ("sentence", "rule", "question", "answer"),
     [
         ("A ticket lasts for two years.", "duration", "for how long does a ticket last", "for two years"),
-        ("Salaried staff may carry over 5 days.", "number", "how many days may salaried staff carry over", "5 days"),
-        ("You may carry up to four days into May.", "number", "how many days may i carry into may", "up to four days"),
-        ("The siren is tested every 40 minutes.", "frequency", "how often is the siren checked", "every 40 minutes"),
-        ("The siren is tested on 4 May at 14:00.", "time", "at what time is the siren checked on 4 may", "at 14:00"),
+        ("You may carry up to four lamps into May.", "number", "how many lamps may i carry into may", "up to four lamps"),
+        ("The siren is tested every 40 minutes.", "frequency", "how often is the siren tested", "every 40 minutes"),
+        ("The siren is tested on 4 May at 14:00.", "time", "at what time is the siren tested on 4 may", "at 14:00"),
         ("In 1529, Warsaw became the seat of the Sejm.", "date", "when did warsaw become the seat of the sejm", "in 1529"),
-        ("William invaded Scotland in 1072, riding north.", "action", "what did william do in 1072", "invade Scotland"),
+        ("Kent Abbey opened on June 4, 1901.", "date", "when did kent abbey open", "on June 4, 1901"),
+        ("Kent Abbey opened on June 4.", "", "", ""),  # of which year?
         ("Discounts can add up to 40 per cent.", "share", "up to what percentage can discounts add", "up to 40 per cent"),
-        ("The crew must leave soon because it is high.", "reason", "why must the crew leave soon", "because it is high"),
-        ("You may wade only if you hold a current ticket.", "condition", "when may i wade", "if you hold a current ticket"),
+        ("The crew must leave soon because of fog.", "reason", "why must the crew leave soon", "because of fog"),
+        ("Visitors may wade in the pool if it is calm.", "condition", "when may visitors wade in the pool", "if it is calm"),
         ("The abbey was founded by William Shirley in Kent.", "agent", "who was the abbey founded by", "William Shirley"),
         ("The Vistula is the longest river in Poland.", "superlative", "what is the longest river in poland", "the Vistula"),
         ("Ana de Luna was a famous artist from Warsaw.", "definition", "who was ana de luna", "a famous artist from Warsaw"),
-        ("We show that IL-17 inhibits bone growth.", "cause", "what blocks bone growth", "IL-17"),
-        ("The flow was measured by means of floats.", "method", "how was the flow measured", "by means of floats"),
-        ("The mast is based on a crane.", "basis", "what is the mast based on", "a crane"),
-        ("The alarm was caused by a spark in a lift.", "origin", "what caused the alarm", "a spark in a lift"),
-        ("The lamps are suitable for wet rooms.", "fit", "what are the lamps right for", "wet rooms"),
-        ("An annual permit lasts for two years.", "duration", "for how long does a yearly permit last", "for two years"),
+        ("Ana de Luna (2 May 1901 – 4 June 1985) was a nurse.", "born", "when was ana de luna born", "2 May 1901"),
+        ("Ana de Luna (2 May 1901 – 4 June 1985) was a nurse.", "died", "when did ana de luna die", "4 June 1985"),
+        ("Tall Ships is a 1998 film directed by Ana Luna.", "maker", "who directed tall ships", "Ana Luna"),
+        ("We enrolled 599 patients with gout and 3 nurses.", "number", "how many patients with gout were enrolled", "599"),
+        ("A total of 42 men were asked about pain.", "number", "how many men were asked about pain", "42"),
+        ("The fee for a late permit is $45.", "measure", "what is the fee for a late permit", "$45"),
+        ("12% of the boats were lost in June.", "share", "what percentage of the boats were lost in june", "12%"),
+        ("Gout is a common disease of the joints of adults.", "", "", ""),  # says what is thought of it
+        ("Gout is a disease of the joints of adults.", "definition", "what is gout", "a disease of the joints of adults"),
+        ("Gout is associated with beer.", "relation", "what is gout associated with", "beer"),
+        ("Gout is associated with beer, wine and meat.", "", "", ""),
     ],
 )  # fmt: skip
 def test_a_sentence_becomes_a_question(sentence: str, rule: str, question: str, answer: str) -> None:
-    assert asked(sentence)[rule] == (question, answer)
+    assert asked(sentence).get(rule) == ((question, answer) if rule else None)
+    assert rule or asked(sentence) == {}
 
 
 @pytest.mark.parametrize(
     "sentence",
     [
         "It lasts for two years.",
-        "This ticket lasts for two years.",
         "Anyone who is late pays £5.",
         "William Pitt came to power and raised taxes in 1756.",
         "If it rains, the crew may stop for two hours.",
-        "Neither of them was built in 1890.",
         "He said that the tower was built in 1890.",
         '"The tower was built in 1890," said the mayor.',
         "The first deal Scott made was signed in 2011.",
@@ -75,4 +79,4 @@ def test_any_text_is_read(text: str) -> None:
     for found in ENGLISH.questions(text):
         assert found.text
         assert not re.search(r"\b(?:when|the|of|and)\?$", found.text)
-        assert len(found.text.split()) >= 4
+        assert len(found.text.split()) >= 3

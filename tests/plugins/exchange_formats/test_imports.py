@@ -253,3 +253,11 @@ def test_any_row_is_refused_or_loads(rows: list[Any]) -> None:
                 return
         loader = text_folder(f"{folder}/documents")
         assert len(golden_sets.load(loader, NativeQuestions(f"{path}-set")).examples) == report.questions
+
+
+def test_an_answer_in_a_named_document_drafts_its_passage(tmp_path: Path) -> None:
+    rows = [{"question": said, "answer": said, "document": "bus.md", "is_impossible": False} for said in ("eight", "nine")]
+    report, lines = imported(written(tmp_path, "mine.jsonl", rows), DOCUMENT)
+    quotes = [line["evidence"][0]["any"][0].get("quote", "") for line in lines]
+    assert quotes == ["The bus to Holm leaves at eight.", ""]
+    assert [note.split()[1] for note in report.notes] == ["passages", "times", "column"]
