@@ -21,7 +21,7 @@ dataset: native
 fixed: {fixed}
 axes:
 {axes}
-objective: {objective}
+objective: maximize ndcg@10
 gate: {{split: all, metrics: {{ndcg@10: .05}}}}
 """
 AXES = {"chunker": "chunker=recursive,markdown", "search": ["index=[bm25s] fusion=single", "index=[bm25s,dense] fusion=rrf"]}
@@ -63,7 +63,7 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
     return path, rows
 
 
-def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any], objective: str = "maximize ndcg@10") -> None:
+def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any]) -> None:
     """Write an experiment about a native set; StoreError where the file cannot be written, or is there."""
 
     def flow(value: Any) -> str:
@@ -73,7 +73,7 @@ def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any], 
     try:
         path.parent.mkdir(exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(EXPERIMENT.format(fixed=listed, axes=spanned, objective=objective))
+            file.write(EXPERIMENT.format(fixed=listed, axes=spanned))
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "make room, or change its permissions") from error
 

@@ -82,9 +82,11 @@ def ask(
 
 def _of_folder(overrides: Sequence[str]) -> list[str]:
     """Overrides, the first of which may be a folder of documents instead."""
+    if not overrides or not Path(overrides[0]).is_dir():
+        return [*overrides]
     from rag.api.ingestion import overrides_of
 
-    return overrides_of(overrides) if overrides and Path(overrides[0]).is_dir() else [*overrides]
+    return overrides_of(overrides)
 
 
 def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_json: bool) -> None:

@@ -28,7 +28,7 @@ def test_the_counts_of_each_check_in_every_report(rag: Verb, golden: Path, here:
     assert tally["fired"]["citations"] == {"findings": 0, "questions": 0, "actions": {}}
     assert tally["unasked"] <= tally["declined"] < 6
     said = " ".join(rag("run", *given, "--no-track").out.split())
-    assert "What checks and guards found" in said
+    assert f"Its checks and guards, as findings in questions: declined {tally['declined']} of 6;" in said
     assert f"{floor['findings']} in {floor['questions']}, {floor['findings']} not asked" in said
     ready = sweep.prepare(ad_hoc(given))
     material = gather(ready.plan, ready.store)

@@ -22,7 +22,8 @@ def question_fields(example: Example) -> dict[str, object]:
     """The fields of a question that enter its digests."""
     judged = sorted(each if isinstance(each, str) else str(each) for each in example.judged)
     fields = {**_shallow(example), "query": query_fields(example.query), "judged": judged}
-    del fields["searches"]  # Where gold comes from changes no score.
+    for name in ("searches", "by_rules"):
+        del fields[name]  # Where a question and its gold come from changes no score.
     if not example.unanswerable:
         del fields["unanswerable"]  # so that sets from before these fields keep their digests
     if not example.expects:

@@ -75,7 +75,7 @@ def test_a_card_is_found_by_its_judge_and_means_carry_the_error_that_its_labels_
     assert judge.columns == tuple(COLUMNS.removeprefix("metrics=[").removesuffix("]").split(",")[1:])
     assert len(judge.trials) == 2
     assert judge.asked > 2 * 20
-    assert judge.remarks == ["LocalJudge has no calibration card: its agreement with people is unknown"]
+    assert judge.remarks == ["LocalJudge has no calibration card for faithfulness: its agreement with people is unknown"]
     assert judge.corrected == ()
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     (card,) = assessors(done.plan, store)[0].cards

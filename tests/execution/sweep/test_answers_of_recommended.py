@@ -103,8 +103,8 @@ def test_a_terminal_json_and_a_report_show_it(there: tuple[Sweep, Store, Conclus
     shown = " ".join(rag("sweep", "study.yaml", "--no-track").out.split())
     own = rows_of(result)[RETRIEVED, "faithfulness"]
     brackets = f"1.000 [{own['mean_low']:.3f}, 1.000]".replace("[0.", "[.")
-    assert f"faithfulness retrieved {brackets}" in shown
-    assert f"faithfulness {QUESTIONS}, evidence_cited {QUESTIONS}." in shown
+    assert f"faithfulness {QUESTIONS} {brackets}" in shown
+    assert f"evidence_cited {QUESTIONS} " in shown
     assert shown.count("LocalJudge has no calibration card") == 1
     output = rag("sweep", "study.yaml", "--no-track", "--json").json
     assert output["stages"]["ran"] == 0

@@ -84,7 +84,7 @@ def test_few_questions_are_given_no_recommendation(rag: Verb, documents: int, co
     tags = [sent.tags, *(trial.tags for trial in sent.trials)]
     assert winner["enough"] == (not counted)
     likely = [part["p_best"] is not None for part in winner["standings"]]
-    certain = ["P(best)" in swept, "Recommended: wide" in swept, "> recommended" in swept, all(likely), any(likely)]
+    certain = ["Recommended: wide" in swept, "> recommended" in swept, all(likely), any(likely)]
     certain += ["P(best)" in page, '<p class="take">Take' in page, '"note">recommended' in page, "P(best)" in text]
     certain += [re.search(r"\bTake\b", text) is not None, reported.startswith("Take"), "recommended" in sent.tags]
     certain += [any("verdict.p_best" in each for each in tags), any(each.get("verdict") == "recommended" for each in tags)]
