@@ -42,6 +42,10 @@ CODE = re.compile(r"\b[A-Z]{2,}[\w-]*|\b[A-Z]+[a-z]*\d[\w-]*|\d{4}")
 """Words that name a thing: two with a capital; letters in capitals, a code, a year."""
 STUDIED = ("rule:number", "rule:measure", "rule:share", "rule:duration", "rule:frequency", "rule:relation")
 """Rules about what was counted: letters in capitals do not say in which study."""
+TITLED = tuple(f"rule:{name}" for name in ("abbreviation", "reason", "condition", "known", "basis", "relation"))
+"""Rules whose questions always name their document: without it readers accepted half of them or fewer."""
+WORK = re.compile(r"What (?:is|was) (?:[A-Z][\w.]* ){1,}[A-Z]")
+"""A name with capitals alone, as works, schools and places share it."""
 
 
 class Passages:
@@ -154,6 +158,8 @@ class Filters:
         is_long = not SHORTEST <= len(candidate.text) <= LONGEST
         if any(map(CONTROL.search, shown)) or is_long or not self.passages.stems(candidate.text):
             return "wording"
+        if candidate.method == "rule:definition" and WORK.match(candidate.text):
+            return "no context"
         for span in (span for group in candidate.evidence for span in group):
             text = self.passages.text(span)
             if not text.strip():
@@ -164,8 +170,10 @@ class Filters:
 
     def _needs_name(self, candidate: Candidate) -> bool:
         """True if the words of a question are in passages of other documents or sections, or name nothing in particular."""
-        if candidate.method in ("rule:definition", "rule:abbreviation"):
+        if candidate.method == "rule:definition":
             return False
+        if candidate.method in TITLED:
+            return len(self.pages) > 1
         if candidate.method in STUDIED and re.search(r"\b(?:was|were|did)\b", candidate.text):
             return True
         pattern = NAME if candidate.method in STUDIED else re.compile(f"{NAME.pattern}|{CODE.pattern}")
