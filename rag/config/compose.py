@@ -166,9 +166,9 @@ def _parsed(override: str) -> "Override":
 
 
 def written(key: str, value: Any) -> str:
-    """An override in Hydra's grammar; its value is quoted where the grammar needs that."""
+    """An override in Hydra's grammar; its value is quoted where the grammar needs that, as for a tilde in front."""
     text = str(value)
-    plain = re.fullmatch(r"[\w./:~+-]*", text, re.ASCII) or not isinstance(value, str)
+    plain = re.fullmatch(r"(?!~)[\w./:~+-]*", text, re.ASCII) or not isinstance(value, str)
     return f"{key}={text}" if plain else f'{key}="{text.replace(chr(34), chr(92) + chr(34))}"'
 
 
