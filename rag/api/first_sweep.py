@@ -1,7 +1,7 @@
 """A first sweep about a folder of documents: read it, make questions, choose vectors that fit, declare an experiment."""
 
-import json
 import re
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,12 @@ from rag.api.generation import QUESTIONS, generate_set
 from rag.api.ingestion import config_of_folder
 from rag.api.start import write_experiment
 from rag.api.sweeps import SweepResult, sweep
+from rag.config.build import Components
 from rag.config.catalog import choice
 from rag.config.compose import written
 from rag.core.errors import ConfigError, DataError
 from rag.core.types import Document
+from rag.documents.folder.json_rows import read_rows
 from rag.documents.languages import language_of
 from rag.evaluation.data.golden import load_documents
 
@@ -32,10 +34,10 @@ LANGUAGES = {"de": "german", "es": "spanish", "fr": "french", "it": "italian", "
 
 @dataclass(frozen=True)
 class FirstSweep:
-    """The steps before a first sweep of a folder: read it, make questions, declare. Each is done once, and again after changes.
+    """The steps before a first sweep of a folder: read its files, make questions, write the experiment.
 
-    `overrides` hold for all of them. ConfigError for an experiment of this name about another folder, DataError for a folder
-    that is not there.
+    What an earlier run wrote is used again. `overrides` hold for all steps. ConfigError for an experiment of this name about
+    another folder, DataError for a folder that is not there.
     """
 
     folder: str
@@ -65,23 +67,28 @@ class FirstSweep:
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """The config of the folder."""
-        return config_of_folder([self._place, *self.overrides])
-
-    @property
-    def _place(self) -> str:
-        return self.folder if "/" in self.folder else f"./{self.folder}"
+        return config_of_folder([self.folder, *self.overrides])
 
     def read(self) -> Ingestion:
         """Parse the files that are new; DataError where none can be read."""
         done = ingest(self.config)
         if not any(line.characters for line in done.files):
-            raise DataError(self.folder, "holds no text that can be read", f"rag data ingest {self._place} lists each file")
+            raise DataError(
+                self.folder,
+                "holds no text that can be read",
+                f"{shlex.join(['rag', 'data', 'ingest', self.folder])} lists each file",
+            )
         return done
+
+    @cached_property
+    def components(self) -> Components:
+        """The builder of components, whose results are in the store of the config."""
+        return components_of(self.config)
 
     @cached_property
     def documents(self) -> Sequence[Document]:
         """The documents of the folder, from the store once they are read."""
-        return load_documents(components_of(self.config).role("loader", self.config["loader"]))
+        return load_documents(self.components.role("loader", self.config["loader"]))
 
     @cached_property
     def language(self) -> str:
@@ -94,16 +101,16 @@ class FirstSweep:
             sizes[spoken] = sizes.get(spoken, 0) + len(document.text)
         return max(sizes, key=sizes.__getitem__)
 
-    def ask(self, most: int) -> tuple[list[dict[str, Any]], bool]:
+    def ask(self, most: int) -> tuple[list[Mapping[str, Any]], bool]:
         """The rows of the golden set, and whether they are those of an earlier run; at most `most` are made."""
         if not (kept := self.rows.exists()):
-            generate_set([self._place, *self.overrides, f"language={self.language}"], self.rows.parent, most)
-        return _rows(self.rows), kept
+            generate_set([self.folder, *self.overrides, f"language={self.language}"], self.rows.parent, most)
+        return [row.fields for row in read_rows(self.rows)], kept
 
     def declare(self) -> tuple[str, ...]:
         """Write the experiment, unless it is there; sentences on what it leaves out and why."""
         if self.path.exists():
-            return (f"{self.path} is there, and is used as it is.",)
+            return (f"The experiment {self.path} exists, and is used unchanged.",)
         headings = any(block.kind == "heading" for document in self.documents for block in document.blocks)
         axes = {"chunker": f"chunker=recursive,{'markdown' if headings else 'sentence'}", "selector": "selector=none,parents"}
         axes |= {"passage": "passage=plain,titled"} if headings else {}
@@ -121,7 +128,7 @@ class FirstSweep:
         if self.language != "english":
             return ["index=[bm25s]", "fusion=single"], [f"The vectors that come along know no {self.language}: words alone."]
         texts, total = self._sample(), passes * sum(len(document.text) for document in self.documents)
-        components = components_of(self.config).without_inner
+        components = self.components.without_inner
         for name in EMBEDDERS[:-1]:
             embedder = components.handed(choice("embedder", name), "embedder")
             embedder.embed_documents(texts[:1])
@@ -153,12 +160,7 @@ def try_folder(folder: str, *overrides: str, questions: int = 60) -> SweepResult
     return sweep(first.name, overrides)
 
 
-def handbook() -> tuple[Path, list[dict[str, Any]]]:
+def handbook() -> tuple[Path, list[Mapping[str, Any]]]:
     """The file of the questions about the handbook, and its rows."""
     path = Path(config_of_folder(["handbook"])["dataset"]["path"], QUESTIONS)
-    return path, _rows(path)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines if line.strip()]
+    return path, [row.fields for row in read_rows(path)]

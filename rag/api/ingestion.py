@@ -21,9 +21,10 @@ def config_of_folder(what: Sequence[str]) -> dict[str, Any]:
 def overrides_of(what: Sequence[str]) -> list[str]:
     """Overrides, the first of which may be a folder of documents, a file, or the name of a dataset."""
     first, *others = what or ("",)
-    if not first or first.startswith("~") or ("=" in first and not Path(first).exists()):
+    exists = bool(first) and Path(first).exists()
+    if not first or ((first.startswith("~") or "=" in first) and not exists):
         return list(what)
-    if "/" in first or Path(first).exists():
+    if exists or "/" in first:
         return ["loader=folder", written("loader.path", first), *others]
     if first not in (known := choices("dataset")):
         raise DataError(first, "is neither a folder or file here nor a data set", closest(first, known))

@@ -51,7 +51,7 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
         raise ConfigError("--model", f"there is no generator {model!r}", closest(model, known))
     rows = folder / QUESTIONS
     if questions == GENERATE:
-        generate_set([documents if "/" in documents else f"./{documents}"], folder)
+        generate_set([documents], folder)
     elif _is_native(Path(questions)):
         folder, rows = Path(questions).parent, Path(questions)
     else:

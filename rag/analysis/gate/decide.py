@@ -54,8 +54,8 @@ class Row(Judged):
     """The result for one metric, on all questions (`slice` is empty) or on a slice; None for what is unknown.
 
     `base` and `candidate` are means over the `n` questions that the metric applies to, in `clusters` clusters; [low, high] is
-    the corrected interval of `difference`. `needed` is the number of such questions that would settle it. It fails
-    in a share `power` of tries if the metric loses `loss` (`rag.analysis.gate.power`).
+    the corrected interval of `difference`. `needed` is the number of such questions that would settle it.
+    The row fails in a share `power` of tries if the metric loses `loss` (`rag.analysis.gate.power`).
     """
 
     column: str

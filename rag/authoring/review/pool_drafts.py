@@ -21,7 +21,7 @@ def pool_file(questions: Path) -> Path:
 
 
 def pool_drafts(questions: Sequence[Row], path: Path) -> Iterator[Draft]:
-    """What a pool asks, in its order, named by its line: passages without a label, and labels that nobody looked at again.
+    """What a pool asks, in its order, named by its line: passages without a label, and labels that a reader has not confirmed.
 
     Questions that wait are left out.
     """

@@ -7,6 +7,7 @@ from rag.core.errors import is_installed
 from rag.core.figures import amount, figure, interval, with_interval
 from rag.execution.sweep.ablations import RETRIEVED, ControlResult
 from rag.execution.sweep.holdout import Conclusion
+from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Standing, Winner
 from rag.execution.sweep.sweep import Sweep
 from rag.pipeline.search import unread_text
@@ -33,7 +34,8 @@ def swept(done: Sweep, concluded: Conclusion) -> None:
         _recommended(done, concluded, concluded.winner)
     for note in concluded.notes:
         out.print(escape(note))
-    if concluded.unread and _unread(done, concluded.winner) >= UNREAD:
+    share = unread_text.share(_row(done, concluded.winner).measured) if concluded.winner else None
+    if concluded.unread and (not concluded.winner or (share or 0.0) >= UNREAD):
         out.print(escape(concluded.unread))
     if concluded.effects:
         out.print(f"Effects: {escape(concluded.effects.sentence)}.")
@@ -70,8 +72,7 @@ def _recommended(done: Sweep, concluded: Conclusion, winner: Winner) -> None:
     if again and taken.holdout:
         held, uses = amount(len(again.plan.trials[0].golden.examples), "question"), amount(again.uses, "use")
         out.print(f"On the holdout ({held}, {uses} so far): {with_interval(taken.holdout)}.", markup=False)
-    row = next(row for row in done.board.rows if row.trial_id == taken.trial_id)
-    if spent := costs(row, len(done.plan.trials[0].golden.examples)):
+    if spent := costs(_row(done, winner), len(done.plan.trials[0].golden.examples)):
         out.print(f"It takes {', '.join(spent)}.")
 
 
@@ -113,10 +114,9 @@ def _contexts(row: ControlResult) -> str:
     return CONTEXTS.get(row.name, row.name)
 
 
-def _unread(done: Sweep, winner: Winner | None) -> float:
-    """The share of text that the models of the recommended trial do not read; 1 where nothing is recommended."""
-    taken = (row for row in done.board.rows if winner and row.trial_id == winner.recommended)
-    return next((unread_text.share(row.measured) or 0.0 for row in taken), 1.0)
+def _row(done: Sweep, winner: Winner) -> Row:
+    """The row of the recommended trial."""
+    return next(row for row in done.board.rows if row.trial_id == winner.recommended)
 
 
 def next_steps(done: Sweep, winner: Winner | None, called: str) -> None:
