@@ -52,7 +52,7 @@ def read_results(path: Path) -> tuple[Results, bool]:
             names |= {name} if (name := asked(row)) else set()
             if not names:
                 raise DataError(where, f"names no question; its columns: {', '.join(map(str, row))}", "add a column question")
-            reply = _reply(row, where)
+            reply = reply_of(row, where)
             for name in names:
                 if name in found and found[name] != reply:
                     raise DataError(where, f"answers {shortened(name)!r} a second time", "keep one row for each question")
@@ -60,7 +60,7 @@ def read_results(path: Path) -> tuple[Results, bool]:
     return found, False
 
 
-def _reply(row: Mapping[str, Any], where: str) -> SystemReply:
+def reply_of(row: Mapping[str, Any], where: str) -> SystemReply:
     """The reply in a row."""
     if failure := row.get("error") or row.get("failure"):
         return SystemReply(failure=shortened(str(failure), 200))
