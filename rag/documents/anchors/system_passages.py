@@ -12,6 +12,8 @@ from rag.documents.anchors.reduced_text import reduced
 CHUNK = re.compile(r"(.+):(\d+)-(\d+)", re.DOTALL)
 BETWEEN = "\x1e"
 """The mark between documents: no reduced text has it."""
+HEADERS = 3
+"""The most lines at the beginning that may be a title or names, which the documents do not have there."""
 LEAST = 16
 """Letters and digits of a line that may name the document of a passage."""
 
@@ -20,8 +22,8 @@ def place_passages(wanted: Sequence[SystemPassage], documents: Sequence[Document
     """The place of each passage; None where it is not in the documents.
 
     A passage without a text is the place that it names. A text is compared by letters and digits, in the named document or in
-    all; the first place counts. Where it differs, as with a title before it, it is searched as a quote in the document that is
-    named or that has one of its lines.
+    all; the first place counts. Then it is searched without its first lines, which may be a title, and at last as a quote in
+    the document that is named or that has one of its lines.
     """
     search = _Search(documents)
     places = {passage: search.place(passage) for passage in dict.fromkeys(wanted)}
@@ -45,7 +47,10 @@ class _Search:
                 return Span(document.doc_id, start, end)
         if not passage.text.strip():
             return Span(document.doc_id, 0, len(document.text)) if document and not end else None
-        return self._found(passage.text, document) or self._quoted(passage.text, document)
+        lines = passage.text.strip().splitlines()
+        headed = ("\n".join(lines[cut:]) for cut in range(1, min(HEADERS, len(lines) - 1) + 1))
+        found = (self._found(text, document) for text in (passage.text, *headed))
+        return next(filter(None, found), None) or self._quoted(passage.text, document)
 
     def _found(self, text: str, document: Document | None) -> Span | None:
         """The first place of a text, in one document or in all."""
