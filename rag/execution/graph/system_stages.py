@@ -14,6 +14,8 @@ from rag.execution.graph.stage_inputs import Job, entry_of_contexts
 from rag.execution.store.serialisation import json_values
 from rag.execution.store.store import Entry
 
+PLACE = "place"
+"""The stage with the passages of another system."""
 ELSEWHERE = "not in the documents"
 """The name of a passage without a place begins with this."""
 
@@ -73,4 +75,4 @@ def replies_given(job: Job) -> list[Reply]:
     return [each.reply or Reply("", failure=each.failure or none) for each in given_of(job.inputs["system"])]
 
 
-SYSTEM_RUNNERS = {"system": run_system, "place": run_place}
+SYSTEM_RUNNERS = {"system": run_system, PLACE: run_place}

@@ -7,6 +7,7 @@ import numpy as np
 from rag.core.figures import amount, figure
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.system_stages import PLACE
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 
@@ -15,7 +16,7 @@ def system_remarks(made: Plan, store: Store, objective: Objective) -> Iterator[s
     """For each trial of a system with losses: their number, and what the objective is at most if all of them were right."""
     for trial in made.trials:
         stage = made.stages[trial.ends.corpus]
-        meta = (store.read_meta(stage.entry) or {}) if stage.name == "place" else {}
+        meta = (store.read_meta(stage.entry) or {}) if stage.name == PLACE else {}
         if failed := meta.get("failed"):
             count, asked = len(failed), len(trial.golden.examples)
             yield f"{trial.trial.name} failed on {count} of {asked} questions, which count as not found. The first: {failed[0]}"

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document as LangChainDocument
-from support.small_set import QUESTIONS, write_golden
+from support.small_set import QUESTIONS as GOLDEN
+from support.small_set import write_golden
 
 import rag
 from rag.analysis.compare.trec_export import write_trec
 from rag.api.progress import progress
 from rag.api.sweeps import SweepResult, conduct
+from rag.components.systems.none import NoSystem
 from rag.config.experiment import Experiment
 from rag.core.errors import ConfigError, DataError, UserError
 from rag.core.systems import SystemPassage
@@ -25,8 +27,9 @@ from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.sweep import sweep as sweeps
 from rag.plugins.systems.result_rows import read_results
 from rag.plugins.systems.systems.http import HttpSystem
-from rag.plugins.systems.systems.python import PythonSystem
 from rag.plugins.systems.systems.results import RecordedSystem
+from rag.testing import check_system
+from rag.testing.answering import QUERIES
 
 METRICS = "metrics=[recall@1,recall@5,ndcg@10,mrr@10,precision@5,map@10,char_recall@5,iou@5,recall@60chars,judged@5]"
 SMALL = ("generator=none", "latency=0", METRICS)
@@ -93,7 +96,7 @@ def test_a_trec_run_has_the_scores_of_its_trial(golden: Path) -> None:
 
 def test_passages_in_no_document_keep_their_rank_and_are_bounded(golden: Path) -> None:
     found = {"q1": ["Made up.", "The ferry to Holm leaves at seven."], "q2": ["Made up.", "nothing of this"]}
-    rows = [{"id": name, "passages": found.get(name, [])} for name, *_ in QUESTIONS]
+    rows = [{"id": name, "passages": found.get(name, [])} for name, *_ in GOLDEN]
     rows[3] = {"id": "q4", "error": "it timed out"}
     Path("results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = run(golden, "system=results", "system.path=results.jsonl")
@@ -205,11 +208,9 @@ def test_a_file_without_a_question_is_refused(tmp_path: Path) -> None:
         RecordedSystem(str(path)).answer([Query("q1", "a"), Query("q2", "b")])
 
 
-def test_only_functions_of_plugins_and_parts_that_fit_are_taken(golden: Path) -> None:
-    with pytest.raises(ConfigError, match="does not declare the entry point group"):
-        PythonSystem("os:system")
+def test_parts_that_do_not_fit_a_system_are_refused(golden: Path) -> None:
     path = Path("results.jsonl")
-    path.write_text("".join(json.dumps({"id": name, "passages": []}) + "\n" for name, *_ in QUESTIONS), "utf-8")
+    path.write_text("".join(json.dumps({"id": name, "passages": []}) + "\n" for name, *_ in GOLDEN), "utf-8")
     given = ("system=results", "system.path=results.jsonl")
     for wrong, what in (
         ((*given, "control=closed_book"), "another system cannot do"),
@@ -242,6 +243,16 @@ class Served(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
+
+
+def test_every_system_keeps_the_laws(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    rows = [{"id": query.query_id, "passages": ["x"], "answer": "y"} for query in QUERIES]
+    path.write_text(
+        "".join(json.dumps(row) + "\n" for row in [*rows[:-1], {"id": QUERIES[-1].query_id, "error": "no"}]), "utf-8"
+    )
+    check_system(RecordedSystem(str(path)))
+    check_system(NoSystem())
 
 
 def test_a_server_is_asked_and_its_faults_are_those_of_single_questions() -> None:

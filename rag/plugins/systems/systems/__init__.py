@@ -1,1 +1,1 @@
-"""Systems as components: recorded results, a server, a Python function."""
+"""Systems as components: recorded results, and a server."""
