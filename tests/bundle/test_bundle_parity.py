@@ -40,7 +40,6 @@ PIPELINES = {
     "words alone": "index=[bm25s] fusion=single index.bm25s.analyser=ids prompt=bare chunker=fixed",
     "vectors alone": "index=[dense] fusion=single reranker=mmr chunker=semantic prompt=section",
     "a graph": "index=[faiss_hnsw,bm25] fusion=weighted index.bm25.analyser=words",
-    "cells": "index=[faiss_ivf] fusion=single",
     "no generator": "generator=none selector=neighbours chunker=sentence index.bm25s.analyser=all_stems",
     "sections": "selector=[mmr,parents] selector.parents.size=90 chunker=sentence guard=[scan] "
     "index.bm25s.analyser=content_words",
@@ -59,7 +58,7 @@ PIPELINES = {
     "pinned": "pinned=[bus.md] chunker=token_800 check=[grounded] prompt=grounded_study",
     "carried over": "queries=carry_over memory=two_layer",
     "joined": "queries=concatenate memory=summary_buffer",
-    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf,qdrant] chunker=token chunker.target=20 "
+    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,qdrant] chunker=token chunker.target=20 "
     "index.bm25.analyser=every_word",
     "two looks": "policy=gap_loop_rules policy.rounds=2 guard=[scan,spotlight]",
     "shaped": "shape=rules condense=extractive memory=buffer prompt=layered guard=[scan,spotlight]",
