@@ -44,7 +44,7 @@ PIPELINES = {
     "sections": "selector=[mmr,parents] selector.parents.size=90 chunker=sentence guard=[scan] "
     "index.bm25s.analyser=content_words",
     "windows": "selector=[window,score_floor] chunker=sentence context_tokens=40",
-    "titles": "passage=titled reranker=mmr chunker=markdown guard=[datamark] prompt=cited",
+    "titles": "passage=titled reranker=mmr chunker=markdown guard=[spotlight] prompt=cited",
     "token vectors": "reranker=maxsim chunker=sentence",
     "rows": "passage=row selector=[editions,figures] chunker=table_rows",
     "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60 index.bm25s.analyser=closed_compounds "

@@ -20,7 +20,6 @@ from rag.components.fusion.weighted import WeightedFusion
 from rag.components.generators.closed_book import ClosedBookGenerator
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.components.generators.openai import OpenAiGenerator
-from rag.components.guards.datamark import DatamarkGuard
 from rag.components.guards.off_topic_requests import StrangerRule
 from rag.components.guards.output import OutputGuard
 from rag.components.guards.rules import RulesGuard
@@ -156,7 +155,6 @@ REFUSED = [
     *refused(OffTopicCheck, EMBEDDER, "check.off_topic", {"language": "english-ish"}),
     *refused(RetrievalFloorCheck, EMBEDDER, "check.retrieval_floor", {"on_failure": "regenerate"}, {"floor": 1.5}),
     *refused(SpotlightGuard, SPOTLIGHT, "guard.spotlight", {"opening": "<<>>"}, {"after": "{sentinel}"}, {"digits": 4}),
-    *refused(DatamarkGuard, {"marks": ["^"]}, "guard.datamark", {"marks": []}, {"marks": ["^^"]}, {"before": "{marks}"}),
     *refused(RulesGuard, {}, "guard.rules", {"after": " "}),
     *refused(OutputGuard, OUTPUT, "guard.output", {"leak_words": 1}),
     (OutputGuard, OUTPUT | {"patterns": {"url": "("}}, "guard.output.patterns.url"),
