@@ -224,13 +224,13 @@ def changed(path: Path, file: str, change: Callable[[Any], Any]) -> Bundle:
 @pytest.mark.parametrize(
     ("name", "file", "change", "kinds"),
     [
-        ("cells", "config.json", lambda config: config.update(k=1), {"passages", "prompt", "contexts", "answer"}),
-        ("cells", "config.json", lambda config: config["generator"].update(sentences=1, share=1.0), {"answer"}),
+        ("a graph", "config.json", lambda config: config.update(k=1), {"passages", "prompt", "contexts", "answer"}),
+        ("a graph", "config.json", lambda config: config["generator"].update(sentences=1, share=1.0), {"answer"}),
         ("carried over", "config.json", lambda config: config["memory"].update(turns=1), {"prompt"}),
-        ("cells", "golden.jsonl", lambda lines: lines[0]["retrieved"].reverse(), {"passages"}),
-        ("cells", "golden.jsonl", lambda lines: lines[0].update(answer="Forty-two."), {"answer"}),
-        ("cells", "golden.jsonl", lambda lines: lines[0]["contexts"].append("bus.md:0-9"), {"contexts"}),
-        ("cells", "golden.jsonl", lambda lines: lines[6]["query"]["history"].clear(), {"prompt"}),
+        ("a graph", "golden.jsonl", lambda lines: lines[0]["retrieved"].reverse(), {"passages"}),
+        ("a graph", "golden.jsonl", lambda lines: lines[0].update(answer="Forty-two."), {"answer"}),
+        ("a graph", "golden.jsonl", lambda lines: lines[0]["contexts"].append("bus.md:0-9"), {"contexts"}),
+        ("a graph", "golden.jsonl", lambda lines: lines[6]["query"]["history"].clear(), {"prompt"}),
     ],
 )
 def test_every_change_is_noticed(
