@@ -89,7 +89,7 @@ def conducted(declared: Any, as_json: bool, track: bool, again: Sequence[str], c
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track and not reason:
-        _report_untraced(result.send(shlex.join(["rag", *again])))
+        result.send(shlex.join(["rag", *again]))
     return result
 
 
@@ -105,7 +105,7 @@ def leave(result: "SweepResult") -> None:
 def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: Any) -> None:
     """Print the results of a sweep."""
     from rag.analysis.finding_counts import count_findings
-    from rag.execution.judges import judge_agreement, judge_report
+    from rag.execution.judges import judge_report
     from rag.reporting.terminal.judges import judges
     from rag.reporting.terminal.leaderboards import tallies
     from rag.reporting.terminal.recommendation import failed, next_steps, swept
@@ -122,7 +122,7 @@ def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: A
     assessors, asking = judge_report.assessors(*stored), judge_report.asking(*stored)
     known = {judge.identity for judge in (*assessors, *asking)}
     assessors += [judge for judge in concluded.controls.judges if judge.identity not in known]
-    judges(assessors, judge_agreement.concordances(*stored), asking)
+    judges(assessors, asking)
     if called is not None:
         next_steps(done, concluded.winner, called)
     failed(done, concluded)
@@ -134,16 +134,9 @@ def track(experiment: Experiment, overrides: Overrides = None) -> None:
     from rag.api import sweeps
 
     result = sweeps.recall(experiment, overrides or ())
-    _report_untraced(result.send(shlex.join(["rag", "study", "track", experiment, *(overrides or ())])))
+    result.send(shlex.join(["rag", "study", "track", experiment, *(overrides or ())]))
     count = sum(row.status == "done" for row in result.sweep.board.rows)
     print_line(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
-
-
-def _report_untraced(missing: str) -> None:
-    from rag.reporting.terminal.output import err
-
-    if missing:
-        print_line(f"The trials are in MLflow, the questions of the recommended one are not: {missing}", err)
 
 
 @verb(study)
