@@ -49,8 +49,8 @@ class _Search:
             return Span(document.doc_id, 0, len(document.text)) if document and not end else None
         lines = passage.text.strip().splitlines()
         headed = ("\n".join(lines[cut:]) for cut in range(1, min(HEADERS, len(lines) - 1) + 1))
-        found = (self._found(text, document) for text in (passage.text, *headed))
-        return next(filter(None, found), None) or self._quoted(passage.text, document)
+        places = (self._found(text, document) for text in (passage.text, *headed))
+        return next(filter(None, places), None) or self._quoted(passage.text, document)
 
     def _found(self, text: str, document: Document | None) -> Span | None:
         """The first place of a text, in one document or in all."""
