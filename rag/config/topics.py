@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "dataset": ("what is asked", {"dataset": "golden questions, and the loader of their documents"}),
+    "system": ("a system that runs already", {"system": "searches, and perhaps answers, in place of the parts below"}),
     "documents": (
         "which files are read, and how",
         {
