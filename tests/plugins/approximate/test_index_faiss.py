@@ -75,11 +75,7 @@ def test_flat_is_exact_and_alone_as_in_a_batch_among_near_ties(
 
 
 @pytest.mark.parametrize(
-    ("index", "make"),
-    [
-        (FaissHnswIndex(), scattered),
-        (FaissHnswIndex(m=16, ef_construction=80), clustered),
-    ],
+    ("index", "make"), [(FaissHnswIndex(), scattered), (FaissHnswIndex(m=16, ef_construction=80), clustered)]
 )
 def test_approximate_search_finds_nine_in_ten(index: Index, make: Callable[[int, int], Vectors]) -> None:
     chunks, questions = make(1, 1500), make(2, 50)
