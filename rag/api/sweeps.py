@@ -68,9 +68,9 @@ class SweepResult:
         """Whether Ctrl-C ended it early."""
         return self.sweep.interrupted or self.conclusion.interrupted
 
-    def send(self, again: str) -> None:
-        """Send the trials to MLflow. ServiceError names the command `again`."""
-        sweep_runs.send(self.sweep, self.store, again, self.conclusion.controls, self.conclusion.winner)
+    def send(self, again: str) -> str:
+        """Send the trials to MLflow; why the questions could not be sent, or empty. ServiceError names the command `again`."""
+        return sweep_runs.send(self.sweep, self.store, again, self.conclusion.controls, self.conclusion.winner)[1]
 
     def to_json(self) -> dict[str, Any]:
         """Leaderboard, stages, costs and conclusion as JSON values."""

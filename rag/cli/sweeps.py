@@ -88,7 +88,7 @@ def conducted(declared: Any, as_json: bool, track: bool, again: Sequence[str], c
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track and not reason:
-        result.send(shlex.join(["rag", *again]))
+        _report_untraced(result.send(shlex.join(["rag", *again])))
     return result
 
 
@@ -133,9 +133,16 @@ def track(experiment: Experiment, overrides: Overrides = None) -> None:
     from rag.api import sweeps
 
     result = sweeps.recall(experiment, overrides or ())
-    result.send(shlex.join(["rag", "study", "track", experiment, *(overrides or ())]))
+    _report_untraced(result.send(shlex.join(["rag", "study", "track", experiment, *(overrides or ())])))
     count = sum(row.status == "done" for row in result.sweep.board.rows)
     print_line(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
+
+
+def _report_untraced(missing: str) -> None:
+    from rag.reporting.terminal.output import err
+
+    if missing:
+        print_line(f"The trials are in MLflow, the questions of the recommended one are not: {missing}", err)
 
 
 @verb(study)

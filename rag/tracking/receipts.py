@@ -23,18 +23,19 @@ class Receipt:
         content = asdict(replace(record, trials=trials, tags=_lasting(record.tags)))
         self._content = digest(json.dumps(content, sort_keys=True, default=str))  # a metric may be NaN
 
-    def is_sent(self) -> bool:
-        """Whether this content was sent, and the file was not written to since."""
+    def parent(self) -> str | None:
+        """The id of the parent run, if this content was sent and the file was not written to since; else None."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             kept = json.loads(self._path.read_text("utf-8"))
-            return bool(self._database) and (kept["content"], kept["files"]) == (self._content, self._files())
-        return False
+            if self._database and (kept["content"], kept["files"]) == (self._content, self._files()):
+                return str(kept["parent"])
+        return None
 
-    def write(self) -> None:
+    def write(self, parent: str) -> None:
         """Note that all was sent."""
         if self._database:
             with suppress(OSError):  # it is sent again, which changes nothing
-                replace_text(self._path, json.dumps({"content": self._content, "files": self._files()}))
+                replace_text(self._path, json.dumps({"content": self._content, "files": self._files(), "parent": parent}))
 
     def _files(self) -> list[Any]:
         """Sizes and times of the database file and of its write-ahead log."""

@@ -21,7 +21,7 @@ from rag.core.redaction import redacted_json, redacted_text
 Value = TypeVar("Value")
 
 KIND = {"mlflow.experimentKind": "custom_model_development"}
-"""Makes MLflow show the comparison of runs on the page of an experiment."""
+"""Makes MLflow show the comparison of runs, in addition to traces, on the page of an experiment."""
 LONGEST_NAME = 250
 """Most characters in the name of a parameter, a metric or a tag."""
 LONGEST_PARAM = 500

@@ -24,7 +24,7 @@ from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Winner
 from rag.execution.sweep.sweep import Sweep
-from rag.tracking import mlflow_client, trial_results
+from rag.tracking import evaluation_traces, mlflow_client, trial_results
 from rag.tracking.connection import tracking_uri
 from rag.tracking.receipts import Receipt
 from rag.tracking.run_content import SweepRun, TrialRun
@@ -33,25 +33,44 @@ FOLDER = Path(".rag")
 LIBRARIES = (DISTRIBUTION, "bm25s", "faiss-cpu", "numpy", "onnxruntime", "torch", "transformers")
 
 
-def send(done: Sweep, store: Store, again: str, controlled: Controlled | None = None, verdict: Winner | None = None) -> None:
-    """Send every finished trial that is not in MLflow yet.
+def send(
+    done: Sweep, store: Store, again: str, controlled: Controlled | None = None, verdict: Winner | None = None
+) -> tuple[str, str]:
+    """Send every finished trial that is not in MLflow yet; the id of the parent run, and why traces could not be sent.
 
     `controlled` adds metrics of answers to the run of the recommended trial. `verdict` becomes tags of the parent run and of
-    all trials, also of those sent before. The parent run gets all metrics of the recommended trial.
+    all trials, also of those sent before. The parent run gets all metrics of the recommended trial. The questions of the
+    recommended trial become traces, for MLflow's evaluation view; the second value is empty if they were sent.
     ServiceError if MLflow cannot take the trials; it names `again`, the command that sends them later.
     """
     swept = record(done, store, controlled, verdict)
     receipt = Receipt(swept, tracking_uri(None, FOLDER), FOLDER)
-    if receipt.is_sent():
-        return
+    if sent := receipt.parent():
+        return sent, ""
     try:
         uri = mlflow_client.prepare(None, FOLDER)
         mlflow_client.reap(uri, done.plan.experiment.name)
-        mlflow_client.track(swept, uri)
+        parent = mlflow_client.track(swept, uri)
     except ServiceError as error:
         first = "the results are safe" if "rag study track" in error.remedy else error.remedy
         raise ServiceError(error.where, error.what, f"{first}; once it is fixed: {again}") from error
-    receipt.write()
+    try:
+        evaluation_traces.send(swept, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
+    except ServiceError as error:
+        return parent, f"{error.where}: {error.what}; later: {again}"
+    receipt.write(parent)
+    return parent, ""
+
+
+def _questions(
+    made: Plan, store: Store, controlled: Controlled, verdict: Winner | None
+) -> dict[str, list[evaluation_traces.TracedQuestion]]:
+    """The questions of the recommended trial, with all metrics of its answers."""
+    if verdict is None:
+        return {}
+    whole = controlled.plan if controlled.plan and controlled.trial_id == verdict.recommended else None
+    trials = whole.trials[:1] if whole else [trial for trial in made.trials if trial.trial_id == verdict.recommended]
+    return {verdict.recommended: trial_results.questions(trials[0], whole or made, store)}
 
 
 def server_command(port: int) -> list[str]:

@@ -1,21 +1,28 @@
-"""The results of a trial for MLflow: the figures that the experiment asks for, all of them, and a table of its questions."""
+"""The results of a trial for MLflow: the figures that the experiment asks for, all of them, and its questions."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
+from rag.core.corpus import Corpus
+from rag.core.pages import pages_of
 from rag.core.redaction import redacted_json
+from rag.core.types import Anchor, Example, Span, input_of, spans_of
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
-from rag.execution.graph.stage_inputs import replies_of
+from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
+from rag.execution.store.serialisation import answer_parts
 from rag.execution.store.store import Store
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Winner
+from rag.tracking.evaluation_traces import LIMIT, TracedQuestion
 from rag.tracking.run_content import TABLE
 
 ROLES = ("chunker", "passage", "embedder", "index", "fusion", "reranker", "selector", "generator")
 """Roles whose choices are parameters of every trial; axes add their own."""
+WIDTH, LONGEST = 10, 2000
+"""Most passages of a question, and most characters of a text."""
 
 
 def figures(row: Row, objective: Objective) -> dict[str, float]:
@@ -83,3 +90,65 @@ def table(trial: PlannedTrial, made: Plan, store: Store) -> dict[str, str]:
     ]
     content = {"columns": ["id", "question", "kind", *scores.columns, "answer"], "data": rows}
     return {TABLE: json.dumps(redacted_json(content), ensure_ascii=False)}
+
+
+def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[TracedQuestion]:
+    """The first `LIMIT` questions with their passages; none for a trial that is not complete in the store."""
+    ends, golden, k = trial.ends, trial.golden, trial.trial.config["k"]
+    score, chunks, ranked = (store.read(made.stages[end].entry) for end in (ends.score, ends.corpus, ends.ranking))
+    checked = store.read(made.stages[ends.check].entry) if ends.check else None
+    if score is None or chunks is None or ranked is None or (ends.check and checked is None):
+        return []
+    scores, corpus, rankings = Scores.from_arrays(score.arrays), corpus_of(chunks, golden), rankings_of(ranked)
+    replies = answer_parts(checked.meta) if checked else None
+    texts = {document.doc_id: document.text for document in golden.documents}
+    records = []
+    for row, example in enumerate(golden.examples[:LIMIT]):
+        reply = replies[row] if replies else None
+        hits = [(position, score) for position, (rank, score) in rankings.placed(row).items() if rank <= k]
+        documents = [_passage(corpus, *hit) for hit in (reply.read if reply else () if replies else hits)[:WIDTH]]
+        answer = {} if replies is None else {"answer": _cut(reply.reply.text if reply else "")}
+        values = zip(scores.columns, scores.values[row].tolist(), strict=True)
+        records.append(
+            TracedQuestion(
+                query_id=example.query.query_id,
+                inputs=_inputs(example),
+                outputs={**answer, "passages": [document["id"] for document in documents]},
+                scores={column: value for column, value in values if value == value},
+                documents=documents,
+                expectations=_expected(example, texts),
+                tags={"split": example.split, "kind": example.kind, "tags": ", ".join(example.tags)}
+                | ({"input": input_of(reply.findings)} if reply else {}),
+                failed=bool(scores.failed[row]),
+            )
+        )
+    return records
+
+
+def _passage(corpus: Corpus, position: int, score: float) -> dict[str, Any]:
+    chunk = corpus.chunk(position)
+    found = pages_of(chunk.blocks, chunk.span.start, chunk.span.end)
+    metadata = {"doc_uri": chunk.span.doc_id, "score": score} | ({"page": found[0], "last_page": found[1]} if found else {})
+    return {"id": chunk.chunk_id, "page_content": _cut(chunk.text), "metadata": metadata}
+
+
+def _inputs(example: Example) -> dict[str, Any]:
+    history = [{"role": turn.role, "content": _cut(turn.text)} for turn in example.query.history]
+    return {"question": _cut(example.query.text)} | ({"history": history} if history else {})
+
+
+def _expected(example: Example, texts: Mapping[str, str]) -> dict[str, Any]:
+    """The gold answers, and the gold quotes after the names of their documents."""
+    answers = " | ".join(example.answers) or ("The documents cannot answer this." if example.to_decline else "")
+    places = [place for group in example.evidence if group.grade > 0 for place in group.alternatives]
+    quotes = [place if isinstance(place, str) else f"{place.doc_id}: {_quote(place, texts)}" for place in places]
+    return ({"expected_response": _cut(answers)} if answers else {}) | ({"evidence": quotes} if quotes else {})
+
+
+def _quote(place: Span | Anchor, texts: Mapping[str, str]) -> str:
+    pieces = [texts[span.doc_id][span.start : span.end] for span in spans_of(place)]
+    return _cut(" … ".join(pieces)) if pieces else "(lost before the chunker)"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -21,6 +21,7 @@ from rag.execution.sweep import sweep
 from rag.reporting.terminal import output
 from rag.reporting.terminal.lost_questions import blame as blame_table
 from rag.reporting.terminal.passages import excerpt
+from rag.tracking import trial_results
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "embedder.dimensions=64", "split=all")
 AXES = """\
@@ -149,6 +150,8 @@ def test_a_quote_of_a_file_that_was_not_read(rag: Verb, tmp_path: Path, monkeypa
         ready = sweep.prepare(load("study.yaml", []))
     done = sweep.run(ready.plan, ready.store, ready.settings, lambda *_: None)
     sweep.write(done)
+    (row,) = trial_results.questions(done.plan.trials[0], done.plan, ready.store)
+    assert row.expectations == {"evidence": ["fees.pdf: (lost before the chunker)"]}
     said = rag("why", "q1", f"trial={done.plan.trials[0].trial_id}", "--json")
     ((gold,),) = (group["any"] for group in said.json["question"]["evidence"])
     assert (gold["document"], gold["quote"], gold["fate"], gold["pieces"]) == ("fees.pdf", "", "parser", [])

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from support.ports import free_port
 
 from rag.core.errors import ServiceError
-from rag.tracking import mlflow_client, run_content
+from rag.tracking import evaluation_traces, mlflow_client, run_content
 from rag.tracking.run_content import TABLE, SweepRun, TrialRun
 
 GONE = 2**22 + 7
@@ -363,3 +363,29 @@ def test_a_server_takes_a_trial_in_four_requests_and_files_in_two(
     assert len(paths) == 2 + len(files)
     for name, text in files.items():
         assert [path.read_text("utf-8") for path in artifacts.rglob(name)] == [text]
+
+
+def test_traces_hold_no_secrets(uri: str) -> None:
+    record, key = sweep(trial(1)), "sk-Zq3vT8mK1xLp0RwY7uBd"
+    parent = mlflow_client.track(record, uri)
+    questions = [
+        evaluation_traces.TracedQuestion(
+            f"q{number}",
+            {"question": f"Why {number}? {key}"},
+            {"answer": f"Because {key}", "passages": ["a.md:0-9"]},
+            {"ndcg@10": number / 3, "found/floor": 1.0},
+            [{"id": "a.md:0-9", "page_content": key, "metadata": {"doc_uri": "a.md"}}],
+            {"evidence": [f"a.md: {key}"]},
+            {"split": "tune"},
+            failed=number == 2,
+        )
+        for number in range(3)
+    ]
+    evaluation_traces.send(record, parent, {"t1": questions}, uri)
+    (run,) = (run for run in runs(uri) if run.data.tags.get("assay.trial"))
+    traces = client_of(uri).search_traces(locations=[run.info.experiment_id], run_id=run.info.run_id)
+    assert [trace.info.client_request_id for trace in traces] == ["q0", "q1", "q2"]
+    assert [trace.info.state.value for trace in traces] == ["OK", "OK", "ERROR"]
+    assert {assessment.name for assessment in traces[0].info.assessments} == {"ndcg_10", "found_floor", "evidence"}
+    assert key not in "".join(trace.to_json() for trace in traces)
+    assert "Because [redacted: provider-key]" in traces[0].to_json()

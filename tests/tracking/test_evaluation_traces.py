@@ -1,4 +1,4 @@
-"""A sweep in MLflow: columns of trials, and the parent run."""
+"""A sweep in MLflow: columns of trials, the parent run, and questions of the recommended trial as traces."""
 
 import contextlib
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import verb
+from support.command_line import Verb, verb
 from support.gate_experiment import write_gated, write_many
 
 from rag.execution.sweep.objective import Objective
@@ -65,12 +65,24 @@ def recommended(client: Any) -> Any:
     return run
 
 
+def traces_of(client: Any, run: Any) -> list[Any]:
+    return list(client.search_traces(locations=[run.info.experiment_id], run_id=run.info.run_id, max_results=500))
+
+
 def verdict() -> dict[str, Any]:
     return dict(json.loads(Path("reports/study/verdict.json").read_text("utf-8"))["winner"])
 
 
 def artifact(run: Any, name: str) -> Any:
     return json.loads((Path(run.info.artifact_uri.removeprefix("file://")) / name).read_text("utf-8"))
+
+
+def feedback(trace: Any) -> dict[str, Any]:
+    return {found.name: found.value for found in trace.info.assessments if found.feedback}
+
+
+def expected(trace: Any) -> dict[str, Any]:
+    return {found.name: found.value for found in trace.info.assessments if found.expectation}
 
 
 def test_a_trial_has_the_metrics_of_the_experiment_with_intervals_and_few_params(there: Any) -> None:
@@ -117,3 +129,69 @@ def test_the_parent_run_has_what_to_expect_of_the_choice_and_a_contradiction() -
     figures = trial_results.verdict_figures(found, Objective.parse("ndcg@10", ["ndcg@10"]))
     assert [figures[name] for name in ("chosen_among", "of_other_sweeps", "expected_ndcg@10_low")] == [9.0, 3.0, 0.5]
     assert trial_results.verdict_tags(found)["contradiction"] == "No."
+
+
+def test_every_question_of_the_recommended_trial_is_a_trace(there: Any) -> None:
+    golden = [json.loads(line) for line in Path("golden/questions.jsonl").read_text("utf-8").splitlines()]
+    tune = {line["id"]: line for line in golden if line["split"] == "tune"}
+    run = recommended(there)
+    traces = traces_of(there, run)
+    table = artifact(run, "questions.json")
+    rows = {row[0]: dict(zip(table["columns"], row, strict=True)) for row in table["data"]}
+    assert {trace.info.client_request_id for trace in traces} == tune.keys(), "questions of the holdout stay closed"
+    assert [trace.info.client_request_id for trace in traces] == [row[0] for row in table["data"]]
+    for trace in traces:
+        line, row = tune[trace.info.client_request_id], rows[trace.info.client_request_id]
+        assert feedback(trace) == {"ndcg_10": row["ndcg@10"], "recall_5": row["recall@5"]}
+        quote = line["evidence"][0]["any"][0]
+        assert expected(trace) == {"evidence": [f"{quote['doc']}: {quote['quote']}"]}
+        assert (trace.info.tags["split"], trace.info.tags["kind"]) == ("tune", line["kind"])
+        root, search, answer = trace.data.spans
+        assert (root.parent_id, search.parent_id, answer.parent_id) == (None, root.span_id, root.span_id)
+        assert (root.inputs, root.outputs["answer"]) == ({"question": line["text"]}, row["answer"])
+        assert search.span_type == "RETRIEVER"
+        for passage in search.outputs:
+            place, _, span = passage["id"].rpartition(":")
+            start, end = map(int, span.split("-"))
+            assert passage["page_content"] == (Path("golden/documents") / place).read_text("utf-8")[start:end]
+    mean = sum(feedback(trace)["ndcg_10"] for trace in traces) / TUNE
+    assert mean == pytest.approx(run.data.metrics["ndcg_10"])
+    assert sum(len(traces_of(there, other)) for other in all_runs(there)[1]) == TUNE
+
+
+def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(there: Any, rag: Verb) -> None:
+    from mlflow.exceptions import MlflowException
+    from mlflow.tracing.client import TracingClient
+
+    start, begun = TracingClient.start_trace, []
+
+    def refuse(*_: object) -> None:
+        raise MlflowException("traces are switched off here\nand more")
+
+    def until_killed(self: Any, info: Any) -> Any:
+        begun.append(info.trace_id)
+        if len(begun) == TUNE // 2:
+            raise KeyboardInterrupt
+        return start(self, info)
+
+    there.set_tag(recommended(there).info.run_id, "assay.traces", "")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TracingClient, "start_trace", refuse)
+        said = rag("sweep", "study.yaml")
+    assert said.code == 0
+    (line,) = (line for line in said.err.splitlines() if "MLflow" in line)
+    assert line.startswith("The trials are in MLflow, the questions of the recommended one are not: sqlite:///")
+    assert "traces are switched off here; later: rag study track study.yaml" in line
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TracingClient, "start_trace", until_killed)
+        assert rag("track", "study.yaml").code != 0
+    experiment = [recommended(there).info.experiment_id]
+    assert len(there.search_traces(locations=experiment, include_spans=False)) == TUNE // 2 - 1
+    assert rag("track", "study.yaml").code == 0
+    traces = traces_of(there, recommended(there))
+    assert len({trace.info.client_request_id for trace in traces}) == len(traces) == TUNE
+    assert {len(trace.data.spans) for trace in traces} == {3}
+    assert {len(trace.info.assessments) for trace in traces} == {3}
+    parent = all_runs(there)[0]
+    histories = [there.get_metric_history(parent.info.run_id, name) for name in parent.data.metrics]
+    assert {len(history) for history in histories} == {1}, "no value is sent twice"
