@@ -14,8 +14,7 @@ from rag.components.indexes.faiss_flat import FaissFlatIndex
 from rag.core.rankings import Rankings
 from rag.core.roles import Index
 from rag.core.types import Vectors
-from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
-from rag.plugins.approximate.searcher import one_thread
+from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex, one_thread
 
 LAW = settings(max_examples=25, deadline=None)  # a busy machine is no failure
 
@@ -97,7 +96,7 @@ def test_parameters_reach_the_library() -> None:
 
 BUILD = """
 import sys, hashlib, faiss, numpy as np
-from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
+from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex, one_thread
 faiss.omp_set_num_threads(int(sys.argv[1]))
 vectors = np.random.default_rng(5).normal(size=(800, 24)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
