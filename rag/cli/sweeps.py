@@ -5,12 +5,13 @@ import shlex
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rag.cli.app import app, study, verb
-from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track, print_json, print_line
+from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track, prepared, print_json, print_line
 
 if TYPE_CHECKING:
     from rag.api.sweeps import SweepResult
@@ -143,6 +144,16 @@ def _report_untraced(missing: str) -> None:
 
     if missing:
         print_line(f"The trials are in MLflow, the questions of the recommended one are not: {missing}", err)
+
+
+@verb(study)
+def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> None:
+    """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and similar tools."""
+    from rag.analysis.compare.trec_export import write_trec
+
+    ready = prepared(experiment, overrides)
+    for path in write_trec(ready.plan, ready.store, folder):
+        print_line(str(path))
 
 
 @verb(study)
