@@ -20,7 +20,7 @@ PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 
 @dataclass(frozen=True)
 class AnthropicGenerator(ModelServer):
-    """Claude's answers, as `ModelServer` describes. Models after Claude 4.6 refuse a temperature: set it to None for them.
+    """Claude's answers, as `ModelServer` describes. Models after Claude 4.6 refuse a temperature: it is left out for them.
 
     System messages become the field `system`. A conversation begins with a message of the user, so earlier ones of the
     assistant are left out, and so are messages without text. The API has no seed; `seed` must be None. A refused answer has a

@@ -36,12 +36,13 @@ BYTES = 4
 class ModelServer(ABC):
     """Asks `model` for one reply per request, `concurrency` at once; a subclass knows the interface of the server.
 
-    The client tries again up to `retries` times after a time-out, a broken connection, 408, 409, 429 or 5xx. It waits as long
-    as `Retry-After` says (up to 2 minutes), else 0.5 s doubling to 8 s, with jitter. An empty answer, and a request that is
-    refused for good because it is too long or filtered, have a `failure`. Every other error is a ServiceError, also a redirect:
-    requests go to this host alone. `price` maps `prompt` and `completion` to US dollars per million tokens; the default is the
-    price in conf/prices.yaml. The cost is NaN without a price, and 0 on this machine. The key is read from the environment when
-    it is needed and shown nowhere. The server makes every reply fit `reply_schema`, a JSON schema; {} is any JSON object.
+    The client tries again up to `retries` times after a time-out, a broken connection, 408, 409, 429 or 5xx, but not after a
+    spent quota. It waits as `Retry-After` says (up to 24 s for each try), else 0.5 s doubling to 8 s, with jitter. No answer,
+    and a request refused for good because it is too long or filtered, are a `failure`. Every other error is a ServiceError,
+    also a redirect: requests go to this host alone. A field that the server refuses is left out. `price` maps `prompt` and
+    `completion` to US dollars per million tokens, by default those of conf/prices.yaml. The cost is NaN without a price, and 0
+    on this machine. The key is read from the environment when it is needed and shown nowhere. The server makes every reply fit
+    `reply_schema`, a JSON schema; {} is any JSON object.
     """
 
     costly: ClassVar[bool] = True

@@ -37,27 +37,20 @@ def both(step: Step, prompt: str = "Who?") -> tuple[Reply, str]:
 THOUGHT, ANSWER = "Is it [1]?", "Ada < Bob [2]."
 BEGUN = f"{THOUGHT}\n</think>\n\n{ANSWER}"  # by the template of the chat: a stream cannot know it in time
 HARMONY = "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>"
-IN_TEXT = (
-    "<think>{}</think>\n\n{}",
-    " <thought>{}</thought>{}",
-    "[THINK]{}[/THINK] {}",
-    "<|channel>thought\n{}<channel|>{}",
-    HARMONY,
-)
+IN_TEXT = ("<think>{}</think>\n\n{}", " <thought>{}</thought>{}", "[THINK]{}[/THINK] {}", "<|channel>thought\n{}<channel|>{}")
+WHOLE = [say(form.format(THOUGHT, ANSWER)) for form in (*IN_TEXT, HARMONY)]
 IN_FIELDS = [say(ANSWER, **{name: THOUGHT}) for name in ("reasoning_content", "reasoning", "thinking")]
 PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}, {"type": "text", "text": ANSWER}]
 
 
-@pytest.mark.parametrize("step", [*(say(form.format(THOUGHT, ANSWER)) for form in IN_TEXT), *IN_FIELDS, say(PARTS), say(BEGUN)])
+@pytest.mark.parametrize("step", [*WHOLE, *IN_FIELDS, say(PARTS), say(BEGUN)])
 def test_thoughts_are_no_part_of_an_answer(step: Step) -> None:
     reply, pieces = both(step)
     assert (reply.text, reply.citations, THOUGHT in reply.thoughts) == (ANSWER, (2,), True)
     assert pieces in (ANSWER, BEGUN)
 
 
-@pytest.mark.parametrize(
-    "text", ["a <think> b", "<b>Ada</b>", "<th", " \n[1] says so.", "`<think>`\n</think>\n", "[THIN", "Ada."]
-)
+@pytest.mark.parametrize("text", ["a <think> b", "<b>Ada</b>", " \n[1] says so.", "`<think>`\n</think>\n", "[THIN", "Ada."])
 def test_other_tags_are_text(text: str) -> None:
     assert (both(say(text))[1], split_thoughts(text)) == (text, (text, "", False))
 
@@ -67,7 +60,6 @@ NO_ANSWER = [
     (say(f"<|channel|>analysis<|message|>{THOUGHT}"), "ended inside its thoughts", "max_tokens"),
     (say("<think>Hm", finish="MAX_TOKENS"), "spent all of its tokens", "max_tokens"),
     (say(None, refusal="I cannot."), "refused to answer: I cannot.", "other words"),
-    (say([{"type": "refusal", "refusal": "I cannot."}]), "refused to answer: I cannot.", "other words"),
     (say(None, tool_calls=[{"id": "1"}]), "asked for a tool", "switch tools off"),
     (say([{"type": "image_url"}]), "gave an empty answer", "other words"),
 ]
