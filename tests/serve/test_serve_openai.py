@@ -127,8 +127,7 @@ def test_a_cut_reply_is_passed_on(client: openai.OpenAI, server: Server, model: 
     chunks = list(client.chat.completions.create(**asked, stream=True))
     assert (choice.message.content, choice.finish_reason) == ("The ferry leaves [1].", "length")
     assert chunks[-1].choices[0].finish_reason == "length"
-    body = {"question": QUESTION, "show": ["trace"]}
-    answer = server.client.post("/ask", json=body, headers=bearer(ALICE)).json()
+    answer = server.client.post("/ask", json={"question": QUESTION, "show": ["trace"]}, headers=bearer(ALICE)).json()
     assert (answer["finish"], answer["trace"]["thoughts"]) == ("length", "<think>Hm [2].</think>")
     assert [(found["source"], found["action"]) for found in answer["findings"]] == [("length", "flag")]
     assert [citation["number"] for citation in answer["citations"]] == [1]

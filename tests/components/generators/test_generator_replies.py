@@ -61,7 +61,6 @@ NO_ANSWER = [
     (say("<think>Hm", finish="MAX_TOKENS"), "spent all of its tokens", "max_tokens"),
     (say(None, refusal="I cannot."), "refused to answer: I cannot.", "other words"),
     (say(None, tool_calls=[{"id": "1"}]), "asked for a tool", "switch tools off"),
-    (say([{"type": "image_url"}]), "gave an empty answer", "other words"),
 ]
 
 
