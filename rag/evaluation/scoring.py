@@ -158,3 +158,15 @@ def within_chars(rankings: Rankings, corpus: Corpus, chars: int) -> tuple[Rankin
     positions[used] = np.where(kept, np.cumsum(kept) - 1, NOTHING)
     parts = Corpus(corpus.documents, doc[kept], start[kept], (end - np.maximum(over, 0))[kept])
     return replace(rankings, positions=positions), parts
+
+
+def document_rankings(rankings: Rankings, corpus: Corpus) -> list[list[tuple[str, float]]]:
+    """Rankings of (doc_id, score), best first: each document has the place and the score of its first chunk."""
+    names = [document.doc_id for document in corpus.documents]
+    ranked = []
+    for question in range(len(rankings)):
+        best: dict[str, float] = {}
+        for position, value in rankings.row(question):
+            best.setdefault(names[int(corpus.doc[position])], value)
+        ranked.append(list(best.items()))
+    return ranked

@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import pytrec_eval
-from support.corpora import document_rankings
 
 from rag.components.metrics.hit import Hit
 from rag.components.metrics.map import AveragePrecision
@@ -19,7 +18,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.roles import RankingMetric
 from rag.core.types import Document, Evidence, Example, Query, Span
-from rag.evaluation.scoring import gold_table, judge
+from rag.evaluation.scoring import document_rankings, gold_table, judge
 
 CUTS = (1, 2, 3, 5, 10, 30)
 SEEDS = range(6)
