@@ -193,6 +193,7 @@ class _Rows:
             measured["tokens"] = float(spent.tokens)
             measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
         measured |= self._meta(trial.ends.assess).get("judged", {}) if trial.ends.assess else {}
+        measured |= {"cut_replies": cut} if (cut := self._meta(trial.ends.check).get("cut_replies")) else {}
         if asked := self._meta(trial.ends.score).get("asked"):
             failed = sum(float(count["failed"]) for count in asked.values())
             measured["judge_failures"] = measured.get("judge_failures", 0.0) + failed
@@ -219,6 +220,10 @@ def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
         kept["paid"] = _paid(meta)
     elif "looks" in meta:
         kept["looked"] = sum((Spent(look.tokens, look.cost) for look in looks_of(meta) if look), Spent())
+    if meta.get("answers"):
+        kept["cut_replies"] = float(
+            sum(each["reply"].get("finish", "") not in ("stop", "") for each in meta["answers"] if each)
+        )
     return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})
 
 

@@ -15,6 +15,8 @@ MEASURED = {
     "chars_read": ("chars", "{:,.0f}", 7),
     "unjudged": ("unjudged", "{:.0%}", 10),
     "unread": ("unread", "{:.1%}", 9),
+    "failed_questions": ("failed", "{:.0f}", 8),
+    "cut_replies": ("cut", "{:.0f}", 5),
     "passage_failures": ("no_reply", "{:.0f}", 10),
     "latency_p50_ms": ("p50_ms", "{:.1f}", 8),
     "tokens": ("tokens", "{:,.0f}", 9),
