@@ -7,6 +7,7 @@ from typing import Any
 
 from rag.config.catalog import choice, choices
 from rag.config.defaults_list import is_set, providers
+from rag.config.servers import components_in
 from rag.core.errors import ConfigError, is_installed
 from rag.core.models.pinned import PinnedModel
 
@@ -75,6 +76,11 @@ def lacks_model(config: Mapping[str, Any]) -> bool:
     """Whether something stands in for the model that answers in a preset."""
     found = filter(None, map(SENTENCE.fullmatch, config.get(STAND_INS, ())))
     return any(_group(each) == GENERATOR for match in found for each in match["used"].split())
+
+
+def asks_model(config: Mapping[str, Any]) -> bool:
+    """Whether a model answers in a config."""
+    return any("model" in node for node in components_in(config.get(GENERATOR)))
 
 
 def _lacks(declared: Any) -> Iterator[tuple[str, str, Sequence[str]]]:

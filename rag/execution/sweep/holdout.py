@@ -126,7 +126,7 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     if len(candidates.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
     cluster, objective = cluster_numbers(candidates.goldens[0].examples), candidates.objective
-    apart = fidelity.keep_comparable(candidates)
+    apart = (*candidates.rank_apart(), *fidelity.keep_comparable(candidates))
     choice_effects = _effects(candidates, cluster)
     if not candidates.entrants:
         return Conclusion(effects=choice_effects, notes=(*apart, _no_winner(candidates)))
