@@ -115,7 +115,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     concluded = _concluded(done, store, settings, watch)
     unjudged = holes.qualified(concluded.winner, Pool(done.plan, store, done.board.objective))
     trials = [planned.trial for planned in done.plan.trials]
-    remarks = *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
+    sampled = filter(None, [done.plan.trials[0].golden.sampled])
+    remarks = *sampled, *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
     return replace(concluded, **unjudged | {"notes": (*concluded.notes, *unjudged.get("notes", ()), *remarks)})
 
 

@@ -1,10 +1,9 @@
 """Stored scores → one row per trial, best first. Measured times are kept apart, because they differ from run to run."""
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -64,9 +63,6 @@ class Row:
         return math.nan if mean is None else objective.sign * float(mean)
 
 
-R = TypeVar("R", bound=Row)
-
-
 @dataclass(frozen=True)
 class Leaderboard:
     """Rows, best first by the objective; those that a model answers come before those in which something stands in for it.
@@ -95,10 +91,10 @@ class Leaderboard:
         return {row.trial_id: dict(row.measured) for row in self.rows}
 
 
-def ranked(rows: Iterable[R]) -> Iterator[tuple[int, R]]:
+def ranked(rows: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     """Rows with their ranks, from 1: those that are apart have ranks of their own."""
-    counts = {apart: itertools.count(1) for apart in (False, True)}
-    return ((next(counts[row.apart]), row) for row in rows)
+    first = next((place for place, row in enumerate(rows) if row.apart), len(rows))
+    return ((place + 1 - first * row.apart, row) for place, row in enumerate(rows))
 
 
 def _row_json(row: Row) -> dict[str, Any]:
