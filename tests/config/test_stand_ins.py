@@ -148,50 +148,31 @@ def test_a_conversation_rewrites_as_its_preset_does() -> None:
     assert _with_follow_ups(["preset=none", "k=3"]) == ["queries=carry_over", "preset=none", "k=3"]
 
 
-PROVIDERS = providers(choice("generator", "auto"))
-
-
-@pytest.fixture
-def no_provider(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(here))
-    for name in (*chain(*PROVIDERS.values()), "QDRANT_URL", "HELPER_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def asked(config: dict[str, Any]) -> set[str]:
-    """The variables of the keys of all models that a config asks for an answer, or on the way to one."""
-    return {
-        node["api_key_env"]
-        for role, node in config.items()
-        if role != "judge"
-        for node in components_in(node)
-        if "model" in node and "api_key_env" in node
-    }
-
-
 @pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.usefixtures("no_provider")
-def test_shipped_presets(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shipped_presets(name: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A preset asks no model without a provider, and one provider alone with any, by its variables or as the user's choice."""
+
+    def asked(*more: str) -> set[str]:
+        config = composed(f"preset={name}", *more)
+        nodes = (node for role, part in config.items() if role != "judge" for node in components_in(part))
+        return {node["api_key_env"] for node in nodes if "model" in node and "api_key_env" in node}
+
+    known = providers(choice("generator", "auto"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(here))
+    for variable in (*chain(*known.values()), "QDRANT_URL"):
+        monkeypatch.delenv(variable, raising=False)
     without = composed(f"preset={name}")
-    assert target(without, "generator") == "ExtractiveGenerator"
-    assert asked(without) == set()
-    assert lacks_model(without)
-    said = remark(without).splitlines()
-    assert len(said) == 2
-    assert max(map(len, said)) < 140
-    for provider, variables in PROVIDERS.items():
-        chosen = composed(f"preset={name}", f"generator={provider}")
-        assert not lacks_model(chosen)
-        assert "a key or server" not in remark(chosen)
-        assert len(asked(chosen)) == 1
+    assert (target(without, "generator"), lacks_model(without), asked()) == ("ExtractiveGenerator", True, set())
+    assert [len(line) < 140 for line in remark(without).splitlines()] == [True, True]
+    for provider, variables in known.items():
+        assert len(chosen := asked(f"generator={provider}")) == 1
+        assert "a key or server" not in remark(composed(f"preset={name}", f"generator={provider}"))
         for variable in variables:
             monkeypatch.setenv(variable, "http://127.0.0.1:9/v1" if variable.endswith("_URL") else "some")
-            assert asked(composed(f"preset={name}")) == asked(chosen), variable
+            assert asked() == chosen, variable
             monkeypatch.delenv(variable)
-    helped = composed(f"preset={name}", "helper=groq")
-    assert lacks_model(helped), "no provider of the answer is named"
-    assert asked(helped) <= {"GROQ_API_KEY"}
+    assert lacks_model(composed(f"preset={name}", "helper=groq")), "no provider of the answer is named"
+    assert asked("helper=groq") <= {"GROQ_API_KEY"}
 
 
 def test_another_choice_for_a_stand_in_is_not_said_to_stand_in() -> None:
