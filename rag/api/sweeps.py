@@ -18,7 +18,7 @@ from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import ends_of
 from rag.execution.graph.unread_trials import unread_shares
 from rag.execution.store.store import Store
-from rag.execution.sweep import holdout, smoke, trial_scores
+from rag.execution.sweep import holdout, trial_scores
 from rag.execution.sweep import sweep as sweeps
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
@@ -176,7 +176,10 @@ def conduct(
     `rag.execution.sweep.smoke.check`.
     """
     ready.store.clear_orphans()
-    smoke.check(ready, watch, tell, yes)
+    if ready.plan.to_run:
+        from rag.execution.sweep import smoke  # a sweep of stored results has no use for it
+
+        smoke.check(ready, watch, tell, yes)
     with watch(ready.plan) as listen:
         done = sweeps.run(ready.plan, ready.store, ready.settings, listen)
     concluded = holdout.reach(done, ready.store, ready.settings, watch)
