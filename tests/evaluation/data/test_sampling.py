@@ -2,14 +2,12 @@
 
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.core.errors import ConfigError
 from rag.core.types import Example, Query
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.data.sampling import asked, drawn
+from rag.evaluation.data.sampling import drawn
 
 ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("123456")), min_size=1, max_size=40)
 SHARES = [("ab"[number % 4 == 0], str(number)) for number in range(220)]
@@ -37,9 +35,3 @@ def test_kinds_have_their_shares_and_few_questions_change_with_the_set() -> None
     assert Counter(example.kind for example in part.examples) == {"a": 30, "b": 10}
     assert len({*part.examples} & {*other.examples}) < 20
     assert len({*part.examples} - {*grown.examples}) <= 8
-
-
-@pytest.mark.parametrize("wrong", [{"sample": 0}, {"sample": "30"}, {"sample_seed": -1}, {"history": "live"}])
-def test_what_is_no_sample(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=r"a whole number from|history=gold"):
-        asked(golden(SHARES), {"split": "all", "sample": 3, **wrong})
