@@ -61,7 +61,6 @@ def test_a_sample_is_in_plan_board_report_and_config(tmp_path: Path, monkeypatch
 
 
 def test_trials_without_a_model_are_ranked_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Board, report and MLflow agree: the stand-in has the higher score, and a rank and no recommendation of its own."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "conf" / "preset").mkdir(parents=True)
     preset = "# @package _global_\nstand_ins: [{key: [ASSAY_KEY], use: [generator=extractive]}]\n"
