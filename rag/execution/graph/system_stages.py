@@ -9,7 +9,6 @@ from rag.core.errors import DataError
 from rag.core.rankings import Rankings
 from rag.core.systems import SystemPassage, SystemReply
 from rag.core.types import Document, Reply, Span
-from rag.documents.anchors.system_passages import place_passages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts
 from rag.execution.store.serialisation import json_values
 from rag.execution.store.store import Entry
@@ -41,6 +40,8 @@ def run_place(job: Job) -> Entry:
     `foreign` has these texts by name, `unplaced` is their share of all passages, `first_foreign` the rank of the first one by
     question, 0 without one. `failed` are the failures of the system.
     """
+    from rag.documents.anchors.system_passages import place_passages  # most sweeps have no system
+
     given = given_of(job.inputs["system"])
     passages = list(dict.fromkeys(passage for each in given for passage in each.passages))
     placed, foreign = dict[SystemPassage, Span](), dict[str, str]()
