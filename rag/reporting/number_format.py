@@ -17,6 +17,7 @@ MEASURED = {
     "judge_failures": "not judged",
     "passage_failures": "passages without a reply",
     "enrich_failures": "fields that could not be filled",
+    "unusable": "unusable replies of helpers",
     "unjudged": "not judged by the gold",
     "chars_read": "characters read per question",
     "unread": "not read by the embedder",
@@ -56,7 +57,9 @@ def measured(name: str, value: float | None, questions: int) -> str:
     each = value / max(questions, 1)
     if name in (COST, JUDGING):
         return money(1000 * each)
-    return f"{each:,.0f}" if name.endswith("tokens") else f"{value:,.0f}" if name.endswith("failures") else figure(value, 1)
+    if name.endswith(("failures", "unusable")):
+        return f"{value:,.0f}"
+    return f"{each:,.0f}" if name.endswith("tokens") else figure(value, 1)
 
 
 def costs(row: Row, questions: int) -> list[str]:

@@ -68,7 +68,8 @@ def run_enrich(job: Job) -> Entry:
     """Documents → records."""
     enricher = job.build("enrich")
     made = enricher.enrich(job.golden.documents)
-    meta = {"failed": len(made.failures), "tokens": made.tokens, "cost": made.cost}
+    unusable = len({each.doc_id for each in made.failures if each.of_reply})
+    meta = {"failed": len(made.failures), "unusable": unusable, "tokens": made.tokens, "cost": made.cost}
     return Entry(meta={"records": made.to_json()} | ({"enriched": meta} if is_costly(enricher) else {}))
 
 

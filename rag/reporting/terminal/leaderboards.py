@@ -16,6 +16,7 @@ MEASURED = {
     "unjudged": ("unjudged", "{:.0%}", 10),
     "unread": ("unread", "{:.1%}", 9),
     "passage_failures": ("no_reply", "{:.0f}", 10),
+    "unusable": ("unusable", "{:.0f}", 10),
     "latency_p50_ms": ("p50_ms", "{:.1f}", 8),
     "tokens": ("tokens", "{:,.0f}", 9),
     "cost_usd": ("US$", "{:.4f}", 8),
