@@ -10,10 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 import typer
+import yaml
 
 from rag.cli import app
 from rag.config import catalog, listing
@@ -41,9 +43,20 @@ def pages() -> dict[str, str]:
     named = topics(catalog.groups())
     reference = {"configuration.md": configuration(named), "commands.md": commands(), "metrics.md": metrics()}
     reference |= {f"{name}.md": topic(name, *held) for name, held in named.items()}
+    reference["openapi.yaml"] = interface()
     return {f"reference/{name}": text for name, text in reference.items()} | {
         f"systems/{name}.md": system(name) for name in SYSTEMS
     }
+
+
+def interface() -> str:
+    """The HTTP interface and its data model, as `GET /openapi.json` describes them."""
+    from rag.serve.app import create_app
+    from rag.serve.settings import Settings
+
+    described = create_app(SimpleNamespace(models=[]), Settings(), None, None).openapi()  # type: ignore[arg-type]
+    text = yaml.safe_dump(described, default_flow_style=None, allow_unicode=True, width=140)
+    return f"# Written by docs/generate.py; do not edit.\n{text}"
 
 
 def configuration(named: Mapping[str, Topic]) -> str:

@@ -94,7 +94,7 @@ def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_js
     from rag.pipeline.search.search_filter import narrowed, where_scope
     from rag.pipeline.shapes.answer_json import found_passages
     from rag.pipeline.shapes.passage_fates import traced_answer
-    from rag.reporting.terminal.answers import QUOTED, answered, looked, print_difference
+    from rag.reporting.terminal.answers import QUOTED, answered, looked, print_difference, unusable
     from rag.reporting.terminal.passages import passages, passages_of_answer
     from rag.reporting.terminal.streamed_answer import Waiting
 
@@ -112,6 +112,7 @@ def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_js
         print_json({**record, "not_as_measured": differs})
         return
     answered(answer, pipeline.generator, hear.heard)
+    unusable(config, trace.sought, answer.look)
     if answer.reply.citations and not getattr(pipeline.generator, "costly", False):
         print_difference(QUOTED)
     if "look" in record:

@@ -29,6 +29,8 @@ __all__ = [
     *("plugins", "resolve", "search_folders", "shipped", "written"),
 ]
 
+OF_MODELS = ("citations", "numbers")
+"""Further checks of the replies of a model, which flag."""
 HELPER = "helper"
 """The key with the model that components share. They hold its values once a config is resolved; it is left out then."""
 
@@ -42,7 +44,9 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     with composing() as made:
         for override in settings:
             check_override(override)
-        config = dict(_composed(made, settings))
+        late = [override for override in settings if override.key_or_group.startswith("check.")]
+        config = dict(_composed(made, [override for override in settings if override not in late]))
+        config = dict(made.with_values(config | {"check": _checks(made, config, settings)}, late))
     for key in _wiring():
         if key not in config:
             known = choices(key)
@@ -53,6 +57,14 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     if Resolver()("data", config) is None:
         del config["data"]  # else a path would become `None/…` instead of an error
     return config
+
+
+def _checks(made: Composer, config: Config, settings: "Sequence[Override]") -> Config:
+    """The checks of a config: with a model also OF_MODELS, unless an override or a preset chooses checks."""
+    presets = [choice(PRESET, str(each.value())).get("defaults") for each in settings if each.key_or_group == PRESET]
+    chosen = "override /check" in str(presets) or "check" in (each.key_or_group for each in settings)
+    open_ = not chosen and "model" in (config.get("generator") or {}) and [*config["check"]] == ["off_topic"]
+    return {**config["check"], **(made.config(parsed([f"check=[{','.join(OF_MODELS)}]"]))["check"] if open_ else {})}
 
 
 def is_group(name: str) -> bool:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rag.core.records.queries import Result, Routed
+from rag.core.records.queries import BY_RULES, Result, Routed
 
 Act = Literal["search", "query_records", "decompose", "gap", "think", "stop", "reuse", "merge", "shape", "condense", "audit"]
-
-
+ROLES = {"decompose": "policy", "gap": "policy", "think": "policy", "shape": "shape", "audit": "shape", "condense": "condense"}
+"""The acts for which a model is asked, with the roles of their components."""
 KINDS = ("facts", "constraints", "open_issues")
 """The kinds of items in a condensed context, in the order of the prompt."""
 
@@ -108,3 +108,9 @@ class Look:
     def cost(self) -> float:
         """The cost of the route and of all steps, in US dollars."""
         return self.routed.cost + sum(step.cost for step in self.steps)
+
+    @property
+    def unusable(self) -> list[str]:
+        """The role of each reply that could not be used, with calls that failed."""
+        routes = ["route"] if self.routed.why.startswith(BY_RULES) else []
+        return routes + [ROLES[step.act] for step in self.steps if step.failure and step.act in ROLES]

@@ -10,6 +10,7 @@ from rag.core.types import Answer, Hit, Query, Ranking, Reply, Sought
 from rag.pipeline.prompt import postprocess
 from rag.pipeline.prompt.context_packing import hits, passages
 from rag.pipeline.prompt.prompt_assembly import Prepared
+from rag.pipeline.prompt.refusal_wording import worded
 from rag.pipeline.search.index_search import untimed
 from rag.pipeline.search.retrieval import Retrieval
 from rag.pipeline.search.timing import Clock, Step
@@ -77,6 +78,8 @@ class Pipeline(Retrieval):
         listener = hear and self._listener(hear, early)
         with step("generate"):
             checked = self._checked(prepared, listener)
+            prompt = self.reading.prompt
+            checked = worded(checked, prepared, query, prompt.refusal, getattr(prompt, "answers", {}))
         if hear and (not prepared.asks or (isinstance(listener, Announced) and not listener.end())):
             hear(checked.reply.text)
         return answered(query, prepared, checked, trace.sought, self.corpus)

@@ -19,6 +19,7 @@ MEASURED = {
     "cut_replies": "replies that are not complete",
     "passage_failures": "passages without a reply",
     "enrich_failures": "fields that could not be filled",
+    "unusable": "unusable replies of helpers",
     "unjudged": "not judged by the gold",
     "chars_read": "characters read per question",
     "unread": "not read by the embedder",
@@ -58,7 +59,7 @@ def measured(name: str, value: float | None, questions: int) -> str:
     each = value / max(questions, 1)
     if name in (COST, JUDGING):
         return money(1000 * each)
-    if name.endswith(("failures", "questions", "replies")):
+    if name.endswith(("failures", "questions", "replies", "unusable")):
         return f"{value:,.0f}"
     return f"{each:,.0f}" if name.endswith("tokens") else figure(value, 1)
 

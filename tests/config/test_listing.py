@@ -133,7 +133,8 @@ def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Ver
     }
     packages = (("ragas", "ragas"), ("tiktoken", "openai"), ("rapidocr", "ocr"), ("spacy", "presidio"))
     ragas, tiktoken, ocr, presidio = (MissingExtraError("", name, extra).remedy for name, extra in packages)
-    of_ragas = ("judge=ragas", "metric=ragas_context_precision", "metric=ragas_context_recall")
+    metrics = ("context_precision", "context_recall", "factual_correctness", "noise_sensitivity")
+    of_ragas = ("judge=ragas", *(f"metric=ragas_{name}" for name in metrics))
     assert lines == {name: [ragas] for name in of_ragas} | {
         "embedder=openai": [tiktoken],
         "parser=pdfium_ocr": [ocr],

@@ -82,3 +82,25 @@ def test_a_config_holds_no_helper_and_a_trial_without_a_model_is_the_same_with_a
 def test_the_listing_shows_where_a_model_comes_from() -> None:
     shown = {each["key"]: each["value"] for each in listing_json("queries", "rewrite")["parameters"]}
     assert (shown["queries.generator.model"], shown["queries.generator.max_tokens"]) == ("${helper.model}", 96)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "checks"),
+    [
+        ([], {"off_topic": "refuse"}),
+        (["generator=gold"], {"off_topic": "refuse"}),
+        (["generator=closed_book"], {"off_topic": "refuse"}),
+        (["generator=openai"], {"off_topic": "refuse", "citations": "flag", "numbers": "flag"}),
+        (
+            ["generator=openai", "check.numbers.on_failure=refuse", "~check.citations"],
+            {"off_topic": "refuse", "numbers": "refuse"},
+        ),
+        (["generator=openai", "check=[off_topic]"], {"off_topic": "refuse"}),
+        (["generator=openai", "check=none"], {}),
+        (["preset=assay"], {"off_topic": "refuse"}),
+        (["preset=assay", "generator=openai"], {"off_topic": "refuse", "citations": "flag", "numbers": "flag"}),
+        (["preset=study_assistant", "generator=openai"], {"off_topic": "refuse"}),
+    ],
+)
+def test_the_replies_of_a_model_are_checked_unless_checks_are_chosen(overrides: list[str], checks: dict[str, str]) -> None:
+    assert {name: node["on_failure"] for name, node in config_of(overrides)["check"].items()} == checks

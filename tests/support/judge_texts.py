@@ -120,7 +120,9 @@ class SayingAsRagasWants:
 def _filled(prompt: str) -> object:
     given = json.JSONDecoder().raw_decode(prompt, prompt.rindex("input: ") + 7)[0]
     if '"title": "StatementGeneratorOutput"' in prompt:
-        return {"statements": [f"{part.strip()}." for part in given["answer"].split(".") if part.strip()]}
+        return {"statements": _sentences(given["answer"])}
+    if '"title": "ClaimDecompositionOutput"' in prompt:
+        return {"claims": _sentences(given["response"])}
     if '"title": "NLIStatementOutput"' in prompt:
         rows = [(text, int(text in given["context"])) for text in given["statements"]]
         return {"statements": [{"statement": text, "reason": "", "verdict": verdict} for text, verdict in rows]}
@@ -129,10 +131,14 @@ def _filled(prompt: str) -> object:
     if '"title": "ContextPrecisionOutput"' in prompt:
         return {"reason": "", "verdict": int(given["answer"] in given["context"])}
     if '"title": "ContextRecallOutput"' in prompt:
-        rows = [f"{part.strip()}." for part in given["answer"].split(".") if part.strip()]
+        rows = _sentences(given["answer"])
         held = [{"statement": text, "reason": "", "attributed": int(text in given["context"])} for text in rows]
         return {"classifications": held}
     return {"rating": 1}
+
+
+def _sentences(text: str) -> list[str]:
+    return [f"{part.strip()}." for part in text.split(".") if part.strip()]
 
 
 class SayingNothing:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from rag.core.errors import ConfigError
+from rag.core.text.languages import stop_words
 from rag.core.text.statements import exchanges, pieces
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
@@ -23,8 +24,8 @@ class MessageKinds:
 
     `pleasantries` are groups with a `reply`, `words` and `phrases`. A message is a pleasantry if it is one of the phrases, with
     polite words and words of `around` before and behind it; or if it has one of the words, no content word but those of the
-    groups and `fillers`, none of `asking`, and no question mark; or if it has neither words nor a question mark. The first
-    group that fits replies, and the last one to a message without words.
+    groups, `fillers` and the stop words of `further` languages, none of `asking`, and no question mark; or if it has neither
+    words nor a question mark. The first group that fits replies, and the last one to a message without words.
 
     A message is about the `conversation` if it is one of its `phrases`, or if it has a word of each of `asks`, `about` and
     `persons`, and only words of these and of `others`. With a word of a key of `counting`, the words there count as `about`.
@@ -42,6 +43,7 @@ class MessageKinds:
     turn_format: str = "{number}. {question} {answer}"
     nothing: str = ""
     language: str = "english"
+    further: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         where = "check.off_topic.kinds"
@@ -68,7 +70,8 @@ class MessageKinds:
         groups = self.pleasantries
         if reply := next((group["reply"] for group in groups if self._bare(words) & {*group.get("phrases", ())}), ""):
             return str(reply)
-        content = {word.lower().replace("’", "'") for word in Stems(self.language).terms(text)}
+        terms = (word.lower() for word in Stems(self.language).terms(text.replace("’", "'")))
+        content = {word for word in terms if len(word) > 1 and "'" not in word}  # `it's` counts by its parts
         if "?" in text or {*words} & {*self.asking.split()} or not content <= self._social:
             return ""
         fitting = (group["reply"] for group in groups if {*words} & {*group.get("words", "").split()})
@@ -83,7 +86,9 @@ class MessageKinds:
 
     @cached_property
     def _social(self) -> frozenset[str]:
-        return _words([self.fillers, *(group.get("words", "") for group in self.pleasantries)])
+        return frozenset().union(*map(stop_words, self.further)) | _words(
+            [self.fillers, *(group.get("words", "") for group in self.pleasantries)]
+        )
 
     def _looks_back(self, words: Sequence[str]) -> bool:
         if not self.conversation:

@@ -52,8 +52,9 @@ ANSWERS: Mapping[str, tuple[str, ...]] = dict.fromkeys(("none", "yes", "no", "wi
     "item": ("value", "sources"),
     "more": ("count",),
     "cited": ("shown", "count"),
+    **dict.fromkeys(("absent", "failed", "unverified"), ("refusal", "topic", "checks", "pages")),
 }
-"""The sentences of answers from records, each with its placeholders; all but {count} and {shown} are needed."""
+"""The sentences of answers from records and of refusals, each with its placeholders."""
 
 METADATA = "; metadata of documents go into prompt.metadata=[{name}]"
 Section = str | Sequence[str]
@@ -79,7 +80,7 @@ class SectionPrompt:
     metadata {date}, {status} and those that `metadata` names. What a document does not have is an empty text.
     `figure_format` is the layout of the parts of a {text} that a model wrote about figures.
 
-    `answers` are the sentences of answers from records (`rag.pipeline.prompt.record_answers`), by the names of ANSWERS.
+    `answers` are the sentences of answers from records (`rag.pipeline.prompt.record_answers`) and of refusals, as in ANSWERS.
 
     `authority` says what is dropped from a conversation that files in the prompt contradict (`rag.pipeline.prompt.authority`).
 
@@ -123,9 +124,7 @@ class SectionPrompt:
 
     def __post_init__(self) -> None:
         if isinstance(self.metadata, str) or {*self.metadata} & {"number", *SOURCE[:5]}:
-            raise ConfigError(
-                "prompt.metadata", f"is {self.metadata!r}", "a list of keys of metadata, such as [department, year]"
-            )
+            raise ConfigError("prompt.metadata", f"is {self.metadata!r}", "a list of keys, such as [department, year]")
         check_choice("prompt.reasoning", self.reasoning, self.strategies)
         if not _lines(self.instruction).strip():
             raise ConfigError("prompt.instruction", "is empty", "write what the model does with the contexts and the question")
@@ -137,7 +136,7 @@ class SectionPrompt:
             check_choice("prompt.inputs", kind, INPUTS)
         for name, text in self.answers.items():
             check_choice("prompt.answers", name, ANSWERS)
-            check_template(f"prompt.answers.{name}", text, set(ANSWERS[name]) - {"count", "shown"}, ANSWERS[name])
+            check_template(f"prompt.answers.{name}", text, set(ANSWERS[name]) & {"value", "sources", "items"}, ANSWERS[name])
         for name, text in self._sections.items():
             check_template(f"prompt.{name}", text, known=PLACEHOLDERS)
         self._check_places()

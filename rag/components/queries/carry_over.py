@@ -23,7 +23,8 @@ class CarryOver:
     """Searches for a follow-up together with the terms of the topic.
 
     A question depends on earlier turns if it begins with one of `openers`, if it has one of `hints` with fewer than `enough`
-    terms and no name before it, or if it has at most `short` terms and no name. Every other question is searched for as typed.
+    terms and no name before it, or if it has at most `short` terms and no name. A question without any term of its own, such as
+    a wish for more, is searched for as the question before it was. Every other question is searched for as typed.
 
     The topic is computed turn by turn from the questions of the user. Each turn multiplies all weights by `decay`, and by
     `switch` too if the question is independent and shares no term with the topic: then the topic has changed. A term adds 1, or
@@ -65,6 +66,9 @@ class CarryOver:
         return [self._sought(query) for query in queries]
 
     def _sought(self, query: Query) -> Sought:
+        before = next((at for at in reversed(range(len(query.history))) if query.history[at].role == "user"), None)
+        if before is not None and not self.words.terms(query.text):
+            return self._sought(Query(query.query_id, query.history[before].text, query.history[:before]))
         carried = self.carried(query) if query.history else []
         text = " ".join([query.text.strip(), *carried]) if carried else query.text
         return Sought(text, (text,))

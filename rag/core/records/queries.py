@@ -89,6 +89,8 @@ class Result:
 
 
 ROUTES = ("semantic", "records", "both")
+BY_RULES = "by rules: the model's reply"
+"""The beginning of the reason for a route where a model's reply could not be used."""
 Mechanism = Literal["semantic", "records", "both"]
 
 

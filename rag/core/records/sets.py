@@ -73,6 +73,11 @@ class FieldFailure:
     field: str
     why: str
 
+    @property
+    def of_reply(self) -> bool:
+        """Whether a model gave no reply, or one that could not be read at all."""
+        return self.why.startswith(("the reply ", "the model gave no reply"))
+
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:

@@ -25,6 +25,7 @@ from rag.execution.store.store import Entry
 from rag.pipeline.prompt import postprocess
 from rag.pipeline.prompt.excerpts import screen
 from rag.pipeline.prompt.prompt_assembly import Prepared
+from rag.pipeline.prompt.refusal_wording import worded
 from rag.pipeline.search import steps, unread_text
 
 
@@ -68,7 +69,8 @@ def run_enrich(job: Job) -> Entry:
     """Documents → records."""
     enricher = job.build("enrich")
     made = enricher.enrich(job.golden.documents)
-    meta = {"failed": len(made.failures), "tokens": made.tokens, "cost": made.cost}
+    unusable = len({each.doc_id for each in made.failures if each.of_reply})
+    meta = {"failed": len(made.failures), "unusable": unusable, "tokens": made.tokens, "cost": made.cost}
     return Entry(meta={"records": made.to_json()} | ({"enriched": meta} if is_costly(enricher) else {}))
 
 
@@ -192,7 +194,9 @@ def run_check(job: Job) -> Entry:
             return postprocess.stated(inspections, each.request, each.reply, prompt.refusal)
         return next(checked) if reply else None
 
-    pairs = ((each, done(each, reply)) for each, reply in rows)
+    said = (prompt.refusal, getattr(prompt, "answers", {}))
+    whole = ((each, query, done(each, reply)) for (each, reply), query in zip(rows, job.queries, strict=True))
+    pairs = ((each, made and worded(made, each, query, *said)) for each, query, made in whole)
     answers = [each and replace(each, findings=(*before.screened.findings, *each.findings)) for before, each in pairs]
     looks = {"looks": json_values(each.look for each in prepared)} if any(each.look for each in prepared) else {}
     return Entry(meta={"answers": json_values(answers), **_read(prepared), **looks})

@@ -15,6 +15,7 @@ from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Store
+from rag.execution.sweep import unusable_replies
 from rag.execution.sweep.objective import Objective
 from rag.pipeline.search import unread_text
 
@@ -199,6 +200,7 @@ class _Rows:
             if taken := next((meta[stage] for meta in metas if stage in meta), None):
                 measured |= {f"{kind}_tokens": float(taken["tokens"]), f"{kind}_failures": float(taken["failed"])}
                 measured |= {} if math.isnan(taken["cost"]) else {f"{kind}_cost_usd": round(taken["cost"], 6)}
+        measured |= unusable_replies.of_trial(trial.trial.config, metas)
         if self.generates:  # In a sweep without generators no row has these columns; else a trial without one spent nothing.
             looked = [meta["looked"] for meta in metas if "looked" in meta][-1:]  # The last link has the steps of all.
             spent = sum((*(meta["paid"] for meta in metas if "paid" in meta), *looked), Spent())
@@ -227,7 +229,7 @@ SUMS = ("summary", "failures", "cost", "unread", "asked", "written", "enriched",
 
 def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     """The JSON of a stage with sums in the place of what it says of single answers, which may be large."""
-    kept = {name: meta[name] for name in SUMS if name in meta}
+    kept = {name: meta[name] for name in SUMS if name in meta} | {"unusable": unusable_replies.of_stage(meta)}
     if meta.get("cost", {}).get("name") in ("rewrite", "generate", "check"):
         kept["paid"] = _paid(meta)
     elif "looks" in meta:

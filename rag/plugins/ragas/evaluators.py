@@ -5,6 +5,7 @@ request if a reply does not fit.
 """
 
 import asyncio
+import json
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,6 +21,10 @@ from rag.core.types import Message, Query, Request, Vectors
 Form = TypeVar("Form")
 GREATEST: Mapping[str, int] = {"verdict": 1, "attributed": 1, "noncommittal": 1, "rating": 2}
 """Fields that ragas accepts with any whole number, though it computes with one from 0 up to this."""
+
+
+ASKED = '"statements": ['
+"""The beginning of the statements in a request for verdicts; its last place, because texts in JSON have other quotes."""
 
 
 class Encoder(Protocol):
@@ -49,7 +54,6 @@ class Model:
     broken: UserError | None = None
     unread: str = ""
     _asked: dict[str, int] = field(default_factory=dict)
-    _statements: int | None = None
 
     def generate(self, prompt: str, response_model: Callable[..., Form]) -> Form:
         """The reply in the form of the metric; UnreadableError if no reply fits."""
@@ -62,7 +66,7 @@ class Model:
             if reply.failure:
                 raise self._given_up(reply.failure)
             try:
-                form: Form = self._read(reply.text, response_model)
+                form: Form = self._read(prompt, reply.text, response_model)
                 return form
             except ValueError as error:
                 problem = str(error).splitlines()[0]
@@ -82,12 +86,17 @@ class Model:
         self.unread = why
         return UnreadableError(why)
 
-    def _read(self, text: str, form: Any) -> Any:
+    def _read(self, prompt: str, text: str, form: Any) -> Any:
         start, stop = text.find("{"), text.rfind("}")
         if start < 0 or stop < start:
             raise ValueError("it holds no JSON object")
         parsed = form.model_validate_json(text[start : stop + 1])
-        self._check(parsed.model_dump())
+        fields = parsed.model_dump()
+        self._check(fields)
+        if "statements" in fields and "verdict" in str(form.model_json_schema()):
+            asked, found = prompt.rindex(ASKED) + len(ASKED) - 1, len(fields["statements"])
+            if found != (count := len(json.JSONDecoder().raw_decode(prompt, asked)[0])):
+                raise ValueError(f"it speaks of {found} statements, not of {count}")
         return parsed
 
     def _check(self, fields: Mapping[str, Any]) -> None:
@@ -98,12 +107,6 @@ class Model:
                 raise ValueError(f"{name} is {value}, which is no whole number from 0 to {GREATEST[name]}")
             if name == "question" and not value.strip():
                 raise ValueError("the question is empty")
-        if "statements" in fields:
-            # The first list has the statements of a text, the second has their verdicts.
-            count = len(fields["statements"])
-            if self._statements not in (None, count):
-                raise ValueError(f"it speaks of {count} statements, not of {self._statements}")
-            self._statements = count
 
 
 @dataclass(frozen=True)

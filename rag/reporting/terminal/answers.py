@@ -1,9 +1,15 @@
 """An answer with its remarks: that it declines, the findings of checks and guards, the cited passages."""
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
 from rag.core.figures import amount
+from rag.core.looks import Look
 from rag.core.roles import Generator, changes_nothing
 from rag.core.text.citations import CitedPlace, places_of
-from rag.core.types import REPLIED, Answer, Chunk, Finding
+from rag.core.types import REPLIED, Answer, Chunk, Finding, Sought
+from rag.execution.sweep.unusable_replies import asks
 from rag.pipeline.shapes.json_shapes import AnswerLook
 from rag.reporting.terminal.output import escape, out, stream, visible
 
@@ -46,6 +52,14 @@ def remarks(answer: Answer) -> None:
         out.print("[yellow]This declines to answer.[/yellow]")
     for finding in (each for each in answer.findings if each not in replies):
         out.print(f"[yellow]{escape(_remark(finding))}[/yellow]", soft_wrap=True)
+
+
+def unusable(config: Mapping[str, Any], sought: Sought, look: Look | None) -> None:
+    """Print the helpers with a model that gave no usable reply, on one line; nothing if all did."""
+    roles = [role for role in (["queries"] if sought.note else []) + (look.unusable if look else []) if asks(config, role)]
+    if roles:
+        listed = ", ".join(f"{role} ({times} times)" if times > 1 else role for role, times in Counter(roles).items())
+        out.print(f"[yellow]Without a usable reply of a model: {listed}.[/yellow]", soft_wrap=True)
 
 
 def _remark(finding: Finding) -> str:

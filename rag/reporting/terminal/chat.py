@@ -16,7 +16,7 @@ from rag.core.text.citations import places_of
 from rag.core.types import REPLIED, Query
 from rag.pipeline.conversation.session import Exchange, Session
 from rag.pipeline.shapes.answer_json import answer_json, found_passages, look_json
-from rag.reporting.terminal.answers import QUOTED, answered, looked, remarks, sources
+from rag.reporting.terminal.answers import QUOTED, answered, looked, remarks, sources, unusable
 from rag.reporting.terminal.line_input import PROMPT, Typed
 from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
 from rag.reporting.terminal.passages import passages, passages_of_answer
@@ -107,6 +107,7 @@ class Chat:
 
     def _show(self, exchange: Exchange, heard: str) -> None:
         answered(exchange.answer, self.session.pipeline.generator, heard)
+        unusable(self.config, exchange.trace.sought, exchange.answer.look)
         searched = exchange.answer.input not in REPLIED
         if searched and not exchange.answer.abstained:
             sources(exchange.answer)

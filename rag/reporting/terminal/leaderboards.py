@@ -18,6 +18,7 @@ MEASURED = {
     "failed_questions": ("failed", "{:.0f}", 8),
     "cut_replies": ("cut", "{:.0f}", 5),
     "passage_failures": ("no_reply", "{:.0f}", 10),
+    "unusable": ("unusable", "{:.0f}", 10),
     "latency_p50_ms": ("p50_ms", "{:.1f}", 8),
     "tokens": ("tokens", "{:,.0f}", 9),
     "cost_usd": ("US$", "{:.4f}", 8),

@@ -53,6 +53,10 @@ THROAT = (Turn("user", "What is throat cancer?"),)
         ("What does P-8 allow?", THROAT, None),
         (" Is it treatable? ", (), None),
         ("Is it treatable? ", THROAT, "Is it treatable? throat cancer"),
+        ("Tell me more about that", THROAT, "What is throat cancer?"),
+        ("Why?", (*THROAT, Turn("assistant", "A disease."), Turn("user", "Thanks!")), "What is throat cancer?"),
+        ("And by when?", (*THROAT, Turn("user", "Is it treatable?")), "Is it treatable? throat cancer"),
+        ("Why?", (), None),
     ],
 )
 def test_only_a_follow_up_that_leans_gets_words_behind_it(question: str, history: tuple[Turn, ...], text: str | None) -> None:

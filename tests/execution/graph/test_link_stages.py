@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command_line import Verb
 from support.costly_sweep import ask_of
-from support.scripted_server import answer, serving
+from support.scripted_server import answer, say, serving
 from support.small_set import write_golden
 
 from rag.config.experiment import load
@@ -139,3 +140,23 @@ def test_links_find_in_a_sweep_what_the_whole_pipeline_finds(ran: tuple[Plan, St
 
 def untimed(look: Look | None) -> Look | None:
     return look and replace(look, steps=tuple(replace(step, seconds=0.0) for step in look.steps))
+
+
+def test_replies_that_no_helper_can_use_are_counted_on_the_board_and_named_by_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rag: Verb
+) -> None:
+    asking = ("queries=multi_query", "route=model", "shape=model", "condense=model", "policy=gap_loop", "enrich=model")
+    usual = ("index=[bm25s]", "fusion=single", "generator=extractive")
+    with serving(say("I would rather not.")) as server:
+        ask_of(server, monkeypatch)
+        made = planned(tmp_path, ("link: [policy=single, " + f'"{" ".join(asking)}"]',), *usual)
+        store = Store(str(tmp_path / "store"))
+        rows = sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None).board.rows
+        said = rag("ask", "When does the ferry leave?", "dataset=native", f"dataset.path={tmp_path / 'golden'}",
+                   "embedder=hashing", *usual, *asking).out  # fmt: skip
+    with_model, without = sorted((row.measured for row in rows), key=lambda measured: "unusable" not in measured)
+    assert "unusable" not in without
+    questions = {"queries": 6, "route": 6, "shape": 11, "policy": 6, "condense": 5, "enrich": 5}  # one question finds nothing
+    assert {name: with_model[f"unusable_{name}"] for name in questions} == questions
+    assert with_model["unusable"] == sum(questions.values())
+    assert "Without a usable reply of a model: queries, route, shape (2 times), policy, condense." in said

@@ -1,16 +1,20 @@
 """What becomes of a reply: cuts, markers to nothing, refusals, one more try, abstention."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.scripted_generator import Scripted
 
+from rag.core.documents import Block
 from rag.core.text.edits import Cut, Edited
 from rag.core.types import Chunk, Finding, Message, Query, Reply, Request, Span
+from rag.pipeline.prompt.excerpts import Screened
 from rag.pipeline.prompt.postprocess import MARKERS, Checked, check
+from rag.pipeline.prompt.prompt_assembly import Prepared
+from rag.pipeline.prompt.refusal_wording import worded
 
 REFUSAL = "I cannot say."
 
@@ -38,6 +42,34 @@ def request(*contexts: str) -> Request:
 def checked(text: str, *findings: Finding, contexts: Sequence[str] = ("one", "two")) -> Checked:
     (done,) = check({"one": Finds(findings)}, [request(*contexts)], [Reply(text)], always(Reply("")), REFUSAL)
     return done
+
+
+SENTENCES = {
+    "absent": "{refusal} Asked: {topic}{pages}",
+    "failed": "{refusal} Failed: {checks}{pages}",
+    "unverified": "{refusal} Cannot be verified{pages}",
+}
+ON_PAGE = Chunk(Span("d", 0, 3), "one", (), (Block("text", 0, 3, 3),))
+
+
+@pytest.mark.parametrize(
+    ("checks", "reply", "text"),
+    [
+        ([], REFUSAL, "I cannot say. Asked: Who bakes bread? (p. 3)"),
+        ([], "It is so [1].", "It is so [1]."),
+        (["citations"], "It is so.", "I cannot say. Cannot be verified (p. 3)"),
+        (["citations", "numbers"], "It is 9.", "I cannot say. Failed: citations, numbers (p. 3)"),
+        ([], "I don't know.", "I cannot say. Asked: Who bakes bread? (p. 3)"),
+    ],
+)
+def test_a_refusal_says_why(checks: list[str], reply: str, text: str) -> None:
+    done = checked(reply, *(Finding(name, "x", "refuse") for name in checks))
+    prepared = Prepared(request("one"), (), (), Screened((), ()), (ON_PAGE,))
+    told = worded(done, prepared, Query("q", "Who  bakes bread?"), REFUSAL, SENTENCES)
+    assert (told.reply.text, told.abstained) == (text, done.abstained)
+    assert worded(done, prepared, Query("q", "?"), REFUSAL, {}) == done
+    bare = worded(checked(REFUSAL), replace(prepared, chunks=()), Query("q", "a" * 99), REFUSAL, SENTENCES)
+    assert bare.reply.text == f"I cannot say. Asked: {'a' * 79}…"
 
 
 def test_several_removals_are_those_that_were_meant() -> None:

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -175,6 +176,27 @@ def test_values_by_hand() -> None:
     assert precision.measure(asking("The door is red."), read) == pytest.approx(1 / 2)
     assert recall.measure(asking("The door is red. Cats run."), read) == 1 / 2
     assert precision.measure(asking("Cats run."), read) == 0
+
+
+def test_answers_by_hand() -> None:
+    """Of three statements one is in the reference; of the wrong ones one is in the context that the reference is in."""
+    text = "The door is red. Cats sleep. Trains are late."
+    read = replace(read_answer("The door is red. Cats sleep.", "Trains are late. Birds sing."), reply=Reply(f"{text} [1]"))
+    correct, noise = (RagasContext(which, SayingAsRagasWants(), "") for which in ("factual_correctness", "noise_sensitivity"))
+    assert correct.measure(asking("The door is red. Dogs bark."), read) == 0.4  # 1 right of 3, 1 of 2 found
+    assert noise.measure(asking("The door is red."), read) == pytest.approx(1 / 3)
+    declined = replace(read, abstained=True)
+    assert correct.measure(asking("Red."), declined) == 0
+    assert math.isnan(noise.measure(asking("Red."), declined))
+    assert not correct.applies(asking("Red."), declined)
+
+
+def test_verdicts_on_other_statements_are_no_value() -> None:
+    """The statements of the answer are three, those of the reference one: each reply is compared with its own request."""
+    first = json.dumps({"claims": ["One.", "Two.", "Three."]})
+    told = RagasContext("factual_correctness", Scripted(first, verdicts(1), verdicts(1)), "")
+    read = replace(read_answer("A cat."), reply=Reply("One."))
+    assert math.isnan(told.measure(asking("One."), read))
 
 
 @pytest.mark.parametrize("which", BOTH)

@@ -10,7 +10,7 @@ from rag.core.models.typed_reply import Typed, ask_typed
 from rag.core.record_json import routed
 from rag.core.records.checks import check_query
 from rag.core.records.display import described_table
-from rag.core.records.queries import Routed
+from rag.core.records.queries import BY_RULES, Routed
 from rag.core.records.sets import RecordSet
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.stems import Stems
@@ -63,10 +63,7 @@ class ModelRouter:
         by_rules = iter(self.rules.route(lost, records))
         return [
             replace(
-                each.value
-                or replace(
-                    next(by_rules), why=f"by rules: the model's reply {each.problem or f'is missing: {each.failure}'}"[:200]
-                ),
+                each.value or replace(next(by_rules), why=f"{BY_RULES} {each.problem or f'is missing: {each.failure}'}"[:200]),
                 tokens=each.spent.tokens,
                 cost=each.spent.cost,
             )
