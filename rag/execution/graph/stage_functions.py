@@ -17,7 +17,8 @@ from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
 from rag.core.types import Allowed, Reply
 from rag.evaluation import scoring
-from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
+from rag.evaluation.answer_judging import AskingMetric, Counted, asked_of, assess, counted
+from rag.evaluation.scores import averaged
 from rag.execution.graph import ablation_inputs, link_stages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
@@ -224,6 +225,19 @@ def run_score(job: Job) -> Entry:
     values = {name: scores.column(name).tolist() for name in asked}
     counts = {name: asdict(asked_of(metric, values[name], examples, answers or ())) for name, metric in asked.items()}
     return Entry(scores.to_arrays(), {"summary": scoring.summarise(scores, examples).to_json(), "asked": counts})
+
+
+def run_average(job: Job) -> Entry:
+    """Scores of several answers to each question → their means, and how much they vary inside questions."""
+    entries = list(job.inputs.values())
+    scores, within = averaged([scoring.Scores.from_arrays(entry.arrays) for entry in entries])
+    summary = scoring.summarise(scores, job.golden.examples).to_json()
+    for column, spread in within.items():
+        summary["columns"][column]["within"] = spread
+    asked: dict[str, Counted] = {}
+    for name, count in (pair for entry in entries for pair in entry.meta["asked"].items()):
+        asked[name] = asked.get(name, Counted()) + Counted(**count)
+    return Entry(scores.to_arrays(), {"summary": summary, "asked": {name: asdict(count) for name, count in asked.items()}})
 
 
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {

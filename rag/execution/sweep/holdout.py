@@ -22,7 +22,7 @@ from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import ablations, fidelity, holes, other_sweeps, selection, sweep
+from rag.execution.sweep import ablations, fidelity, holes, other_sweeps, reply_spread, selection, sweep
 from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.holes import Bounds, Pool
 from rag.execution.sweep.objective import Objective
@@ -115,7 +115,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     concluded = _concluded(done, store, settings, watch)
     unjudged = holes.qualified(concluded.winner, Pool(done.plan, store, done.board.objective))
     trials = [planned.trial for planned in done.plan.trials]
-    remarks = *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
+    spread = reply_spread.remarks(done, concluded.winner.recommended if concluded.winner else "")
+    remarks = *spread, *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
     return replace(concluded, **unjudged | {"notes": (*concluded.notes, *unjudged.get("notes", ()), *remarks)})
 
 

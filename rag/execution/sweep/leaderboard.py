@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rag.config.validation import repeats_of
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError
 from rag.evaluation.scoring import Scores, summarise
@@ -145,7 +146,10 @@ class _Rows:
         summary = self._meta(trial.ends.score).get("summary")
         if summary is None:
             return Row(*names, "not run", {}, {}, {})
-        failures = tuple(reply["failure"] for reply in self._meta(trial.ends.generate).get("failures", {}).values())
+        metas = map(self._meta, self.plan.graph.ancestors(trial.ends.score))
+        failures = tuple(
+            {number: reply["failure"] for meta in metas for number, reply in meta.get("failures", {}).items()}.values()
+        )
         measured = self._measured(trial) | ({"failed_questions": float(len(failures))} if failures else {})
         summed = self._summed(trial) if self.objective.summed else {}
         quotes = trial.golden.fates if set(trial.golden.fates) - {"exact"} else {}
@@ -189,7 +193,9 @@ class _Rows:
                 measured |= {} if math.isnan(taken["cost"]) else {f"{kind}_cost_usd": round(taken["cost"], 6)}
         if self.generates:  # In a sweep without generators no row has these columns; else a trial without one spent nothing.
             looked = [meta["looked"] for meta in metas if "looked" in meta][-1:]  # The last link has the steps of all.
-            spent = sum((*(meta["paid"] for meta in metas if "paid" in meta), *looked), Spent())
+            paid = [(meta["cost"]["name"] == "rewrite", meta["paid"]) for meta in metas if "paid" in meta]
+            once, answers = (sum((part for first, part in paid if first == wanted), Spent()) for wanted in (True, False))
+            spent = sum((once, answers.share(repeats_of(trial.trial.config)), *looked), Spent())
             measured["tokens"] = float(spent.tokens)
             measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
         measured |= self._meta(trial.ends.assess).get("judged", {}) if trial.ends.assess else {}
