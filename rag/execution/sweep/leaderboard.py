@@ -1,21 +1,22 @@
 """Stored scores → one row per trial, best first. Measured times are kept apart, because they differ from run to run."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from rag.config.stand_ins import asks_model, lacks_model
 from rag.config.validation import repeats_of
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError
 from rag.evaluation.scoring import Scores, summarise
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
-from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
+from rag.execution.sweep.stage_sums import small
 from rag.pipeline.search import unread_text
 
 SPENT = ("tokens", "cost_usd")
@@ -28,7 +29,8 @@ class Row:
 
     `summed` has the mean, low, high and n of an objective that adds several metrics; `broken` are the bounds that it
     breaks. `quotes` counts the gold quotes of the trial's documents by fate; it is empty where all are exact. `failures`
-    has one message for each question that was not answered; these score 0.
+    has one message for each question that was not answered; these score 0. `apart`: something stands in for the model that
+    answers, and other trials have one.
     """
 
     trial_id: str
@@ -43,6 +45,7 @@ class Row:
     broken: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     quotes: Mapping[str, int] = field(default_factory=dict)
+    apart: bool = False
 
     def value(self, column: str) -> float:
         """A metric's mean or a measurement; NaN where the trial has none."""
@@ -63,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows, best first by the objective.
+    """Rows, best first by the objective; those that a model answers come before those in which something stands in for it.
 
     Trials that break a bound come after those that keep all, then those without a value, and last those that failed or did
     not end.
@@ -89,11 +92,18 @@ class Leaderboard:
         return {row.trial_id: dict(row.measured) for row in self.rows}
 
 
+def ranked(rows: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Rows with their ranks, from 1: those that are apart have ranks of their own."""
+    first = next((place for place, row in enumerate(rows) if row.apart), len(rows))
+    return ((place + 1 - first * row.apart, row) for place, row in enumerate(rows))
+
+
 def _row_json(row: Row) -> dict[str, Any]:
     names = {"trial": row.trial_id, "name": row.name, "choices": dict(row.choices), "status": row.status}
     objective = ({"objective": row.summed} if row.summed else {}) | ({"broken": list(row.broken)} if row.broken else {})
     objective |= {"quotes": dict(row.quotes)} if row.quotes else {}
-    return names | objective | {"metrics": row.metrics, "kinds": row.kinds}
+    apart = {"apart": True} if row.apart else {}
+    return names | apart | objective | {"metrics": row.metrics, "kinds": row.kinds}
 
 
 def objective_of(plan: Plan) -> Objective:
@@ -123,9 +133,9 @@ def build_leaderboard(plan: Plan, outcomes: Mapping[str, Outcome], store: Store)
     return Leaderboard(plan.experiment.name, plan.experiment.question, objective, columns, tuple(ordered))
 
 
-def _place(row: Row, objective: Objective) -> tuple[bool, bool, bool, float, str]:
+def _place(row: Row, objective: Objective) -> tuple[bool, bool, bool, bool, float, str]:
     worth = row.worth(objective)
-    return row.status != "done", math.isnan(worth), bool(row.broken), 0.0 if math.isnan(worth) else -worth, row.name
+    return row.status != "done", row.apart, math.isnan(worth), bool(row.broken), 0.0 if math.isnan(worth) else -worth, row.name
 
 
 class _Rows:
@@ -134,6 +144,7 @@ class _Rows:
     def __init__(self, plan: Plan, objective: Objective, outcomes: Mapping[str, Outcome], store: Store) -> None:
         self.plan, self.objective, self.outcomes, self.store = plan, objective, outcomes, store
         self.generates = any(trial.ends.generate for trial in plan.trials)
+        self.modelled = any(asks_model(trial.trial.config) for trial in plan.trials)
         self.selects = any(trial.trial.config["selector"] for trial in plan.trials)
         self._metas: dict[str, Mapping[str, Any]] = {}
 
@@ -154,7 +165,8 @@ class _Rows:
         summed = self._summed(trial) if self.objective.summed else {}
         quotes = trial.golden.fates if set(trial.golden.fates) - {"exact"} else {}
         figures = (summary["columns"], summary["kinds"], measured)
-        row = Row(*names, "done", *figures, summed=summed, failures=failures, quotes=quotes)
+        apart = self.modelled and lacks_model(trial.trial.config)
+        row = Row(*names, "done", *figures, summed=summed, failures=failures, quotes=quotes, apart=apart)
         broken = self.objective.broken_bounds(row.value)
         return replace(row, broken=tuple(bound.text for bound in broken)) if broken else row
 
@@ -163,7 +175,7 @@ class _Rows:
         if key is None:
             return {}
         if key not in self._metas:
-            self._metas[key] = _small(self.store.read_meta(self.plan.stages[key].entry) or {})
+            self._metas[key] = small(self.store.read_meta(self.plan.stages[key].entry) or {})
         return self._metas[key]
 
     def _summed(self, trial: PlannedTrial) -> Mapping[str, Any]:
@@ -199,6 +211,7 @@ class _Rows:
             measured["tokens"] = float(spent.tokens)
             measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
         measured |= self._meta(trial.ends.assess).get("judged", {}) if trial.ends.assess else {}
+        measured |= {"cut_replies": cut} if (cut := self._meta(trial.ends.check).get("cut_replies")) else {}
         if asked := self._meta(trial.ends.score).get("asked"):
             failed = sum(float(count["failed"]) for count in asked.values())
             measured["judge_failures"] = measured.get("judge_failures", 0.0) + failed
@@ -212,32 +225,3 @@ class _Rows:
             return {}
         seconds = entry.arrays["seconds"]
         return {f"latency_p{share}_ms": round(1000 * float(np.percentile(seconds, share)), 3) for share in (50, 95)}
-
-
-SUMS = ("summary", "failures", "cost", "unread", "asked", "written", "enriched", "read")
-"""Parts of the JSON of a stage that are small."""
-
-
-def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The JSON of a stage with sums in the place of what it says of single answers, which may be large."""
-    kept = {name: meta[name] for name in SUMS if name in meta}
-    if meta.get("cost", {}).get("name") in ("rewrite", "generate", "check"):
-        kept["paid"] = _paid(meta)
-    elif "looks" in meta:
-        kept["looked"] = sum((Spent(look.tokens, look.cost) for look in looks_of(meta) if look), Spent())
-    return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})
-
-
-def _paid(meta: Mapping[str, Any]) -> Spent:
-    """What one stage of answering paid. Replies count as they are after checks, with the requests that checks repeated."""
-    replies = [*meta.get("failures", {}).values(), *(answer["reply"] for answer in meta.get("answers", ()) if answer)]
-    rows = [Spent(reply["prompt_tokens"] + reply["completion_tokens"], reply["cost"]) for reply in replies]
-    rows += [Spent(part["tokens"], part["cost"]) for name in ("sought", "recalled") for part in meta.get(name, ())]
-    return sum(rows, Spent())
-
-
-def _judged(meta: Mapping[str, Any]) -> dict[str, float]:
-    """What a judge took, and how many judgements it could not make; it is not part of the cost of an answer."""
-    spent = sum((Spent(part["tokens"], part["cost"]) for part in meta["assessments"]), Spent())
-    figures = {"judge_tokens": float(spent.tokens), "judge_failures": float(meta.get("failed", 0))}
-    return figures if math.isnan(spent.cost) else figures | {"judge_cost_usd": round(spent.cost, 6)}
