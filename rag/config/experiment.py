@@ -21,13 +21,13 @@ from rag.core.types import SPLITS
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
 KEYS = (
-    *("question", "dataset", "fixed", "axes", "objective", "split", "holdout"),
+    *("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "repeats"),
     *("controls", "answers", "recommend", "showed", "gate", "wins"),
 )
 KINDS: Mapping[str, Any] = {
     **dict.fromkeys(("question", "dataset", "split"), str),
     **dict.fromkeys(("axes", "gate", "recommend", "wins"), dict),
-    **{"objective": str | list, "holdout": int, "controls": bool, "answers": list},
+    **{"objective": str | list, "holdout": int, "repeats": int, "controls": bool, "answers": list},
 }
 CALLED: Mapping[Any, str] = {
     **{str: "text", bool: "true or false", int: "a whole number"},
@@ -100,7 +100,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
             raise ConfigError(f"{path}: {key}", f"is {yaml_text(content[key])}", f"{called} is needed")
     if not content.get("question", "").strip():
         raise ConfigError(f"{path}: question", "is missing", "say in a sentence what the experiment is to find out")
-    fixed = [f"{key}={content[key]}" for key in ("dataset", "split") if key in content]
+    fixed = [f"{key}={content[key]}" for key in ("dataset", "split", "repeats") if key in content]
     fixed += _bundle(f"{path}: fixed", content["fixed"]) if content.get("fixed") else ()
     axes = {str(axis): _choices(f"{path}: axes.{axis}", value) for axis, value in content.get("axes", {}).items()}
     instead = {axis: override for override in overrides if (axis := override.split("=")[0]) in axes}

@@ -7,7 +7,7 @@ from rag.config.build import TARGET, Components
 from rag.config.parameters import yaml_text
 from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
-from rag.core.roles import ChecksIndexes, QuestionSelector, changes_nothing
+from rag.core.roles import ChecksIndexes, QuestionSelector, changes_nothing, varies
 from rag.core.text.languages import check_language
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
@@ -16,7 +16,7 @@ OF_READING = ("closed_book", "shuffled_contexts", "gold_contexts")
 CONTROLS = ("none", *OF_READING, "perfect_chunker")
 HISTORIES = ("gold", "live")
 """The source of the turns before a question: the golden set, or the answers of the pipeline itself."""
-WHOLE = dict.fromkeys(("depth", "rerank_depth", "k"), (1, "a whole number from 1")) | {
+WHOLE = dict.fromkeys(("depth", "rerank_depth", "k", "repeats"), (1, "a whole number from 1")) | {
     "latency": (0, "a whole number of questions, 0 for none")
 }
 """Keys that are whole numbers: the lowest value, and the words of the error."""
@@ -32,11 +32,16 @@ def control_of(config: Mapping[str, Any]) -> str:
     return str(config.get("control", "none"))
 
 
+def repeats_of(config: Mapping[str, Any]) -> int:
+    """How often each question is answered; 1 in trials from before the key existed."""
+    return int(config.get("repeats", 1))
+
+
 def check(config: Mapping[str, Any]) -> None:
     """Raise ConfigError for values of the wiring itself that make no pipeline."""
     for name, (lowest, expected) in WHOLE.items():
-        if not is_whole(config[name], lowest):
-            raise ConfigError(name, f"is {yaml_text(config[name])}", expected)
+        if not is_whole(value := config.get(name, 1), lowest):
+            raise ConfigError(name, f"is {yaml_text(value)}", expected)
     if not isinstance(config["coverage"], int | float) or not 0 < config["coverage"] <= 1:
         raise ConfigError("coverage", f"is {yaml_text(config['coverage'])}", "a share above 0, at most 1")
     tokens = config.get("context_tokens")
@@ -115,6 +120,14 @@ def check_typed(components: Components, config: Mapping[str, Any]) -> None:
     if getattr(components.role("generator", config["generator"]), "reads_gold", False):
         what = "gives the reference answers of golden questions, and a typed one has none"
         raise ConfigError("generator", what, "choose another, for example generator=extractive")
+
+
+def check_repeats(config: Mapping[str, Any], generator: object) -> None:
+    """Raise ConfigError for more than one answer per question of a generator that always answers alike."""
+    if repeats_of(config) > 1 and not varies(generator):
+        what = f"is {config['repeats']}, and {type(generator).__name__} answers a question alike each time"
+        remedy = "set generator.temperature=0.7 (or generator.seed=null) of a model, or repeats=1 for this trial"
+        raise ConfigError("repeats", what, remedy)
 
 
 def check_control(config: Mapping[str, Any], no_generator: bool, questions: int) -> None:

@@ -100,6 +100,10 @@ class Spent:
         """The sums of tokens and dollars."""
         return Spent(self.tokens + other.tokens, self.cost + other.cost)
 
+    def share(self, parts: int) -> "Spent":
+        """One of so many equal parts, in whole tokens."""
+        return Spent(round(self.tokens / parts), self.cost / parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Cited:

@@ -43,6 +43,7 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
     (StaticEmbedder, {"dimensions": 385}, "embedder.dimensions", "to 384"),
     (StaticEmbedder, {"sif": 0}, "embedder.sif", "between 0 and 1"),
     (WindowsEmbedder, {"embedder": MINILM, "tokens": 0}, "embedder.tokens", ""),
+    (WindowsEmbedder, {"embedder": MINILM, "scale": 2}, "embedder.scale", "a cosine, or null"),
     (OpenAiEmbedder, {"model": "m", "dimensions": 0}, "embedder.dimensions", ""),
     *[(OpenAiEmbedder, {"model": "m", "batch_size": value}, "embedder.runtime.batch_size", "to 2048") for value in (0, 2049)],
     (OpenAiEmbedder, {"model": "m", "retries": -1}, "embedder.runtime.retries", ""),

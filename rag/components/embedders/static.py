@@ -28,6 +28,7 @@ NEVER_TEXT = re.compile(r"\[(unused\d+|CLS|SEP|MASK)\]")
 """Word pieces that get no vector."""
 TOGETHER = 256
 """Word pieces in one call of the model; the last bits of their states depend on it."""
+UNRELATED = 0.4
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +55,11 @@ class StaticEmbedder:
     def fingerprint(self) -> str:
         """The fingerprint of the distilled model; the parameters of the distillation are not part of it."""
         return MiniLmEmbedder().fingerprint()
+
+    def unrelated(self) -> float | None:
+        """0.40 with the default parameters, else None: over six corpora `off_topic` declines 1 of 460 questions by it."""
+        usual = self.dimensions == StaticEmbedder.dimensions and self.sif == StaticEmbedder.sif
+        return UNRELATED if usual else None
 
     def window(self) -> None:
         """None: it reads all word pieces."""

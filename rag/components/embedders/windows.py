@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from rag.core.checks import check_whole
+from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
 from rag.core.numbers import unit_rows
 from rag.core.roles import Embedder, Windowed
@@ -27,15 +27,23 @@ class WindowedEmbedder(Embedder, Windowed, Protocol):
 class WindowsEmbedder:
     """Cuts a text before words into windows of at most `tokens` tokens; the mean of their unit vectors, itself of length 1.
 
-    `tokens` is None for the window of `embedder`. A text of one window keeps the vector that `embedder` gives it.
+    `tokens` is None for the window of `embedder`. A text of one window keeps the vector that `embedder` gives it. `scale` is
+    the cosine below which a question and a passage are not related, None if it is not known.
     """
 
     embedder: WindowedEmbedder
     tokens: int | None = None
+    scale: float | None = None
 
     def __post_init__(self) -> None:
         if self.tokens is not None:
             check_whole("embedder.tokens", self.tokens, 1)
+        if self.scale is not None:
+            check_number("embedder.scale", self.scale, -1, 1, "a cosine, or null")
+
+    def unrelated(self) -> float | None:
+        """`scale`."""
+        return self.scale
 
     def window(self) -> None:
         """None: the windows together hold the whole text."""

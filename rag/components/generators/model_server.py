@@ -118,6 +118,11 @@ class ModelServer(ABC):
         """The address of the server, without the path of the interface."""
         return self.base_url or ""
 
+    @property
+    def varies(self) -> bool:
+        """False with a temperature of 0 and a seed."""
+        return self.temperature != 0 or self.seed is None
+
     def fingerprint(self) -> str:
         """`model@host:port`."""
         return f"{self.model}@{urlsplit(self.url).netloc}"

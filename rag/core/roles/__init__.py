@@ -7,6 +7,7 @@ Class attributes that a component may set, False or empty by default:
 
 - `changes_nothing = True` marks the choice `none` of a role, which has no stage of its own.
 - `costly = True`: a call takes time or money. The replies of such a Generator are stored one by one.
+- `varies`: whether a Generator may answer a question in two ways; by default, whether it is costly.
 - `reads_gold = True`: a Generator that reads the reference answers; `reads_system = True`: one that gives those of the system.
 - `reads = ("passages", "records")`: what a Policy, a Shaper or a Condenser reads besides questions and chunks, of READABLE. Its
   result is stored, and used again until something that it reads changes; it gets nothing else. A class without it reads all.
@@ -137,6 +138,12 @@ def reads(component: object, what: str) -> bool:
 def is_costly(component: object) -> bool:
     """True if a call of the component takes time or money."""
     return bool(getattr(component, "costly", False))
+
+
+def varies(generator: object) -> bool:
+    """True if the generator, or the `generator` inside it, may answer a question in two ways."""
+    inner = getattr(generator, "generator", None)
+    return varies(inner) if inner else bool(getattr(generator, "varies", is_costly(generator)))
 
 
 def fingerprint(component: object) -> str:

@@ -145,8 +145,8 @@ class Windowed(TokenOffsets, Protocol):
 class Scaled(Protocol):
     """An Embedder that can interpret its cosines."""
 
-    def unrelated(self) -> float:
-        """The cosine below which a question and a passage are not related."""
+    def unrelated(self) -> float | None:
+        """The cosine below which a question and a passage are not related; None if it is not known."""
         ...
 
 

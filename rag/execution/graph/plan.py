@@ -7,7 +7,7 @@ from typing import Any
 from rag.config.build import Components
 from rag.config.experiment import Experiment, Trial
 from rag.config.identity import Digests, digest, without_runtime
-from rag.config.validation import control_of
+from rag.config.validation import control_of, repeats_of
 from rag.core.assessments import Spent
 from rag.core.errors import ProblemsError, UserError
 from rag.core.numbers import finite
@@ -153,8 +153,8 @@ def _golden(config: Mapping[str, Any], components: Components, known: dict[str, 
 def trial_id(config: Mapping[str, Any], golden: Golden, digests: Digests) -> str:
     """Ten hex digits of a digest over the golden set of a trial and its config without runtime, as `digests` reads it."""
     own = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset", "sample", "sample_seed")}
-    if control_of(config) == "none":
-        own.pop("control", None)  # Trials from before the key existed have the same ids.
+    usual = {"control": control_of(config) == "none", "repeats": repeats_of(config) == 1}
+    own = {key: value for key, value in own.items() if not usual.get(key)}  # Trials from before a key have the same ids.
     if parsing := _parsing(config["loader"], golden):
         own["parsing"] = parsing
     # Digests sort keys, and the order of indexes and selectors matters.

@@ -17,8 +17,8 @@ from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
 from rag.core.types import Allowed, Reply
 from rag.evaluation import scoring
-from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
-from rag.execution.graph import ablation_inputs, link_stages, system_stages
+from rag.evaluation.answer_judging import assess, counted
+from rag.execution.graph import ablation_inputs, link_stages, score_stages, system_stages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
@@ -222,21 +222,9 @@ def run_judge(job: Job) -> Entry:
     return Entry(judged.to_arrays(), {"read": scoring.reading(judged)})
 
 
-def run_score(job: Job) -> Entry:
-    """Judged rankings and answers → scores per question, and their means with intervals."""
-    metrics = {name: job.components.build(node, f"metric.{name}") for name, node in job.nodes["metrics"].items()}
-    judged = scoring.Judged.from_arrays(job.inputs["judge"].arrays)
-    columns, k, examples, answers = job.values["columns"], job.values.get("k", 1), job.golden.examples, job.answers()
-    cut = scoring.budgets(job.ranking, job.corpus, examples, job.values["coverage"]) if "ranking" in job.inputs else None
-    scores = scoring.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments(), budgets=cut)
-    asked = {name: metric for name, metric in metrics.items() if answers and isinstance(metric, AskingMetric)}
-    values = {name: scores.column(name).tolist() for name in asked}
-    counts = {name: asdict(asked_of(metric, values[name], examples, answers or ())) for name, metric in asked.items()}
-    return Entry(scores.to_arrays(), {"summary": scoring.summarise(scores, examples).to_json(), "asked": counts})
-
-
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
     **link_stages.LINK_RUNNERS,
+    **score_stages.SCORE_RUNNERS,
     **system_stages.SYSTEM_RUNNERS,
     **{name.removeprefix("run_").replace("_", " "): run for name, run in list(globals().items()) if name.startswith("run_")},
 }

@@ -120,7 +120,10 @@ class Job:
         looks = looks_of(self.inputs["ranking"].meta)
         screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus, looks)
         gold = [example.answers for example in self.golden.examples]
-        return reading.prepare(self.queries, screened, self.corpus, gold, looks)
+        prepared = reading.prepare(self.queries, screened, self.corpus, gold, looks)
+        if not (again := self.values.get("repeat", 0)):
+            return prepared
+        return [replace(each, request=each.request and replace(each.request, sample=again)) for each in prepared]
 
     def answers(self) -> list[Answer | None] | None:
         """The answers that this stage reads, if any were generated."""

@@ -14,10 +14,12 @@ from rag.config.validation import (
     check,
     check_control,
     check_history,
+    check_repeats,
     check_system,
     check_together,
     control_of,
     history_of,
+    repeats_of,
 )
 from rag.core.assessments import PARTS, REFERENCE
 from rag.core.roles import AssessedMetric, reads
@@ -85,11 +87,15 @@ class TrialGraph:
             ranking = SearchGraph(self.graph, parts, self.golden, questions, corpus, self._read_records(), indexes).add()
         if control == "shuffled_contexts":
             ranking = self.graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: self.golden.golden_digest})
-        generate, checked, assess = (None, None, None)
+        check_repeats(self.config, parts.role("generator"))
+        answers: list[tuple[str | None, str | None, str | None]] = [(None, None, None)]
         if not parts.is_none("generator"):
-            generate, checked, assess = self._answers(questions, corpus, ranking)
-        judge = self._judge(corpus, ranking)
-        score = self._score({"judge": judge, "check": checked, "assess": assess, "corpus": corpus, "ranking": ranking})
+            answers = [self._answers(questions, corpus, ranking, repeat) for repeat in range(repeats_of(self.config))]
+        judge, (generate, checked, assess) = self._judge(corpus, ranking), answers[0]
+        sources = {"judge": judge, "corpus": corpus, "ranking": ranking}
+        scores = [self._score({**sources, "check": checked, "assess": assess}) for _, checked, assess in answers]
+        repeated = {**{f"score {number}": key for number, key in enumerate(scores)}, GOLD: self.golden.golden_digest}
+        score = scores[0] if len(scores) == 1 else self.graph.add("average", {}, {}, repeated)
         timed = self.config["latency"] and control == "none" and parts.is_none("system")
         latency = self._latency(corpus, indexes | passages) if timed else None
         return Ends(score, judge, ranking, corpus, indexes, passages, generate, checked, assess, latency)
@@ -158,7 +164,7 @@ class TrialGraph:
             inputs = {"vectors": self.graph.add("embed", {"embedder": self.config["embedder"]}, {}, inputs)}
         return self.graph.add("index", {"index": self.config["index"][name]}, {}, inputs)
 
-    def _answers(self, questions: str, corpus: str, ranking: str) -> tuple[str, str, str | None]:
+    def _answers(self, questions: str, corpus: str, ranking: str, repeat: int) -> tuple[str, str, str | None]:
         """Add the stages that generate, check and, where a metric needs it, judge answers."""
         graph, parts, values = self.graph, self.parts, self.parts.reading_values
         for role in ("memory", "prompt"):
@@ -174,6 +180,7 @@ class TrialGraph:
         inspections = nodes.pop("inspections")
         if values["pinned"]:
             values["documents"] = self.golden.corpus_digest  # Pinned documents are read whole, whatever the chunks are.
+        values |= {"repeat": repeat} if repeat else {}
         generate = graph.add("generate", nodes, values, inputs)
         checked = graph.add("check", {**nodes, "inspections": inspections}, values, {**inputs, "generate": generate})
         assess = None

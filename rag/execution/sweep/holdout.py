@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from rag.config.experiment import Trial
-from rag.config.search_space import own_judge_remarks, stand_in_remarks
 from rag.core.errors import DataError, ProblemsError, StoreError
 from rag.core.figures import figure
 from rag.core.types import SPLITS
@@ -18,9 +17,7 @@ from rag.evaluation.statistics.paired import rough
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan
 from rag.execution.graph.executors import Ran, Watch, run_watched
-from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.graph.system_stages import PLACE
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations, fidelity, holes, other_sweeps, selection, sweep
@@ -31,6 +28,7 @@ from rag.execution.sweep.reopen import REPORTS
 from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, scores_of
 from rag.execution.sweep.selection.winner import Ints
 from rag.execution.sweep.sweep import Sweep
+from rag.execution.sweep.trial_remarks import trial_remarks
 from rag.execution.sweep.wins import Wins, find_wins
 from rag.pipeline.search import unread_text
 
@@ -115,13 +113,7 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
         other_sweeps.log(done.plan, store)
     concluded = _concluded(done, store, settings, watch)
     unjudged = holes.qualified(concluded.winner, Pool(done.plan, store, done.board.objective))
-    trials = [planned.trial for planned in done.plan.trials]
-    sampled = filter(None, [done.plan.trials[0].golden.sampled])
-    remarks = *sampled, *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
-    if any(done.plan.stages[trial.ends.corpus].name == PLACE for trial in done.plan.trials):
-        from rag.execution.sweep.system_remarks import system_remarks  # most sweeps have no system
-
-        remarks += tuple(system_remarks(done.plan, store, done.board.objective))
+    remarks = trial_remarks(done, store, concluded.winner.recommended if concluded.winner else "")
     return replace(concluded, **unjudged | {"notes": (*concluded.notes, *unjudged.get("notes", ()), *remarks)})
 
 

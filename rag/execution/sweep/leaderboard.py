@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from rag.config.stand_ins import asks_model, lacks_model
+from rag.config.validation import repeats_of
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError
 from rag.evaluation.scoring import Scores, summarise
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
-from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Store
-from rag.execution.sweep import unusable_replies
 from rag.execution.sweep.objective import Objective
+from rag.execution.sweep.stage_sums import small, unusable_of_trial
 from rag.pipeline.search import unread_text
 
 SPENT = ("tokens", "cost_usd")
@@ -157,7 +157,10 @@ class _Rows:
         summary = self._meta(trial.ends.score).get("summary")
         if summary is None:
             return Row(*names, "not run", {}, {}, {})
-        failures = tuple(reply["failure"] for reply in self._meta(trial.ends.generate).get("failures", {}).values())
+        metas = map(self._meta, self.plan.graph.ancestors(trial.ends.score))
+        failures = tuple(
+            {number: reply["failure"] for meta in metas for number, reply in meta.get("failures", {}).items()}.values()
+        )
         measured = self._measured(trial) | ({"failed_questions": float(len(failures))} if failures else {})
         summed = self._summed(trial) if self.objective.summed else {}
         quotes = trial.golden.fates if set(trial.golden.fates) - {"exact"} else {}
@@ -172,7 +175,7 @@ class _Rows:
         if key is None:
             return {}
         if key not in self._metas:
-            self._metas[key] = _small(self.store.read_meta(self.plan.stages[key].entry) or {})
+            self._metas[key] = small(self.store.read_meta(self.plan.stages[key].entry) or {})
         return self._metas[key]
 
     def _summed(self, trial: PlannedTrial) -> Mapping[str, Any]:
@@ -200,10 +203,12 @@ class _Rows:
             if taken := next((meta[stage] for meta in metas if stage in meta), None):
                 measured |= {f"{kind}_tokens": float(taken["tokens"]), f"{kind}_failures": float(taken["failed"])}
                 measured |= {} if math.isnan(taken["cost"]) else {f"{kind}_cost_usd": round(taken["cost"], 6)}
-        measured |= unusable_replies.of_trial(trial.trial.config, metas)
+        measured |= unusable_of_trial(trial.trial.config, metas)
         if self.generates:  # In a sweep without generators no row has these columns; else a trial without one spent nothing.
             looked = [meta["looked"] for meta in metas if "looked" in meta][-1:]  # The last link has the steps of all.
-            spent = sum((*(meta["paid"] for meta in metas if "paid" in meta), *looked), Spent())
+            paid = [(meta["cost"]["name"] == "rewrite", meta["paid"]) for meta in metas if "paid" in meta]
+            once, answers = (sum((part for first, part in paid if first == wanted), Spent()) for wanted in (True, False))
+            spent = sum((once, answers.share(repeats_of(trial.trial.config)), *looked), Spent())
             measured["tokens"] = float(spent.tokens)
             measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
         measured |= self._meta(trial.ends.assess).get("judged", {}) if trial.ends.assess else {}
@@ -221,36 +226,3 @@ class _Rows:
             return {}
         seconds = entry.arrays["seconds"]
         return {f"latency_p{share}_ms": round(1000 * float(np.percentile(seconds, share)), 3) for share in (50, 95)}
-
-
-SUMS = ("summary", "failures", "cost", "unread", "asked", "written", "enriched", "read")
-"""Parts of the JSON of a stage that are small."""
-
-
-def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The JSON of a stage with sums in the place of what it says of single answers, which may be large."""
-    kept = {name: meta[name] for name in SUMS if name in meta} | {"unusable": unusable_replies.of_stage(meta)}
-    if meta.get("cost", {}).get("name") in ("rewrite", "generate", "check"):
-        kept["paid"] = _paid(meta)
-    elif "looks" in meta:
-        kept["looked"] = sum((Spent(look.tokens, look.cost) for look in looks_of(meta) if look), Spent())
-    if meta.get("answers"):
-        kept["cut_replies"] = float(
-            sum(each["reply"].get("finish", "") not in ("stop", "") for each in meta["answers"] if each)
-        )
-    return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})
-
-
-def _paid(meta: Mapping[str, Any]) -> Spent:
-    """What one stage of answering paid. Replies count as they are after checks, with the requests that checks repeated."""
-    replies = [*meta.get("failures", {}).values(), *(answer["reply"] for answer in meta.get("answers", ()) if answer)]
-    rows = [Spent(reply["prompt_tokens"] + reply["completion_tokens"], reply["cost"]) for reply in replies]
-    rows += [Spent(part["tokens"], part["cost"]) for name in ("sought", "recalled") for part in meta.get(name, ())]
-    return sum(rows, Spent())
-
-
-def _judged(meta: Mapping[str, Any]) -> dict[str, float]:
-    """What a judge took, and how many judgements it could not make; it is not part of the cost of an answer."""
-    spent = sum((Spent(part["tokens"], part["cost"]) for part in meta["assessments"]), Spent())
-    figures = {"judge_tokens": float(spent.tokens), "judge_failures": float(meta.get("failed", 0))}
-    return figures if math.isnan(spent.cost) else figures | {"judge_cost_usd": round(spent.cost, 6)}

@@ -9,7 +9,7 @@ from rag.core.looks import Look
 from rag.core.roles import Generator, changes_nothing
 from rag.core.text.citations import CitedPlace, places_of
 from rag.core.types import REPLIED, Answer, Chunk, Finding, Sought
-from rag.execution.sweep.unusable_replies import asks
+from rag.execution.sweep.stage_sums import asks
 from rag.pipeline.shapes.json_shapes import AnswerLook
 from rag.reporting.terminal.output import escape, out, stream, visible
 

@@ -11,11 +11,13 @@ from rag.components.checks.message_kinds import MessageKinds
 from rag.components.checks.off_topic import OffTopicCheck
 from rag.components.checks.retrieval_floor import RetrievalFloorCheck
 from rag.components.embedders.hashing import HashingEmbedder
+from rag.config.build import Components
 from rag.core.headings import Section
 from rag.core.roles import Scaled
 from rag.core.types import Chunk, Hit, Query, Ranking, Span, Turn, Vectors
 from rag.execution.store.cached_vectors import StoredEmbedder
 from rag.execution.store.store import Store
+from rag.execution.sweep.open_config import config_of
 
 
 class Angles:
@@ -144,6 +146,20 @@ def test_an_embedder_without_a_scale_leaves_the_words_alone_to_decide(tmp_path: 
     store = Store(str(tmp_path))
     assert isinstance(StoredEmbedder(Fixed(), store, "a"), Scaled)
     assert not isinstance(StoredEmbedder(HashingEmbedder(), store, "b"), Scaled)
+
+
+@pytest.mark.parametrize(
+    ("choice", "floor"),
+    [
+        *(("preset=assay", 0.2), ("preset=grounded_citations", 0.22), ("embedder=static", 0.4)),
+        *(("preset=ragstream", 0.26), ("preset=study_assistant", 0.26), ("preset=two_index_engine", 0.26)),
+        ("embedder.dimensions=64 embedder=static", None),
+    ],
+)
+def test_every_preset_has_a_floor(choice: str, floor: float | None) -> None:
+    config = config_of(choice.split())
+    check = Components().build(config["check"]["off_topic"], "check.off_topic")
+    assert (check.embedder.unrelated() if check.floor is None else check.floor) == floor
 
 
 def test_no_passage_is_embedded_behind_one_that_reaches_the_floor() -> None:

@@ -62,7 +62,7 @@ TRIALS = (
     (*EVERYTHING, "history=live", "latency=1"),
     ("generator=extractive", "memory=buffer", "reuse=similar", "reuse.full=0.1", "reuse.half=0", "reuse.guard=false"),
     ("generator=extractive", "lock=[bus.md]", "exclude=[rules.txt]", "context_tokens=12"),
-    (*COSTLY, "chunker=sentence", "metrics=[recall@k,token_f1]", "latency=1"),
+    (*COSTLY, "chunker=sentence", "metrics=[recall@k,token_f1]", "latency=1", "repeats=2"),
     (
         *("generator=extractive", "enrich=rules", "roster=csv", "roster.path=roster.csv", "roster.key=format"),
         *("roster.column=id", "roster.fields={kind: Kind}", "route=rules"),
