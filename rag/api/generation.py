@@ -28,19 +28,20 @@ def generate_set(
     model: bool = False,
     model_filters: Sequence[str] | None = None,
     style_from: Path | None = None,
+    documents: Sequence[Document] | None = None,
 ) -> tuple[Generated, dict[str, Any]]:
     """Write a golden set about a folder or a dataset's documents to `to`/questions.jsonl; return it with its report.
 
     With `model` the generator of the config proposes questions first, and rules the rest; `model_filters` are the filters that
-    ask it (all by default), and the questions of `style_from` show how people ask. DataError for a file that exists, and for
-    documents that hold nothing to ask about.
+    ask it (all by default), and the questions of `style_from` show how people ask. `documents` are read
+    already. DataError for a file that exists, and for documents that hold nothing to ask about.
     """
     path = to / QUESTIONS
     if path.exists():
         raise DataError(str(path), "exists, and is not overwritten", "remove it, or name another folder: --to FOLDER")
     config = config_of_folder(what)
     components = components_of(config)
-    documents = load_documents(components.role("loader", config["loader"]))
+    documents = documents or load_documents(components.role("loader", config["loader"]))
     proposer = _model_proposer(config, components, model_filters, style_from) if model else None
     kinds = kinds or ([*SHARES, PARAPHRASE] if model else [])
     vectors = sentence_vectors(config["language"], components)

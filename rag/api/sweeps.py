@@ -13,6 +13,7 @@ from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
+from rag.core.roles import Loader
 from rag.execution.graph.executors import Watch
 from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import ends_of
@@ -130,13 +131,16 @@ def plan(name: str, overrides: Sequence[str] = ()) -> PlanResult:
     return PlanResult(sweeps.prepare(experiment.load(name, overrides), parses=False))
 
 
-def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> SweepResult:
+def sweep(
+    name: str, overrides: Sequence[str] = (), track: bool = True, loaded: Mapping[str, Loader] | None = None
+) -> SweepResult:
     """Run an experiment as `rag sweep` does: results of earlier runs are reused, files are written, MLflow gets the trials.
 
     Ctrl-C raises KeyboardInterrupt; what ran is stored, and the same call goes on. A failure to reach MLflow is a warning, and
     `rag study track` sends the trials later. A trial that failed has the status `failed` in the leaderboard.
+    `loaded` are corpora that are read already, as `rag.execution.graph.plan` takes them.
     """
-    result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress)
+    result = conduct(sweeps.prepare(experiment.load(name, overrides), loaded=loaded), progress)
     if result.interrupted:
         raise KeyboardInterrupt
     if track and (reason := sweep_runs.untracked()):

@@ -68,11 +68,13 @@ def run(
     leave(conducted(declared, as_json, track, ["study", "run", *(["-m"] if multirun else []), *(overrides or ())]))
 
 
-def conducted(declared: Any, as_json: bool, track: bool, again: Sequence[str], called: str | None = "") -> "SweepResult":
+def conducted(
+    declared: Any, as_json: bool, track: bool, again: Sequence[str], called: str | None = "", loaded: Any = None
+) -> "SweepResult":
     """Run, conclude, print, write and track; end the process after Ctrl-C.
 
     `again` is the command that tracks later if MLflow cannot be reached; `called` is the experiment with its overrides, as
-    typed in a shell, and None where no commands are to follow.
+    typed in a shell, and None where no commands are to follow; `loaded` are corpora that are read already.
     """
     from rag.api.sweeps import conduct
     from rag.execution.sweep import sweep
@@ -80,7 +82,7 @@ def conducted(declared: Any, as_json: bool, track: bool, again: Sequence[str], c
     from rag.reporting.terminal.output import err
     from rag.tracking import sweep_runs
 
-    ready = sweep.prepare(declared)
+    ready = sweep.prepare(declared, loaded=loaded)
     if reason := sweep_runs.untracked() if track else "":
         print_line(reason, err)
     result = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))

@@ -11,6 +11,7 @@ from rag.config.validation import control_of
 from rag.core.assessments import Spent
 from rag.core.errors import ProblemsError, UserError
 from rag.core.numbers import finite
+from rag.core.roles import Loader
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph import cost_estimate
@@ -97,18 +98,25 @@ def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
     return tuple(filter(None, (trial.ends.score, trial.ends.latency)))
 
 
-def make(experiment: Experiment, store: Store, parses: bool = True) -> Plan:
+def make(experiment: Experiment, store: Store, parses: bool = True, loaded: Mapping[str, Loader] | None = None) -> Plan:
     """Compose, build and key every trial; ProblemsError with the errors of all trials.
 
-    UnparsedError where files of a corpus are not parsed yet and `parses` is False.
+    UnparsedError where files of a corpus are not parsed yet and `parses` is False. `loaded` are corpora that are read already,
+    by the digest of the config of their loader.
     """
     trials = experiment.trials()
     if not parses:
         refuse_unparsed((trial.config for trial in trials), components_for(store))
-    return assemble(experiment, trials, store)
+    return assemble(experiment, trials, store, loaded=loaded)
 
 
-def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None) -> Plan:
+def assemble(
+    experiment: Experiment,
+    trials: Sequence[Trial],
+    store: Store,
+    ledger: Ledger | None = None,
+    loaded: Mapping[str, Loader] | None = None,
+) -> Plan:
     """Build and key trials that are composed already; ProblemsError with the errors of all trials.
 
     Spending is counted in `ledger`, or in a new ledger with the budget that the trials name.
@@ -121,7 +129,7 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
     digests = Digests(without_runtime)
     for trial in trials:
         try:
-            golden = _golden(trial.config, graph.components, goldens)
+            golden = _golden(trial.config, graph.components, goldens, loaded or {})
             last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), golden)
         except UserError as error:
             problems.setdefault(str(error), error)
@@ -139,10 +147,12 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
     return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger)
 
 
-def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden]) -> Golden:
+def _golden(
+    config: Mapping[str, Any], components: Components, known: dict[str, Golden], loaded: Mapping[str, Loader]
+) -> Golden:
     key = digest(config["loader"], config["dataset"], config["split"])
     if key not in known:
-        loader = components.role("loader", config["loader"])
+        loader = loaded.get(digest(config["loader"])) or components.role("loader", config["loader"])
         questions = components.role("dataset", config["dataset"])
         known[key] = golden_sets.load(loader, questions).split(str(config["split"]))
     return known[key]

@@ -10,6 +10,7 @@ from rag.config.build import TARGET, Components
 from rag.config.catalog import defaults, plugins
 from rag.config.compose import HELPER, check_override, compose, is_group, parsed, resolve
 from rag.config.composer import composing
+from rag.config.identity import digest
 from rag.config.resolver import Resolver
 from rag.config.search_space import Trial
 from rag.config.stand_ins import STAND_INS, remark, replaced
@@ -17,7 +18,7 @@ from rag.config.validation import check, check_together, check_typed, control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.records.sets import NO_RECORDS, RecordSet
-from rag.core.roles import changes_nothing
+from rag.core.roles import Loader, changes_nothing
 from rag.core.types import Query
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
@@ -127,21 +128,21 @@ class Materials:
     passages: Mapping[str, Entry] = field(default_factory=dict)
 
 
-def open_config(config: Mapping[str, Any], stored: bool = False) -> Pipeline:
+def open_config(config: Mapping[str, Any], stored: bool = False, loaded: Mapping[str, Loader] | None = None) -> Pipeline:
     """Open the pipeline of a config; it needs no golden questions.
 
     Chunks and indexes are read from the store or built into it. Questions are answered without the store, and leave nothing in
     it; with replay=only they are answered from its replies. With `stored` replies of models come from it and go into it, within
-    the budget.
+    the budget. `loaded` are corpora that are read already, as `plan.make` takes them.
     """
-    inputs = materials(config)
+    inputs = materials(config, loaded)
     components = inputs.components if stored or Terms.of(config).replay == "only" else inputs.components.without_inner
     parts = TrialParts(config, inputs.components)
     made = {**inputs.indexes, **inputs.passages}
     return open_pipeline(parts.nodes, parts.values, inputs.corpus, made, components, inputs.records)
 
 
-def materials(config: Mapping[str, Any]) -> Materials:
+def materials(config: Mapping[str, Any], loaded: Mapping[str, Loader] | None = None) -> Materials:
     """Documents, chunks and indexes of a config, from the store or built into it; ConfigError for what cannot be served."""
     check(config)
     if (control := control_of(config)) != "none":
@@ -149,7 +150,8 @@ def materials(config: Mapping[str, Any]) -> Materials:
         raise ConfigError("control", what, "leave it out, or control=none")
     store, terms = maintenance.at(config["store"]), Terms.of(config)
     graph = Graph(components_for(store, Ledger(store, terms)))
-    documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
+    held = (loaded or {}).get(digest(config["loader"]))
+    documents = golden_sets.load_documents(held or graph.components.role("loader", config["loader"]))
     golden = Golden(documents, ())
     trial = TrialGraph(graph, config, golden)
     for role in (*SINGLE, "memory", "prompt", "enrich", "roster"):
