@@ -34,6 +34,7 @@ EMBEDDERS, SECONDS, SAMPLE = ("minilm", "minilm_int8", "static"), 60.0, 32
 """Embedders, the best first; the seconds that the vectors of all trials may take; the chunks by which that is estimated."""
 SIZE, SMALL = 800, 100_000
 """Characters of a chunk, and of a corpus whose vectors take less than SECONDS on any machine."""
+SPLIT = "split it into smaller files, for example: split -C 1m FILE --additional-suffix=.txt"
 PICTURES = ("png", "jpg", "jpeg", "gif", "tif", "tiff", "bmp", "webp", "heic", "svg")
 LANGUAGES = {"de": "german", "es": "spanish", "fr": "french", "it": "italian", "nl": "dutch", "pt": "portuguese"}
 """Languages that are recognised, by their codes; others are read as English unless `language=` names one."""
@@ -99,8 +100,8 @@ class Folder:
         kept = sum(loader.text_size(file.size, file.suffix) for file in found.to_read.values()) / 1e6
         total = kept + sum(loader.text_size(line.size, line.type) for line in left) / 1e6
         if not found.to_read:
-            what = f"the smallest of its {len(left):,} files has more text than is read at first ({loader.sample:g} MB)"
-            raise DataError(self.folder, what, f"split it, or read all: loader.sample=null, about {_minutes(total)}")
+            what = f"a first look reads {loader.sample:g} MB of text, and each of its {len(left):,} files has more"
+            raise DataError(self.folder, what, f"{SPLIT}, or read all: loader.sample=null, about {_minutes(total)}")
         files = f"{len(found.to_read):,} of {len(found.to_read) + len(left):,} files"
         return (
             f"{self.folder} is large: {files} are read, by a hash of their names, {kept:.1f} of {total:,.0f} MB of text.\n"
@@ -198,4 +199,4 @@ def _help(loader: FolderLoader) -> str:
     most = details.most_common(1)[0][0] if details else ""
     if most in PICTURES:
         return "scans as PDF are read with loader.parsers.pdf=pdfium_ocr"
-    return "split it, or leave it out" if "larger" in most else "add files of a format in docs/datasets.md"
+    return SPLIT if "larger" in most else "add files of a format in docs/datasets.md"

@@ -19,6 +19,7 @@ from rag.documents.manifest import ManifestLine, skipped_files, without_noise
 from rag.documents.metadata import TABLE, MetadataSources
 from rag.documents.reading import Unreadable, bare, read_files, unparsed
 from rag.documents.sandbox.children import default_workers
+from rag.documents.sandbox.limits import Limits
 
 COPY = "copy of another file"
 DENSE = 10
@@ -159,8 +160,8 @@ class FolderLoader:
         return f"not in the sample of {self.sample:g} MB"
 
     def text_size(self, size: int, suffix: str) -> float:
-        """About how many bytes of text a file of `size` bytes has."""
-        return size / (1 if self.parsers[suffix].in_process else DENSE)
+        """About how many bytes of text are read of a file of `size` bytes; none over the limit of a file."""
+        return 0 if size > Limits().file else size / (1 if self.parsers[suffix].in_process else DENSE)
 
     def _sampled(self, found: Selection, left: float) -> Selection:
         """The files that fit into a sample of `left` bytes of text; the others are lines."""
