@@ -24,7 +24,7 @@ from rag.core.headings import sections
 from rag.core.types import Document
 from rag.documents.folder.file_tree import SkippedWarning, tally
 from rag.documents.languages import language_of
-from rag.evaluation.data.golden import Loaded, load_documents
+from rag.evaluation.data.golden import Loaded
 
 OWN = ("loader.copies=false", "loader.sample=4")
 """What a first look at a folder reads: each text once, and a sample of large folders."""
@@ -109,22 +109,26 @@ class Folder:
         )
 
     @cached_property
-    def documents(self) -> tuple[Document, ...]:
-        """The documents of the folder; DataError where it has no text."""
+    def corpus(self) -> Loaded:
+        """The folder in memory; DataError where it has no text."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SkippedWarning)  # callers show the manifest
             try:
-                return load_documents(self.loader)
+                return Loaded.of(self.loader)
             except DataError as error:
                 what = f"holds no text that can be read. {tally(0, self.loader.skipped)}"
                 listing = f"{shlex.join(['rag', 'data', 'ingest', self.folder])} lists each file"
                 raise DataError(self.folder, what, f"{_help(self.loader)}; {listing}") from error
 
     @property
+    def documents(self) -> tuple[Document, ...]:
+        """The documents of the folder."""
+        return self.corpus.documents
+
+    @property
     def loaded(self) -> dict[str, Loaded]:
-        """The corpus in memory, by the digest of the config of its loader, for plans and pipelines."""
-        corpus = Loaded(self.documents, self.loader.skipped, self.loader.dropped, self.loader.redactor)
-        return {digest(self.config["loader"]): corpus}
+        """The corpus by the digest of the config of its loader, for plans and pipelines."""
+        return {digest(self.config["loader"]): self.corpus}
 
     @cached_property
     def languages(self) -> dict[str, float]:

@@ -43,7 +43,10 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Plan:
-    """The union of the stages of all trials, and which of them must run."""
+    """The union of the stages of all trials, and which of them must run.
+
+    `loaded` are its corpora in memory, by the digest of the config of their loader.
+    """
 
     experiment: Experiment
     trials: tuple[PlannedTrial, ...]
@@ -52,6 +55,7 @@ class Plan:
     to_run: tuple[str, ...]
     estimate: "Estimate"
     ledger: Ledger
+    loaded: Mapping[str, Loader] = field(default_factory=dict, repr=False)
 
     @property
     def stages(self) -> Mapping[str, Stage]:
@@ -124,12 +128,13 @@ def assemble(
     ledger = ledger or Ledger(store, budget.common(trial.config for trial in trials))
     graph = Graph(components_for(store, ledger))
     goldens: dict[str, Golden] = {}
+    corpora = dict(loaded or {})
     planned: list[PlannedTrial] = []
     problems: dict[str, UserError] = {}
     digests = Digests(without_runtime)
     for trial in trials:
         try:
-            golden = _golden(trial.config, graph.components, goldens, loaded or {})
+            golden = _golden(trial.config, graph.components, goldens, corpora)
             last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), golden)
         except UserError as error:
             problems.setdefault(str(error), error)
@@ -144,17 +149,19 @@ def assemble(
     to_run = missing(graph, ends, store)
     by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
     by_data |= {golden.golden_digest: golden for golden in goldens.values()}
-    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger)
+    return Plan(
+        experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger, corpora
+    )
 
 
-def _golden(
-    config: Mapping[str, Any], components: Components, known: dict[str, Golden], loaded: Mapping[str, Loader]
-) -> Golden:
+def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden], loaded: dict[str, Loader]) -> Golden:
     key = digest(config["loader"], config["dataset"], config["split"])
     if key not in known:
-        loader = loaded.get(digest(config["loader"])) or components.role("loader", config["loader"])
+        place = digest(config["loader"])
+        if place not in loaded:
+            loaded[place] = golden_sets.Loaded.of(components.role("loader", config["loader"]))
         questions = components.role("dataset", config["dataset"])
-        known[key] = golden_sets.load(loader, questions).split(str(config["split"]))
+        known[key] = golden_sets.load(loaded[place], questions).split(str(config["split"]))
     return known[key]
 
 
