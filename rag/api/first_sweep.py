@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from rag.api.folder import OWN, Folder
-from rag.api.generation import QUESTIONS, generate_set
+from rag.api.generation import QUESTIONS, generate_set, write_rows
 from rag.api.ingestion import config_of_folder
 from rag.api.start import write_experiment
 from rag.api.sweeps import SweepResult, sweep
+from rag.authoring.review.drift import drifts, waits
 from rag.config.compose import written
 from rag.core.errors import ConfigError
+from rag.core.figures import amount
 from rag.documents.folder.json_rows import read_rows
 
 METRICS = "metrics=[ndcg@10,recall@5,recall@4000chars,mrr@10,iou@5,exact_match,token_f1]"
@@ -40,6 +42,21 @@ class FirstSweep(Folder):
             generate_set(what, self.rows.parent, most, documents=self.documents)
         return [row.fields for row in read_rows(self.rows)], kept
 
+    def set_aside(self) -> str:
+        """Move questions without a review whose evidence is gone to `lost.jsonl`; a sentence on that, or nothing."""
+        rows = [dict(row.fields) for row in read_rows(self.rows)] if self.rows.exists() else []
+        made = [row for row in rows if waits(row)]
+        documents = {document.doc_id: document for document in self.documents}
+        gone = {each.query_id for each in drifts(made, documents) if each.state != "there"}
+        lost = [row for row in made if str(row.get("id")) in gone]
+        if not lost:
+            return ""
+        place, left = self.rows.with_name("lost.jsonl"), [row for row in rows if row not in lost]
+        earlier = [dict(row.fields) for row in read_rows(place)] if place.exists() else []
+        write_rows(place, [*earlier, *lost])
+        write_rows(self.rows, left) if left else self.rows.unlink()
+        return f"{amount(len(lost), 'question')} whose evidence is gone from the documents: moved to {place}."
+
     def declare(self) -> tuple[str, ...]:
         """Write the experiment, unless it is there; sentences on what it leaves out and why."""
         if self.is_declared:
@@ -60,6 +77,7 @@ def try_folder(folder: str, *overrides: str, questions: int = 60) -> SweepResult
     DataError for a folder without text, and for one about which rules find nothing to ask.
     """
     first = FirstSweep(folder, overrides)
+    first.set_aside()
     first.ask(questions)
     first.declare()
     return sweep(first.name, overrides, loaded=first.loaded)

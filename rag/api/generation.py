@@ -48,12 +48,16 @@ def generate_set(
     made = generate(documents, config["language"], total, kinds, proposer, vectors)
     if not made.questions:
         raise DataError(str(what[0] if what else to), "; ".join(made.notes), "write questions by hand, or use a model: --model")
-    rows = made.rows(datetime.now(UTC).date().isoformat())
+    write_rows(path, made.rows(datetime.now(UTC).date().isoformat()))
+    return made, report(made, path) | discrimination(list(made.documents.values()), made.questions, config["language"], vectors)
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write questions, one a line, as a whole; StoreError where that is not possible."""
     try:
         replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "replace")
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another folder: --to FOLDER") from error
-    return made, report(made, path) | discrimination(list(made.documents.values()), made.questions, config["language"], vectors)
 
 
 def report(made: Generated, path: Path) -> dict[str, Any]:

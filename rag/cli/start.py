@@ -83,6 +83,8 @@ def try_folder(
         languages = first.languages
         first_sweep.read(first.folder, first.loader.manifest, languages)
         warnings.simplefilter("ignore", SkippedWarning)  # the lines above say the same
+        if moved := first.set_aside():
+            print_line(moved)
         first_sweep.asked(first.rows, *first.ask(questions))
         for sentence in first.declare():
             print_line(sentence)
