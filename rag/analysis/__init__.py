@@ -1,1 +1,1 @@
-"""Analyses of finished trials: comparisons, gates, lost questions, dataset health, abstention, attacks."""
+"""Analyses of finished trials: comparisons, gates, lost questions, dataset health, attacks."""

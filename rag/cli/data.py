@@ -103,7 +103,7 @@ def fix(
 def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
     """List questions of an experiment to review: near-duplicates, give-aways, never or always solved, suspect gold.
 
-    The last three, and the loss of approximate indexes, are read from the trials of its sweep that have run.
+    The last three are read from the trials of its sweep that have run.
     """
     from rag.analysis.dataset_health import check_health
     from rag.reporting.terminal import health as report

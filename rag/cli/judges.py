@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.app import study, verbs
-from rag.cli.options import Experiment, Json, Overrides, Place, prepared, print_json
+from rag.cli.options import Json, Place, print_json
 
 if TYPE_CHECKING:
     from rag.config.build import Components
@@ -70,24 +70,6 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     with Waiting(f"{name} reads {texts:,} texts of {names} …"):
         fitted = fitting.fit(judge, data)
     print_json(fitted) if as_json else weights(fitted)
-
-
-@judges.command()
-def agree(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Show how far the judges of a finished sweep agree on the same answers: their order, and which are faithful."""
-    from rag.core.errors import DataError
-    from rag.execution.judges.judge_agreement import concordances
-    from rag.reporting.terminal.judges import concordance
-
-    ready = prepared(experiment, overrides)
-    found = concordances(ready.plan, ready.store)
-    if not found:
-        remedy = "make judge an axis (judge: {llm: judge=llm, ragas: judge=ragas}), ask for faithfulness, and rag sweep it"
-        raise DataError(f"experiment {experiment}", "no two judges judged the same answers", remedy)
-    if as_json:
-        print_json({"agreement": [agreement.to_json() for agreement in found]})
-    for agreement in () if as_json else found:
-        concordance(agreement)
 
 
 def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tuple[str, Any, Components, list[Labelled]]":

@@ -1,51 +1,10 @@
-"""Verbs that study one aspect of trials: when to decline, what attacks did, dialogues turn by turn, searches one by one."""
-
-from typing import Annotated
+"""Verbs that study one aspect of trials: what attacks did, dialogues turn by turn, searches one by one."""
 
 import typer
 
 from rag.cli.app import study as studies
 from rag.cli.app import verb
 from rag.cli.options import Json, Overrides, prepared, print_json
-
-
-@verb(studies)
-def abstention(
-    overrides: Overrides = None,
-    correct: Annotated[str, typer.Option(help="The column that says how good an answer is.")] = "evidence_cited",
-    risk: Annotated[
-        float | None, typer.Option(help="Answer as many questions as this mean loss allows, instead of the best value.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Choose on tune the similarity of passages from which on to answer at all, and check it on holdout.
-
-    Takes any config, or trial=<id> of a sweep, without its floor, if it has one; stored results are reused.
-    Answering costs 1 - CORRECT, and 1 where a question has no gold; the area is under the risk-coverage curve.
-
-    With --json, one object, null for unknown values:
-
-    trial, name, correct; unscored: answers for which CORRECT has no value.
-    chosen, and each entry of curve (over tune): threshold, coverage, risk
-    - answered: share of the questions with gold; declined: of those without
-    - value: mean of CORRECT where answered, 1 where rightly declined, else 0
-    splits: by name, questions, unanswerable, declined_by_generator
-    - aurc and auc (answerable against not) with value, low, high
-    - best, chance: the least area there is, and that of no confidence
-    - at_threshold: as above with intervals; gain over answering all
-    """
-    from rag.analysis import abstention as declining
-    from rag.core.errors import ConfigError
-    from rag.reporting.terminal import studies
-    from rag.reporting.terminal.progress import SweepProgress
-
-    if risk is not None and not 0 <= risk <= 1:
-        raise ConfigError("--risk", f"is {risk}", "a mean loss, from 0 to 1")
-    study = declining.prepare(overrides or (), correct)
-    with SweepProgress(study.made) as bar:
-        study.run(bar)
-    report = declining.tell(study, risk)
-    print_json(report.to_json()) if as_json else studies.show(studies.abstention(report))
 
 
 @verb(studies)

@@ -107,7 +107,7 @@ def leave(result: "SweepResult") -> None:
 def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: Any) -> None:
     """Print the results of a sweep."""
     from rag.analysis.finding_counts import count_findings
-    from rag.execution.judges import judge_agreement, judge_report
+    from rag.execution.judges import judge_report
     from rag.reporting.terminal.judges import judges
     from rag.reporting.terminal.leaderboards import tallies
     from rag.reporting.terminal.recommendation import failed, next_steps, swept
@@ -124,7 +124,7 @@ def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: A
     assessors, asking = judge_report.assessors(*stored), judge_report.asking(*stored)
     known = {judge.identity for judge in (*assessors, *asking)}
     assessors += [judge for judge in concluded.controls.judges if judge.identity not in known]
-    judges(assessors, judge_agreement.concordances(*stored), asking)
+    judges(assessors, asking)
     if called is not None:
         next_steps(done, concluded.winner, called)
     failed(done, concluded)

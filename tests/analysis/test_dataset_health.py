@@ -22,7 +22,7 @@ from rag.config.experiment import load
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import similar_pairs
-from rag.execution.sweep import leaderboard, sweep
+from rag.execution.sweep import sweep
 
 pytestmark = pytest.mark.usefixtures("here", "golden")
 
@@ -187,7 +187,7 @@ def test_before_the_sweep_there_are_findings_from_questions_only(rag: Verb, stud
     said = rag("dataset", "health", str(study), "--json")
     (found,) = said.json["sets"]
     assert (said.code, found["questions"], found["trials"], found["finished"]) == (0, 6, 8, 0)
-    assert found["unsolved"] == found["always_solved"] == found["suspects"] == found["audits"] == []
+    assert found["unsolved"] == found["always_solved"] == found["suspects"] == []
     left_out = "no trial of study has run on this store: findings from trials are left out"
     assert found["told"] == [f"{left_out}; run rag sweep {study}"]
     shown = rag("dataset", "health", str(study)).out
@@ -226,22 +226,6 @@ def test_trials_with_removed_stages_are_left_out(study: Path) -> None:
     found = health(ready)
     assert 0 < found.finished < 8
     assert found.told[0].startswith(f"{found.finished} of 8 trials have run")
-
-
-def test_approximate_indexes_are_audited_once(here: Path, golden: Path, rag: Verb) -> None:
-    axes = "  index: ['index=[dense]', 'index=[faiss_ivf]', 'index=[bm25s,faiss_ivf]']"
-    path = write_experiment(here / "ann.yaml", golden, axes, ", fusion=rrf")
-    ready = run(path)
-    found = health(ready)
-    assert [(audit.index, audit.column) for _, audit in found.audits] == [
-        ("faiss_ivf", leaderboard.objective_of(ready.plan).column)
-    ]
-    assert "Lost to approximate search" in rag("dataset", "health", str(path)).out
-    (embedded,) = (stage for stage in ready.plan.stages.values() if stage.name == "embed")
-    ready.store.remove(embedded.entry)
-    found = health(ready)
-    assert found.audits == ()
-    assert "is not in the store" in found.told[-1]
 
 
 def test_weights_do_not_depend_on_the_order_of_a_set() -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from bench.measuring import Row, Rows, golden_of, public, rag
+from bench.measuring import Row, Rows, golden_of, public
 
 from rag.components.checks.numbers import NumbersCheck
 from rag.config.build import Components
@@ -15,15 +15,8 @@ AROUND = 400
 
 
 def declining(folder: Path) -> Rows:
-    """A floor that one half of the questions chose, on the other; and what the shipped floor and `off_topic` stop."""
+    """What the shipped floor and `off_topic` stop."""
     squad = ("dataset=squad", f"dataset.path={public('squad2-a')}")
-    for name, overrides in {"SQuAD 2.0": squad, "handbook": ()}.items():
-        told = rag("study", "abstention", *overrides, "store=store", "--json").content
-        part, floor = told["splits"]["holdout"], told["chosen"]["threshold"]
-        auc = part["auc"]
-        note = f"[{auc['low']:.3f}, {auc['high']:.3f}], floor {'none' if floor is None else f'{floor:.3f}'}"
-        yield Row(f"{name}, holdout: answerable or not", auc["value"], "AUC", "chance", 0.5, note)
-        yield Row(f"{name}, holdout: risk over coverage", part["aurc"]["value"], "area", "answer everything", part["chance"])
     config = config_of(["check=[retrieval_floor]"])
     pipeline, floor = open_config(config), Components().build(config["check"]["retrieval_floor"], "check.retrieval_floor")
     handbook = golden_of().examples

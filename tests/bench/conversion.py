@@ -137,15 +137,15 @@ def tables(folder: Path) -> Rows:
     """Tables of ICDAR 2013: relations of neighbouring cells, and cells that are in the text."""
     files = list(annotations(public("icdar2013-eu")))
     given = made = right = 0
-    for parser in ("pdfium", "liteparse", "pypdf"):
+    for parser in ("pdfium", "pypdf"):
         kept = total = 0
         for marks, path in files:
             content, wanted = build("parser", parser).parse(path.read_bytes(), path.name), marked(marks)
             text, cells = reduced(content.text), [cell for grid in wanted for cell in texts(grid)]
             kept, total = kept + sum(cell in text for cell in cells), total + len(cells)
-            if parser == "liteparse":
+            if parser == "pdfium":
                 gold, guess = relations(wanted), relations(found(content))
                 given, made, right = given + gold.total(), made + guess.total(), right + (gold & guess).total()
         yield Row(f"parser={parser}, cells of tables in the text", kept / total, f"of {total}")
     note = f"precision {right / made:.3f}, recall {right / given:.3f}"
-    yield Row("parser=liteparse, neighbouring cells", 2 * right / (made + given), "F1", note=note)
+    yield Row("parser=pdfium, neighbouring cells", 2 * right / (made + given), "F1", note=note)

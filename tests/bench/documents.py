@@ -54,7 +54,7 @@ def evidence(folder: Path) -> Rows:
     """50 evidence texts of analysts in 24 reports, by parser."""
     pages = write_questions(folder)
     reports = public("financebench-dev") / "pdfs"
-    for parser in ("pdfium", "liteparse", "pypdf"):
+    for parser in ("pdfium", "pypdf"):
         choices = ("loader=folder", f"loader.path={reports}", f"++loader.parsers.pdf={parser}", "loader.noise=none")
         golden = golden_of(*choices, "dataset=native", f"dataset.path={folder}")
         documents = {document.doc_id: document for document in golden.documents}

@@ -19,14 +19,12 @@ import pypdfium2
 import yaml
 from bench.measuring import DATA, HANDBOOK, Row, Rows, cpu_seconds, public, rag
 from docutils.core import publish_parts
-from liteparse import LiteParse
 from pptx import Presentation
 from python_calamine import CalamineWorkbook
 from support.choices import build
 from support.sample_files import PARAGRAPH, SAMPLES, archive, parts_of
 from trafilatura import extract
 
-from rag.components.parsers.liteparse import SETTINGS as LITEPARSE
 from rag.components.redactors.none import NoRedactor
 from rag.documents.reading import read_files
 from rag.plugins.rare_formats.parsers.rst import SETTINGS as RST
@@ -57,7 +55,7 @@ def files(choice: str) -> list[bytes]:
         return [path.read_bytes() for path in sorted(public("docx-docling").glob("sources/[!S]*.docx"))]
     if choice == "html":
         return [gzip.decompress(path.read_bytes()) for path in sorted(public("html-articles-181").glob("html/*.gz"))]
-    if choice in ("pdfium", "liteparse", "pypdf"):
+    if choice in ("pdfium", "pypdf"):
         return [path.read_bytes() for path in sorted(public("icdar2013-eu").glob("*.pdf"))]
     text = PARAGRAPH.encode()
     return [
@@ -100,7 +98,6 @@ def bare_pdfium(data: bytes) -> object:
 
 BARE: dict[str, Callable[[bytes], object]] = {
     "pdfium": bare_pdfium,
-    "liteparse": lambda data: LiteParse(**LITEPARSE).parse(data),
     "pypdf": lambda data: [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(data)).pages],
     "docx": bare_docx,
     "html": bare_html,

@@ -26,7 +26,7 @@ QUERIES = [Query(str(number), text) for number, text in enumerate(("When does th
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle with every kind of index."""
     folder = tmp_path_factory.mktemp("fuzz")
-    given = ("index=[bm25,bm25s,dense,faiss_hnsw,faiss_ivf]", "index.faiss_hnsw.m=4", "index.faiss_ivf.lists=5")
+    given = ("index=[bm25,bm25s,dense,faiss_hnsw]", "index.faiss_hnsw.m=4")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         return sealed(

@@ -40,12 +40,11 @@ PIPELINES = {
     "words alone": "index=[bm25s] fusion=single index.bm25s.analyser=ids prompt=bare chunker=fixed",
     "vectors alone": "index=[dense] fusion=single reranker=mmr chunker=semantic prompt=section",
     "a graph": "index=[faiss_hnsw,bm25] fusion=weighted index.bm25.analyser=words",
-    "cells": "index=[faiss_ivf] fusion=single",
     "no generator": "generator=none selector=neighbours chunker=sentence index.bm25s.analyser=all_stems",
     "sections": "selector=[mmr,parents] selector.parents.size=90 chunker=sentence guard=[scan] "
     "index.bm25s.analyser=content_words",
     "windows": "selector=[window,score_floor] chunker=sentence context_tokens=40",
-    "titles": "passage=titled reranker=mmr chunker=markdown guard=[datamark] prompt=cited",
+    "titles": "passage=titled reranker=mmr chunker=markdown guard=[spotlight] prompt=cited",
     "token vectors": "reranker=maxsim chunker=sentence",
     "rows": "passage=row selector=[editions,figures] chunker=table_rows",
     "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60 index.bm25s.analyser=closed_compounds "
@@ -59,7 +58,7 @@ PIPELINES = {
     "pinned": "pinned=[bus.md] chunker=token_800 check=[grounded] prompt=grounded_study",
     "carried over": "queries=carry_over memory=two_layer",
     "joined": "queries=concatenate memory=summary_buffer",
-    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf,qdrant] chunker=token chunker.target=20 "
+    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,qdrant] chunker=token chunker.target=20 "
     "index.bm25.analyser=every_word",
     "two looks": "policy=gap_loop_rules policy.rounds=2 guard=[scan,spotlight]",
     "shaped": "shape=rules condense=extractive memory=buffer prompt=layered guard=[scan,spotlight]",
@@ -225,13 +224,13 @@ def changed(path: Path, file: str, change: Callable[[Any], Any]) -> Bundle:
 @pytest.mark.parametrize(
     ("name", "file", "change", "kinds"),
     [
-        ("cells", "config.json", lambda config: config.update(k=1), {"passages", "prompt", "contexts", "answer"}),
-        ("cells", "config.json", lambda config: config["generator"].update(sentences=1, share=1.0), {"answer"}),
+        ("a graph", "config.json", lambda config: config.update(k=1), {"passages", "prompt", "contexts", "answer"}),
+        ("a graph", "config.json", lambda config: config["generator"].update(sentences=1, share=1.0), {"answer"}),
         ("carried over", "config.json", lambda config: config["memory"].update(turns=1), {"prompt"}),
-        ("cells", "golden.jsonl", lambda lines: lines[0]["retrieved"].reverse(), {"passages"}),
-        ("cells", "golden.jsonl", lambda lines: lines[0].update(answer="Forty-two."), {"answer"}),
-        ("cells", "golden.jsonl", lambda lines: lines[0]["contexts"].append("bus.md:0-9"), {"contexts"}),
-        ("cells", "golden.jsonl", lambda lines: lines[6]["query"]["history"].clear(), {"prompt"}),
+        ("a graph", "golden.jsonl", lambda lines: lines[0]["retrieved"].reverse(), {"passages"}),
+        ("a graph", "golden.jsonl", lambda lines: lines[0].update(answer="Forty-two."), {"answer"}),
+        ("a graph", "golden.jsonl", lambda lines: lines[0]["contexts"].append("bus.md:0-9"), {"contexts"}),
+        ("a graph", "golden.jsonl", lambda lines: lines[6]["query"]["history"].clear(), {"prompt"}),
     ],
 )
 def test_every_change_is_noticed(

@@ -20,7 +20,6 @@ from rag.components.fusion.weighted import WeightedFusion
 from rag.components.generators.closed_book import ClosedBookGenerator
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.components.generators.openai import OpenAiGenerator
-from rag.components.guards.datamark import DatamarkGuard
 from rag.components.guards.off_topic_requests import StrangerRule
 from rag.components.guards.output import OutputGuard
 from rag.components.guards.rules import RulesGuard
@@ -56,7 +55,6 @@ from rag.components.selectors.score_floor import ScoreFloorSelector
 from rag.components.selectors.window import WindowSelector
 from rag.core.errors import ConfigError
 from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
-from rag.plugins.approximate.indexes.faiss_ivf import FaissIvfIndex
 from rag.plugins.attack_sets.loaders.poisoned import AttackCorpus
 from rag.plugins.ragas.judges.ragas import RagasJudge
 from rag.plugins.ragas.metrics.ragas_context import RagasContext
@@ -99,7 +97,6 @@ REFUSED = [
     *refused(Bm25Index, WORDS, "index.bm25", {"k1": -1}, {"b": 1.1}, {"epsilon": -1}),
     *refused(Bm25sIndex, WORDS, "index.bm25s", {"k1": -0.1}, {"b": 2}, {"method": "lucen"}, {"delta": -1}),
     *refused(FaissHnswIndex, {}, "index.faiss_hnsw", {"m": 1}, {"ef_construction": 0}, {"ef_search": 0}),
-    *refused(FaissIvfIndex, {}, "index.faiss_ivf", {"lists": 0}, {"probes": 0}),
     *refused(PgvectorIndex, {}, "index.pgvector", {"method": "flat"}, {"m": 101}, {"ef_search": 1001}),
     *refused(PgvectorIndex, {"m": 16}, "index.pgvector", {"ef_construction": 31}),
     *refused(PgvectorIndex, {}, "index.pgvector.runtime", {"timeout": 0}, {"build_mb": 0}),
@@ -158,7 +155,6 @@ REFUSED = [
     *refused(OffTopicCheck, EMBEDDER, "check.off_topic", {"language": "english-ish"}),
     *refused(RetrievalFloorCheck, EMBEDDER, "check.retrieval_floor", {"on_failure": "regenerate"}, {"floor": 1.5}),
     *refused(SpotlightGuard, SPOTLIGHT, "guard.spotlight", {"opening": "<<>>"}, {"after": "{sentinel}"}, {"digits": 4}),
-    *refused(DatamarkGuard, {"marks": ["^"]}, "guard.datamark", {"marks": []}, {"marks": ["^^"]}, {"before": "{marks}"}),
     *refused(RulesGuard, {}, "guard.rules", {"after": " "}),
     *refused(OutputGuard, OUTPUT, "guard.output", {"leak_words": 1}),
     (OutputGuard, OUTPUT | {"patterns": {"url": "("}}, "guard.output.patterns.url"),

@@ -60,7 +60,7 @@ def plugin(here: Path, conf: Callable[[str, str], Path], monkeypatch: pytest.Mon
     [
         ["index=[bm25,faiss_hnsw]", "reranker=overlap", "rerank_depth=3", "selector=score_floor"],
         ["check=[citations,grounded,numbers,quotes]", "check.grounded.theta=0.99", "check.grounded.on_failure=regenerate"],
-        ["guard=[scan,datamark,output]", "generator.sentences=5", "generator.share=0"],
+        ["guard=[scan,spotlight,output]", "generator.sentences=5", "generator.share=0"],
     ],
     ids=" ".join,
 )

@@ -108,7 +108,6 @@ def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 1
             (("closed book", ".112", "−.301"), ("gold contexts", ".633", "+.220")),
             "The contexts are read: without them token_f1 falls by .301.",
         ),
-        audit=Listing(("recall against exact search", "lost by the index"), (("dense-hnsw", ".982", ".004"),)),
         latency={row.trial_id: tuple(random.gamma(4, row.measured["latency_p50_ms"] / 4, 16).tolist()) for row in done},
         explorer=explorer(ids, questions, width, random),
     )

@@ -4,19 +4,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.analysis import ann_audit
-from rag.analysis.ann_audit import Audit
 from rag.analysis.dataset_health.questions import Finding, give_aways, near_duplicates
 from rag.analysis.dataset_health.trials import FEWEST, Results, results_of
-from rag.components.indexes.faiss_flat import FaissFlatIndex
 from rag.config.experiment import Experiment
 from rag.config.identity import digest
 from rag.config.validation import control_of
-from rag.core.errors import DataError
 from rag.evaluation.data import golden as golden_sets
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
-from rag.execution.sweep import leaderboard
 
 
 @dataclass(frozen=True)
@@ -24,8 +19,7 @@ class Health:
     """One golden set of an experiment with all its splits: `near_duplicates` and `give_aways` come from the questions alone.
 
     The rest comes from the `finished` of `trials` trials, without controls: questions `unsolved` by any trial, `always_solved`
-    by all, and `suspects`, whose gold may be wrong. `audits` holds the approximate vector indexes, each once, with the name of
-    the audited trial. `told` lists what could not be checked, and why.
+    by all, and `suspects`, whose gold may be wrong. `told` lists what could not be checked, and why.
     """
 
     dataset: str
@@ -37,7 +31,6 @@ class Health:
     unsolved: tuple[Finding, ...]
     always_solved: tuple[Finding, ...]
     suspects: tuple[Finding, ...]
-    audits: tuple[tuple[str, Audit], ...]
     told: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -45,8 +38,7 @@ class Health:
         lists = ("near_duplicates", "give_aways", "unsolved", "always_solved", "suspects")
         findings = {name: [asdict(finding) for finding in getattr(self, name)] for name in lists}
         counts = {name: getattr(self, name) for name in ("dataset", "questions", "trials", "finished")}
-        audits = [{"trial": name, **audit.to_json()} for name, audit in self.audits]
-        return counts | findings | {"audits": audits, "told": list(self.told)}
+        return counts | findings | {"told": list(self.told)}
 
 
 def check_health(made: Plan, store: Store) -> tuple[Health, ...]:
@@ -62,7 +54,6 @@ def _health(made: Plan, planned: list[PlannedTrial], store: Store) -> Health:
     trials = [trial for trial in planned if control_of(trial.trial.config) == "none"]
     golden = golden_sets.load(*(made.graph.components.role(role, config[role]) for role in ("loader", "dataset")))
     results = results_of(made, trials, store)
-    audits, failures = _audits(made, trials, store)
     return Health(
         dataset=str(config["dataset"].get("path") or config["dataset"]["_target_"]),
         questions=len(golden.examples),
@@ -73,8 +64,7 @@ def _health(made: Plan, planned: list[PlannedTrial], store: Store) -> Health:
         unsolved=results.unsolved(),
         always_solved=results.always_solved(),
         suspects=results.suspects(),
-        audits=audits,
-        told=(*_left_out(made.experiment, len(trials), results), *failures),
+        told=tuple(_left_out(made.experiment, len(trials), results)),
     )
 
 
@@ -88,30 +78,3 @@ def _left_out(experiment: Experiment, trials: int, results: Results) -> Iterator
         yield "only one ranking is stored: findings about all trials need two or more"
     elif results.finished < trials:
         yield f"{results.finished} of {trials} trials have run and are still stored: the others are left out"
-
-
-def _audits(made: Plan, trials: list[PlannedTrial], store: Store) -> tuple[tuple[tuple[str, Audit], ...], tuple[str, ...]]:
-    """The audits of the approximate vector indexes of finished trials, each once; and the reasons for missing audits."""
-    column = leaderboard.objective_of(made).column
-    seen: set[tuple[str, ...]] = set()
-    audits: list[tuple[str, Audit]] = []
-    failures: list[str] = []
-    for trial in trials:
-        inexact = _inexact(trial, made)
-        if not inexact or inexact in seen or not store.has(made.stages[trial.ends.score].entry):
-            continue
-        seen.add(inexact)
-        try:
-            of_trial = ann_audit.audit_indexes(trial, made, store, column)
-        except DataError as error:
-            failures.append(f"{trial.trial.name} is not audited: {error.what}")
-            continue
-        audits += [(trial.trial.name, audit) for audit in of_trial if audit.kind != FaissFlatIndex.__name__]
-    return tuple(audits), tuple(failures)
-
-
-def _inexact(trial: PlannedTrial, made: Plan) -> tuple[str, ...]:
-    """The keys of the approximate vector indexes of a trial."""
-    exact = f"{FaissFlatIndex.__module__}.{FaissFlatIndex.__name__}"
-    stages = ((key, made.stages[key]) for key in trial.ends.indexes.values())
-    return tuple(key for key, stage in stages if "vectors" in stage.inputs and stage.nodes["index"]["_target_"] != exact)

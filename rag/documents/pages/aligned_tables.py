@@ -10,11 +10,11 @@ from math import inf
 from statistics import median
 
 from rag.documents.pages.lines import Line
-from rag.documents.pages.lost_text import letters
 
 Table = list[list[Line | None]]
 """Rows of cells; None where a row has nothing in a column."""
 Row = list[Line]
+SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 
 APART, WIDEST, TIGHT = 1.0, 2.0, 0.15
 """Space between rows, against their height, that ends a table if it grows, and always; the most between lines of a cell."""
@@ -35,6 +35,13 @@ def with_tables(lines: list[Line], pieces: Sequence[Line]) -> list[Line]:
             first = lines.index(own[0])
             lines = [*lines[:first], whole, *(line for line in lines[first:] if line not in own)]
     return lines
+
+
+def letters(text: str) -> str:
+    """The letters and digits of a text, in lower case."""
+    if text.isascii():
+        return text.lower().encode().translate(None, SIGNS).decode()
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def aligned_tables(pieces: Sequence[Line]) -> Iterator[Table]:

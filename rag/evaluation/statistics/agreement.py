@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.core.arrays import Flags, Floats, Ints
+from rag.core.arrays import Flags, Floats
 from rag.evaluation.statistics.resampling import AT_ONCE, DRAWS, effective, expanded
 
 TAIL = 0.025
 WILSON = 1.959964**2
 """The square of the normal quantile of 1 - TAIL."""
-ROWS = 256
-"""Cases that are compared with all others at once."""
 BINS = 10
 """Equal parts of [0, 1] for the calibration error."""
 CELLS = 1 << 21
@@ -156,64 +154,11 @@ class Decisions(Statistic):
         return ratio(hit + right - chance, total - chance)
 
 
-class RankCorrelation(Statistic):
-    """The correlation of two orders of the cases, ties counted half: `spearman` (1904) or `kendall`, tau-b (1945).
-
-    Cases of one cluster have the same weight in every draw; without `clusters` each case is a cluster.
-    """
-
-    def __init__(self, ours: Floats, theirs: Floats, name: str, clusters: Sequence[str] | None = None) -> None:
-        names = np.arange(len(ours)) if clusters is None else np.array(clusters, np.str_)
-        _, self._first, self._cluster = np.unique(names, return_index=True, return_inverse=True)
-        self._scores = ours, theirs
-        self._ties = [np.unique(scores, return_inverse=True)[1] for scores in self._scores]
-        self._pairs = self._concordant() if name == "kendall" else None
-
-    def _concordant(self) -> Floats:
-        """Concordant minus discordant pairs of cases, by the clusters of the two cases."""
-        order = np.argsort(self._cluster, kind="stable")
-        starts = np.flatnonzero(np.diff(self._cluster[order], prepend=-1))
-        pairs = np.zeros((len(starts), len(starts)))
-        for first in range(0, len(order), ROWS):
-            rows = order[first : first + ROWS]
-            alike = np.prod([np.sign(scores[rows, None] - scores[order]) for scores in self._scores], axis=0)
-            np.add.at(pairs, self._cluster[rows], np.add.reduceat(alike, starts, axis=1))
-        return pairs
-
-    def __call__(self, weights: Floats) -> Floats:
-        """One value per draw; NaN if one of its scores is constant."""
-        if self._pairs is None:
-            above = [_rank_score(weights, ties) for ties in self._ties]
-            both, first, second = (
-                (weights * product).sum(axis=1) for product in (above[0] * above[1], above[0] ** 2, above[1] ** 2)
-            )
-        else:
-            counts = weights[:, self._first]
-            both = ((counts @ self._pairs) * counts).sum(axis=1)
-            first, second = (weights.sum(axis=1) ** 2 - (_tied(weights, ties) ** 2).sum(axis=1) for ties in self._ties)
-        return ratio(both, np.sqrt(first * second))
-
-
 def calibration_error(scores: Floats, labels: Flags) -> float:
     """The expected calibration error over BINS equal bins (Guo et al. 2017, "On Calibration of Modern Neural Networks")."""
     part = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     sums = np.bincount(part, scores - labels, BINS)
     return float(np.abs(sums).sum() / len(scores))
-
-
-def _tied(weights: Floats, ties: Ints) -> Floats:
-    """The weight of each distinct score, in ascending order, shape (draws, scores)."""
-    order = np.argsort(ties, kind="stable")
-    summed: Floats = np.add.reduceat(weights[:, order], np.flatnonzero(np.diff(ties[order], prepend=-1)), axis=1)
-    return summed
-
-
-def _rank_score(weights: Floats, ties: Ints) -> Floats:
-    """The weight below each case minus the weight above it: its rank, except for scale and origin."""
-    own = _tied(weights, ties)
-    below = np.cumsum(own, axis=1) - own
-    ranks: Floats = (2 * below + own - own.sum(axis=1, keepdims=True))[:, ties]
-    return ranks
 
 
 def ratio(above: Floats, below: Floats) -> Floats:

@@ -28,7 +28,8 @@ class BundleAgent(ResponsesAgent):
 
     Messages of the roles `system` and `developer` are left out: the prompt was measured as it is sealed. The text cites
     sources as annotations of type `url_citation`; `custom_outputs` is what `rag ask --json` prints, and the bundle's hash.
-    With `custom_inputs: {"answer": false}` passages are retrieved and no model is asked for an answer.
+    With `custom_inputs: {"answer": false}`, and in a bundle without a generator, passages are retrieved for an empty
+    answer.
     """
 
     bundle: Bundle

@@ -13,7 +13,6 @@ from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.references import versions
 from rag.core.errors import DISTRIBUTION, ConfigError
 from rag.core.redaction import redacted_text
-from rag.core.roles import changes_nothing
 from rag.plugins.mlflow_registry import scripts
 from rag.plugins.mlflow_registry.load_bundle import ARTIFACT, check_parity
 from rag.plugins.mlflow_registry.service import environment, found_or_none, registry
@@ -90,19 +89,17 @@ def _log(client: "MlflowClient", bundle: Bundle, name: str, hosts: tuple[str, ..
     import mlflow
     from mlflow.models import Model
 
-    answers = not changes_nothing(bundle.pipeline.generator)
-    script = Path(scripts.__file__).parent / ("answering.py" if answers else "retrieving.py")
     with _run(client, bundle) as run:
         logged = Model.log(
             None,
             mlflow.pyfunc,
             name=ARTIFACT,
             run_id=run,
-            python_model=str(script),
+            python_model=str(Path(scripts.__file__).parent / "answering.py"),
             artifacts={ARTIFACT: str(bundle.path.resolve())},
             model_config={ARTIFACT: bundle.digest, "hosts": list(hosts)},
             pip_requirements=_requirements(),
-            input_example=_example(bundle) if answers else None,
+            input_example=_example(bundle),
         )
     if found_or_none(client.get_registered_model, name) is None:
         client.create_registered_model(name)

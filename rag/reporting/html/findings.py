@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.analysis import ann_audit, blame, finding_counts, headroom, routes
+from rag.analysis import blame, finding_counts, headroom, routes
 from rag.core.errors import UserError
 from rag.core.figures import figure, interval
 from rag.evaluation.data import slices
@@ -27,8 +27,6 @@ Floats = NDArray[np.float64]
 
 DIMENSIONS = ("kind", "tag", "words", "turns", "answerable")
 MOST_SLICES = 10
-MOST_AUDITED = 12
-"""Trials whose indexes are audited, the most important ones; an audit searches every question exactly."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,6 @@ def collect_findings(scored: Scored, concluded: Mapping[str, Any]) -> Findings:
         "controls": lambda: {"controls": _controls(scored, concluded.get("controls"))},
         "found": lambda: {"found": _check_findings(scored)},
         "judges": lambda: {"judges": judges(scored.made, scored.store, scored.trials[0])},
-        "audit": lambda: {"audit": _audit(scored)},
         "routes": lambda: {"routes": _confusion(scored, "route", "went to")},
         "inputs": lambda: {"inputs": _confusion(scored, "input", "taken for")},
     }
@@ -207,27 +204,6 @@ def _control_cell(result: Mapping[str, Any]) -> str:
     if result["difference"] is None:
         return interval(result["mean"], result["mean_low"], result["mean_high"])
     return f"{figure(result['mean'])} ({interval(result['difference'], result['low'], result['high'], signed=True)})"
-
-
-def _audit(scored: Scored) -> Listing | None:
-    """Vector indexes that are not exact, each audited in the first trial that uses it."""
-    found: dict[str, ann_audit.Audit] = {}
-    seen: set[str] = set()
-    for trial in scored.trials[:MOST_AUDITED]:
-        keys = set(trial.ends.indexes.values()) - seen
-        seen |= keys
-        for audit in ann_audit.audit_indexes(trial, scored.made, scored.store, scored.column) if keys else ():
-            found.setdefault(f"{audit.index} ({audit.kind}, {audit.chunks} chunks)", audit)
-    approximate = {name: audit for name, audit in found.items() if "flat" not in audit.kind.lower()}
-    if not approximate:
-        return None
-    heads = ("neighbours of exact search found", "gold lost by the index", "gold lost by the embedder")
-    lost = {name: (audit.recall.lost, audit.recall.low, audit.recall.high) for name, audit in approximate.items()}
-    lines = [
-        (name, figure(audit.overlap_at_k), interval(*lost[name], signed=True), figure(audit.embedder_lost))
-        for name, audit in approximate.items()
-    ]
-    return Listing(heads, tuple(lines))
 
 
 def _confusion(scored: Scored, choice: routes.Choice, went: str) -> Listing | None:

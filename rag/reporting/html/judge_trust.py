@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from rag.core.figures import amount, figure, with_interval
+from rag.core.figures import figure, with_interval
 from rag.evaluation.statistics.agreement import Difference
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.judges.calibration import Card
-from rag.execution.judges.judge_agreement import Concordance, concordances
 from rag.execution.judges.judge_report import SHOWN, Assessor, asking, assessors
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations
@@ -26,15 +25,8 @@ def judges(made: Plan, store: Store, recommended: PlannedTrial) -> Listing | Non
     remarks = [f"{remark}." for judge in found for remark in judge.remarks]
     counts = " ".join(f"{judge.name} filled {', '.join(judge.columns)}: {judge.asked:,} judgements." for judge in found)
     people = [f"{mean.sentence}." for judge in found for mean in judge.corrected[:SHOWN]]
-    agreed = [_agreed(pair) for pair in concordances(made, store)]
     lines = tuple(line for judge in found for line in _lines(judge))
-    return Listing(COLUMNS, lines, " ".join([counts, *remarks, *people, *agreed]))
-
-
-def _agreed(pair: Concordance) -> str:
-    figures = {"Spearman": pair.spearman, "Kendall": pair.kendall, "kappa": pair.kappa}
-    values = ", ".join(f"{name} {with_interval(value)}" for name, value in figures.items())
-    return f"{pair.first} and {pair.second} agree on the faithfulness of {amount(pair.answers, 'answer')} by {values}."
+    return Listing(COLUMNS, lines, " ".join([counts, *remarks, *people]))
 
 
 def _lines(judge: Assessor) -> Iterator[tuple[str, ...]]:

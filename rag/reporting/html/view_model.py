@@ -173,7 +173,6 @@ class Material:
     headroom_sentence: str = ""
     controls: Listing | None = None
     judges: Listing | None = None
-    audit: Listing | None = None
     found: Listing | None = None
     routes: Listing | None = None
     inputs: Listing | None = None

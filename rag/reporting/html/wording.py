@@ -18,7 +18,6 @@ MISSING = {
     "found": "No check or guard looked at an answer.",
     "controls": "No control was swept: closed book, shuffled and gold contexts are of use where answers are generated.",
     "judges": "No judge read answers: metrics such as faithfulness ask one.",
-    "audit": "No index here is approximate: there is nothing to audit.",
     "inputs": "No golden message with a kind was answered.",
     "routes": "No golden question with a route was answered.",
     "latency": "Latency was not measured: latency=16 times sixteen questions of every trial.",

@@ -3,35 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag.core.figures import amount, figure, with_interval
+from rag.core.figures import figure, with_interval
 from rag.evaluation.statistics.agreement import Difference
 from rag.execution.judges.calibration import Card
 from rag.execution.judges.human_labels import CORRECTNESS
-from rag.execution.judges.judge_agreement import Concordance
 from rag.execution.judges.judge_report import SHOWN, Assessor
 from rag.reporting.terminal.output import dimmed, escape, out, table
 
 
-def judges(assessors: Sequence[Assessor], agreements: Sequence[Concordance] = (), asking: Sequence[Assessor] = ()) -> None:
-    """Print a line per remark on a judge, and per pair of judges that judged the same answers.
-
-    `asking` are metrics that ask a model of their own.
-    """
+def judges(assessors: Sequence[Assessor], asking: Sequence[Assessor] = ()) -> None:
+    """Print a line per remark on a judge; `asking` are metrics that ask a model of their own."""
     for judge in (*assessors, *asking):
         for remark in judge.remarks:
             out.print(f"[yellow]{escape(remark)}.[/yellow]")
         for mean in judge.corrected[:SHOWN]:
             out.print(f"{escape(mean.sentence)}.")
-    for agreement in agreements:
-        concordance(agreement)
-
-
-def concordance(agreement: Concordance) -> None:
-    """Print how far two judges agree, on one line."""
-    figures = {"Spearman": agreement.spearman, "Kendall": agreement.kendall, "kappa": agreement.kappa}
-    values = ", ".join(f"{name} {dimmed(with_interval(value))}" for name, value in figures.items())
-    pair = f"{escape(agreement.first)} and {escape(agreement.second)}"
-    out.print(f"{pair} on faithfulness of {amount(agreement.answers, 'answer')}: {values}.")
 
 
 def card(name: str, found: Card) -> None:

@@ -1,9 +1,8 @@
-"""The studies of one aspect of trials, as tables and sentences: abstention, attacks, dialogues, hops."""
+"""The studies of one aspect of trials, as tables and sentences: attacks, dialogues, hops."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rag.analysis.abstention import AbstentionStudy
 from rag.analysis.attacks import LINKS, SUCCESS, Attacked, Difference, Share
 from rag.analysis.dialogues import Dialogues
 from rag.analysis.hops import Hops
@@ -12,8 +11,6 @@ from rag.core.figures import DASH, figure, interval, with_interval
 from rag.evaluation.statistics.paired import ALPHA
 from rag.reporting.terminal.output import dimmed, escape, out, print_table
 
-COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Coverages at which the curve is shown; it may have as many points as there are questions."""
 FEW = 3
 """Carry-over errors that are shown with their texts."""
 GOALS = {True: "reached", False: "missed", None: "not known"}
@@ -50,48 +47,6 @@ def markdown(title: str, parts: Iterable[Part]) -> str:
             lines = [part.heads, ["---"] * len(part.heads), *part.rows]
             found.append("\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines))
     return "\n\n".join(found) + "\n"
-
-
-def abstention(found: AbstentionStudy) -> Iterator[Part]:
-    """The areas, some points of the curve, the threshold, and its effect on each split."""
-    yield f"{found.name} ({found.trial_id}); a good answer has {found.correct} 1"
-    if found.unscored:
-        yield f"{found.unscored} answers are left out: {found.correct} has no value for them"
-    parts = found.parts.values()
-    areas = {
-        "questions": [str(part.questions) for part in parts],
-        "  without gold": [str(part.unanswerable) for part in parts],
-        "  declined by the generator": [str(part.declined) for part in parts],
-        "risk of answering all": [figure(part.area.chance) for part in parts],
-        "area under risk and coverage": [with_interval(part.area.aurc) for part in parts],
-        "  the least there is": [figure(part.area.best) for part in parts],
-        "AUC, with gold against without": [with_interval(part.area.auc) for part in parts],
-    }
-    yield Figures(["", *found.parts], [[name, *cells] for name, cells in areas.items()], 1 + len(parts))
-    yield ""
-    # The first point at or above each coverage, and the chosen one.
-    picked = {next(point for point in found.curve if point.coverage >= least - 1e-9) for least in COVERAGES}
-    points = sorted(picked | {found.chosen}, key=lambda point: point.coverage)
-    names = ("coverage", "risk", "answered", "declined", "value")
-    rows = [[*(figure(getattr(point, name)) for name in names), _similarity(point.threshold)] for point in points]
-    yield Figures([*names, "from similarity"], rows, 6)
-    yield ""
-    rule = "the greatest value" if found.risk is None else f"the greatest coverage with a risk of at most {found.risk:g}"
-    yield f"Chosen on tune for {rule}: {_chosen(found)}"
-    held = [[name, *(with_interval(getattr(each, name)) for each in found.held.values())] for name in (*names, "gain")]
-    yield Figures(["", *found.held], held, 1 + len(found.held))
-
-
-def _similarity(threshold: float) -> str:
-    return {float("inf"): "none", float("-inf"): "any"}.get(threshold, figure(threshold))
-
-
-def _chosen(found: AbstentionStudy) -> str:
-    if found.chosen.coverage == 0:
-        return "answer nothing."
-    if found.chosen.threshold == float("-inf"):
-        return "answer everything; no similarity separates good answers from bad ones."
-    return f"check.retrieval_floor.floor={found.chosen.threshold:.4g}"
 
 
 def share(found: Share | None) -> str:

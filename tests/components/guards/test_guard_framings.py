@@ -1,13 +1,12 @@
-"""Marks around contexts, marks before words, and rules after the contexts."""
+"""Marks around contexts, and rules after them."""
 
 from typing import Any
 
 import pytest
 
-from rag.components.guards.datamark import DatamarkGuard
 from rag.components.guards.rules import RulesGuard
 from rag.components.guards.spotlight import SpotlightGuard
-from rag.core.types import Chunk, Query, Reply, Request, Span, Turn
+from rag.core.types import Query, Turn
 
 QUERY = Query("q", "How many days?")
 SPOTLIGHT: dict[str, Any] = {
@@ -55,23 +54,6 @@ def test_no_context_and_no_question_holds_the_sentinel(monkeypatch: pytest.Monke
     assert other != found
     third = guard.sentinel(Query("q", other), [found])
     assert third not in (found, other)
-
-
-def test_words_are_marked_and_deleting_the_marks_gives_back_the_text() -> None:
-    guard = DatamarkGuard(["^", "~"], before="Marked by {mark}.")
-    text = "  Four days,\n\n\tby 30 June.\u00a0Yes "
-    framed = guard.frame(QUERY, [text, "2^3"])
-    assert framed.before == "Marked by ~."
-    assert framed.contexts == ("  ~Four ~days,\n\n\t~by ~30 ~June.\u00a0~Yes ", "~2^3")
-    assert framed.contexts[0].replace("~", "") == text
-
-
-def test_marks_that_a_reply_copied_are_taken_out() -> None:
-    guard = DatamarkGuard(["^"])
-    request = Request(QUERY, (Chunk(Span("d", 0, 9), "four days"),), ())
-    (found,) = guard.inspect([request], [Reply("^four ^days")])
-    assert [(one.action, one.start, one.end) for one in found] == [("remove", 0, 1), ("remove", 6, 7)]
-    assert guard.inspect([request], [Reply("four days")]) == [[]]
 
 
 def test_rules_stand_behind_the_contexts() -> None:

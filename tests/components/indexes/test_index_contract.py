@@ -17,7 +17,7 @@ from rag.testing.laws import lawful, same
 
 CHOICES = choices("index")
 pytestmark = pytest.mark.usefixtures("vector_stores")
-APPROXIMATE = ("chroma", "faiss_hnsw", "faiss_ivf")
+APPROXIMATE = ("chroma", "faiss_hnsw")
 WITH_VECTORS = [choice for choice in CHOICES if build("index", choice).uses_vectors]
 TEXTS = [
     *["Annual leave is twenty-five days."] * 2,

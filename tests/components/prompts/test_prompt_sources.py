@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.components.guards.datamark import DatamarkGuard
 from rag.components.memories.none import NoMemory
 from rag.components.prompts.sections import SectionPrompt
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.roles import Framing
-from rag.core.types import Block, Document, Material, Message, Query, Reply, Request, Span
+from rag.core.types import Block, Document, Material, Message, Query, Request, Span
 from rag.pipeline.prompt.context_packing import Passage
 from rag.pipeline.prompt.excerpts import Screened
 from rag.pipeline.prompt.prompt_assembly import Reading
@@ -55,15 +54,6 @@ def test_a_name_is_one_line_however_it_is_written(name: str) -> None:
     first = content("[{number}] {document}\n{text}", {name: "one two"}).split("\n\n", 1)[1].split("\n")
     assert first[1] == "two"[-3:] or first[1].endswith("two")
     assert len(first[0]) <= len("[1] ") + 200
-
-
-def test_every_word_of_a_label_is_marked_and_its_characters_are_no_mark() -> None:
-    guard = DatamarkGuard(["^", "~"])
-    request = asked(LABELLED, {"a.md": "# Fe^rry boat\n\nIt leaves at seven or later."}, {"datamark": guard})
-    assert "[1] ~Fe^rry ~boat ~(a.md), ~Fe^rry ~boat:\n" in request.messages[-1].content
-    # What a reply copied is known by the same mark.
-    ((finding,),) = guard.inspect([request], [Reply("~seven ^")])
-    assert (finding.start, finding.end) == (0, 1)
 
 
 def test_a_prompt_of_a_plugin_may_show_texts_alone() -> None:

@@ -1,8 +1,17 @@
 """Quotes that hold text which the loader dropped as noise."""
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
+from support.drawn_pdfs import drawn, prose
 
+from rag.components.ingest.rules import FirstMatchRules
+from rag.components.loaders.folder import FolderLoader
+from rag.components.noise.standard import StandardNoiseFilter
+from rag.components.parsers.pdfium import PdfiumParser
+from rag.components.redactors.none import NoRedactor
+from rag.core.pages import page_at
 from rag.core.types import Anchor, Block, Document
 from rag.documents.anchors.lost_quotes import Quoted
 from rag.documents.anchors.quote_anchors import Documents, place_of
@@ -48,6 +57,22 @@ def test_a_quote_with_another_number_is_lost_by_the_parser() -> None:
 
 def test_a_quote_without_noise_is_exact() -> None:
     assert found(BODY).fate == "exact"
+
+
+def test_quotes_and_pages_survive_a_parser_and_the_noise_filter(tmp_path: Path) -> None:
+    lines = [prose(40, 100, 30, 100 * page) for page in range(4)]
+    edges = [[(40, 30, HEADER), (40, 780, f"Page {page} of 4")] for page in range(1, 5)]
+    pages = [[head, *body, foot] for body, (head, foot) in zip(lines, edges, strict=True)]
+    (tmp_path / "report.pdf").write_bytes(drawn(pages))
+    parts = (NoRedactor(), FirstMatchRules("All files.", []), StandardNoiseFilter())
+    loader = FolderLoader(str(tmp_path), {"pdf": PdfiumParser(most_pages=50)}, *parts, workers=1)
+    (document,) = loader.load()
+    assert HEADER not in document.text
+    assert "Page 2" not in document.text
+    for page, body in enumerate(lines, 1):
+        place = place_of("report.pdf", Quoted(" ".join(line[2] for line in body[4:9])), "q", Documents([document], {}, {}))
+        assert isinstance(place, Anchor)
+        assert {page_at(document.blocks, span.start) for span in place.spans} == {page}
 
 
 @given(st.lists(st.tuples(st.text("ab \n", max_size=6), st.booleans()), max_size=8), st.data())

@@ -42,7 +42,7 @@ TALK = [
 ]
 GIVEN = ("dataset=native", "dataset.path=golden", "dataset.questions=talk.jsonl", "embedder=hashing", "latency=0", "k=2")
 EVERYTHING = (
-    "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf,qdrant]",
+    "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,qdrant]",
     "reranker=mmr",
     "passage=row",
     "selector=neighbours",

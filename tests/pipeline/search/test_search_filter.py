@@ -27,7 +27,6 @@ CHOICES = {
     "floored": ("index=[dense]", "fusion=single", "selector=score_floor", "selector.score_floor.floor=0.05"),
     "graph": ("index=[faiss_hnsw]", "fusion=single"),
     "carried": ("index=[bm25s,dense]", "queries=carry_over"),
-    "lists": ("index=[faiss_ivf]", "fusion=single"),
 }
 QUESTIONS = ["When does the ferry leave?", "What does a ticket cost?", "Do dogs pay?", "the", "zzz"]
 Opened = Callable[[str], Pipeline]

@@ -15,7 +15,6 @@ from rag.core.rankings import Rankings
 from rag.core.roles import Index
 from rag.core.types import Vectors
 from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
-from rag.plugins.approximate.indexes.faiss_ivf import FaissIvfIndex
 from rag.plugins.approximate.searcher import one_thread
 
 LAW = settings(max_examples=25, deadline=None)  # a busy machine is no failure
@@ -80,8 +79,6 @@ def test_flat_is_exact_and_alone_as_in_a_batch_among_near_ties(
     [
         (FaissHnswIndex(), scattered),
         (FaissHnswIndex(m=16, ef_construction=80), clustered),
-        (FaissIvfIndex(probes=30), scattered),
-        (FaissIvfIndex(), clustered),
     ],
 )
 def test_approximate_search_finds_nine_in_ten(index: Index, make: Callable[[int, int], Vectors]) -> None:
@@ -93,28 +90,6 @@ def test_approximate_search_finds_nine_in_ten(index: Index, make: Callable[[int,
         assert all(scores[position] == score for position, score in found.row(question))
 
 
-def test_reading_all_lists_is_exact() -> None:
-    chunks, questions = scattered(1, 500), scattered(2, 20)
-    found = search(FaissIvfIndex(lists=7, probes=7), chunks, questions, 500)
-    assert found.positions.tolist() == exact(chunks, questions, 500).positions.tolist()
-
-
-def test_one_probe_may_find_fewer_than_the_depth() -> None:
-    chunks = scattered(1, 300)
-    found = search(FaissIvfIndex(lists=30, probes=1), chunks, chunks[:5], 100)
-    assert found.positions.shape == (5, 100)
-    assert [row[0] for row in found.positions.tolist()] == [0, 1, 2, 3, 4]
-    assert (found.positions[:, -1] == -1).all()
-
-
-@pytest.mark.parametrize(
-    ("chunks", "lists", "expected"), [(100, None, 10), (99, None, 9), (3, 50, 3), (1, None, 1), (50, 7, 7)]
-)
-def test_lists_never_outnumber_chunks(chunks: int, lists: int | None, expected: int) -> None:
-    searcher = FaissIvfIndex(lists=lists).open(FaissIvfIndex(lists=lists).build([], scattered(1, chunks)))
-    assert searcher.index.nlist == expected
-
-
 def test_parameters_reach_the_library() -> None:
     chunks = scattered(1, 60)
     hnsw = FaissHnswIndex(m=8, ef_construction=31, ef_search=17)
@@ -122,22 +97,16 @@ def test_parameters_reach_the_library() -> None:
     assert (opened.hnsw.efSearch, opened.hnsw.nb_neighbors(1)) == (17, 8)
     built, other = (FaissHnswIndex(m=8, ef_construction=ef).build([], chunks)["links"].tobytes() for ef in (31, 1))
     assert built != other
-    ivf = FaissIvfIndex(lists=6, probes=3)
-    assert ivf.open(ivf.build([], chunks)).index.nprobe == 3
-    one, other = (FaissIvfIndex(seed=seed).build([], chunks)["centroids"].tobytes() for seed in (0, 1))
-    assert one != other
 
 
 BUILD = """
 import sys, hashlib, faiss, numpy as np
 from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
-from rag.plugins.approximate.indexes.faiss_ivf import FaissIvfIndex
 faiss.omp_set_num_threads(int(sys.argv[1]))
 vectors = np.random.default_rng(5).normal(size=(800, 24)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-for index in (FaissHnswIndex(), FaissIvfIndex()):
-    built = b"".join(array.tobytes() for array in index.build([], vectors).values())
-    sys.stdout.write(hashlib.sha256(built).hexdigest())
+built = b"".join(array.tobytes() for array in FaissHnswIndex().build([], vectors).values())
+sys.stdout.write(hashlib.sha256(built).hexdigest())
 """
 
 
@@ -147,8 +116,7 @@ def test_builds_do_not_depend_on_threads_or_process() -> None:
         for threads in ("1", "2")
     )
     assert one.stdout == two.stdout
-    assert len(one.stdout) == 128
-    assert one.stderr == "", "FAISS warns on stderr about few points per list"
+    assert len(one.stdout) == 64
 
 
 def test_the_number_of_threads_is_restored_even_after_an_error() -> None:

@@ -88,8 +88,8 @@ def test_an_archive_is_the_same_bundle(at_home: Place, mlflow_here: Any, tmp_pat
     found = register(archive, "packed")
     assert found.new
     assert not register(at_home("notes-wide"), "packed").new
-    (answer,) = mlflow_here.pyfunc.load_model(found.uri).predict([QUESTIONS[0]])
-    assert answer.bundle == open_bundle(at_home("notes-wide")).digest
+    answer = mlflow_here.pyfunc.load_model(found.uri).predict(request(QUESTIONS[0]))
+    assert answer["custom_outputs"]["bundle"] == open_bundle(at_home("notes-wide")).digest
     assert promote("packed").promoted
 
 

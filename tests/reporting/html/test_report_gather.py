@@ -63,7 +63,7 @@ def test_a_report_has_the_results_of_the_sweep(ran: tuple[Plan, Store, Path], fo
     assert found.data.questions == 6
     assert found.reuse.trials == len(found.trials) == 18
     assert found.reuse.distinct == len(ran[0].stages) < found.reuse.one_by_one
-    assert set(found.missing) >= {"controls", "audit", "holdout"}
+    assert set(found.missing) >= {"controls", "holdout"}
     assert all(sentence.endswith(".") for sentence in found.missing.values())
     assert found.latency == {}
     assert sum(distinct for _, distinct, _ in found.reuse.kinds) == found.reuse.distinct
