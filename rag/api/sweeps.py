@@ -16,7 +16,7 @@ from rag.core.errors import DataError, ServiceError
 from rag.core.roles import Loader
 from rag.execution.graph.executors import Watch
 from rag.execution.graph.language_gaps import language_gaps
-from rag.execution.graph.plan import ends_of
+from rag.execution.graph.plan import NO_CORPORA, ends_of
 from rag.execution.graph.unread_trials import unread_shares
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, trial_scores
@@ -132,7 +132,7 @@ def plan(name: str, overrides: Sequence[str] = ()) -> PlanResult:
 
 
 def sweep(
-    name: str, overrides: Sequence[str] = (), track: bool = True, loaded: Mapping[str, Loader] | None = None
+    name: str, overrides: Sequence[str] = (), track: bool = True, loaded: Mapping[str, Loader] = NO_CORPORA
 ) -> SweepResult:
     """Run an experiment as `rag sweep` does: results of earlier runs are reused, files are written, MLflow gets the trials.
 

@@ -85,10 +85,10 @@ def _of_folder(overrides: Sequence[str], as_json: bool) -> "tuple[list[str], dic
     """Overrides, the first of which may be a folder of documents instead, and its documents."""
     if not overrides or not Path(overrides[0]).is_dir():
         return [*overrides], {}
-    from rag.api.folder import Folder
+    from rag.api.first_sweep import FirstSweep
     from rag.reporting.terminal.output import err
 
-    folder = Folder(overrides[0], tuple(overrides[1:]))
+    folder = FirstSweep(overrides[0], tuple(overrides[1:]), is_asked=True)
     if (large := folder.too_large()) and not as_json:
         print_line(large, err)
     return folder.chosen(), folder.loaded

@@ -82,7 +82,7 @@ def conducted(
     from rag.reporting.terminal.output import err
     from rag.tracking import sweep_runs
 
-    ready = sweep.prepare(declared, loaded=loaded)
+    ready = sweep.prepare(declared, loaded=loaded or {})
     if reason := sweep_runs.untracked() if track else "":
         print_line(reason, err)
     result = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))

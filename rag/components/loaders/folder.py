@@ -21,7 +21,7 @@ from rag.documents.reading import Unreadable, bare, read_files, unparsed
 from rag.documents.sandbox.children import default_workers
 from rag.documents.sandbox.limits import Limits
 
-COPY = "copy of another file"
+COPY, OTHER = "copy of another file", "not in the sample"
 DENSE = 10
 """Bytes of a format that is more than text, such as PDF, for a byte of its text."""
 
@@ -154,11 +154,6 @@ class FolderLoader:
                 found.to_read[name] = file
         return found if self.sample is None else self._sampled(found, self.sample * 1e6)
 
-    @property
-    def not_sampled(self) -> str:
-        """The reason of files that are not in the sample."""
-        return f"not in the sample of {self.sample:g} MB"
-
     def text_size(self, size: int, suffix: str) -> float:
         """About how many bytes of text are read of a file of `size` bytes; none over the limit of a file."""
         return 0 if size > Limits().file else size / (1 if self.parsers[suffix].in_process else DENSE)
@@ -169,7 +164,7 @@ class FolderLoader:
         for name in sorted(found.to_read, key=lambda name: sha256(name.encode("utf-8", "replace")).digest()):
             file = found.to_read[name]
             if (size := self.text_size(file.size, file.suffix)) > left:
-                kept.decided.append(ManifestLine.of(file, Decision(False, self.not_sampled)))
+                kept.decided.append(ManifestLine.of(file, Decision(False, OTHER)))
             else:
                 kept.to_read[name] = file
                 left -= size

@@ -124,12 +124,6 @@ class Loaded:
     dropped: Mapping[str, Sequence[Dropped]] = field(default_factory=dict)
     redactor: Redactor | None = None
 
-    @classmethod
-    def of(cls, loader: Loader) -> "Loaded":
-        """The corpus of a loader; DataError as `load_documents`."""
-        documents = load_documents(loader)
-        return cls(documents, skipped_by(loader), getattr(loader, "dropped", {}), getattr(loader, "redactor", None))
-
     def load(self) -> Iterator[Document]:
         """The documents."""
         return iter(self.documents)

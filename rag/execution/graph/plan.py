@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from rag.config.build import Components
@@ -24,6 +25,7 @@ from rag.execution.store.budget import Ledger
 from rag.execution.store.cached_replies import components_for as components_for
 from rag.execution.store.store import Entry, Store
 
+NO_CORPORA: Mapping[str, Loader] = MappingProxyType({})
 ELSEWHERE = ("language", "store", "execute", "latency", "data", "replay", "budget")
 """Keys of the wiring that do not change what a trial is; the components have the language among their parameters."""
 
@@ -43,10 +45,7 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Plan:
-    """The union of the stages of all trials, and which of them must run.
-
-    `loaded` are its corpora in memory, by the digest of the config of their loader.
-    """
+    """The union of the stages of all trials, and which of them must run; `loaded` are corpora that are read already."""
 
     experiment: Experiment
     trials: tuple[PlannedTrial, ...]
@@ -55,7 +54,7 @@ class Plan:
     to_run: tuple[str, ...]
     estimate: "Estimate"
     ledger: Ledger
-    loaded: Mapping[str, Loader] = field(default_factory=dict, repr=False)
+    loaded: Mapping[str, Loader] = field(default_factory=dict)
 
     @property
     def stages(self) -> Mapping[str, Stage]:
@@ -102,7 +101,7 @@ def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
     return tuple(filter(None, (trial.ends.score, trial.ends.latency)))
 
 
-def make(experiment: Experiment, store: Store, parses: bool = True, loaded: Mapping[str, Loader] | None = None) -> Plan:
+def make(experiment: Experiment, store: Store, parses: bool = True, loaded: Mapping[str, Loader] = NO_CORPORA) -> Plan:
     """Compose, build and key every trial; ProblemsError with the errors of all trials.
 
     UnparsedError where files of a corpus are not parsed yet and `parses` is False. `loaded` are corpora that are read already,
@@ -119,7 +118,7 @@ def assemble(
     trials: Sequence[Trial],
     store: Store,
     ledger: Ledger | None = None,
-    loaded: Mapping[str, Loader] | None = None,
+    loaded: Mapping[str, Loader] = NO_CORPORA,
 ) -> Plan:
     """Build and key trials that are composed already; ProblemsError with the errors of all trials.
 
@@ -128,13 +127,12 @@ def assemble(
     ledger = ledger or Ledger(store, budget.common(trial.config for trial in trials))
     graph = Graph(components_for(store, ledger))
     goldens: dict[str, Golden] = {}
-    corpora = dict(loaded or {})
     planned: list[PlannedTrial] = []
     problems: dict[str, UserError] = {}
     digests = Digests(without_runtime)
     for trial in trials:
         try:
-            golden = _golden(trial.config, graph.components, goldens, corpora)
+            golden = _golden(trial.config, graph.components, goldens, loaded)
             last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), golden)
         except UserError as error:
             problems.setdefault(str(error), error)
@@ -150,18 +148,18 @@ def assemble(
     by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
     by_data |= {golden.golden_digest: golden for golden in goldens.values()}
     return Plan(
-        experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger, corpora
+        experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger, loaded
     )
 
 
-def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden], loaded: dict[str, Loader]) -> Golden:
+def _golden(
+    config: Mapping[str, Any], components: Components, known: dict[str, Golden], loaded: Mapping[str, Loader]
+) -> Golden:
     key = digest(config["loader"], config["dataset"], config["split"])
     if key not in known:
-        place = digest(config["loader"])
-        if place not in loaded:
-            loaded[place] = golden_sets.Loaded.of(components.role("loader", config["loader"]))
+        loader = loaded.get(digest(config["loader"])) or components.role("loader", config["loader"])
         questions = components.role("dataset", config["dataset"])
-        known[key] = golden_sets.load(loaded[place], questions).split(str(config["split"]))
+        known[key] = golden_sets.load(loader, questions).split(str(config["split"]))
     return known[key]
 
 

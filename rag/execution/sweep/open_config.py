@@ -24,7 +24,7 @@ from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.open_pipeline import SINGLE, TrialParts, open_pipeline
-from rag.execution.graph.plan import components_for
+from rag.execution.graph.plan import NO_CORPORA, components_for
 from rag.execution.graph.search_graph import encode
 from rag.execution.graph.stage_graph import Graph
 from rag.execution.graph.stage_inputs import corpus_of, records_of
@@ -128,7 +128,7 @@ class Materials:
     passages: Mapping[str, Entry] = field(default_factory=dict)
 
 
-def open_config(config: Mapping[str, Any], stored: bool = False, loaded: Mapping[str, Loader] | None = None) -> Pipeline:
+def open_config(config: Mapping[str, Any], stored: bool = False, loaded: Mapping[str, Loader] = NO_CORPORA) -> Pipeline:
     """Open the pipeline of a config; it needs no golden questions.
 
     Chunks and indexes are read from the store or built into it. Questions are answered without the store, and leave nothing in
@@ -142,7 +142,7 @@ def open_config(config: Mapping[str, Any], stored: bool = False, loaded: Mapping
     return open_pipeline(parts.nodes, parts.values, inputs.corpus, made, components, inputs.records)
 
 
-def materials(config: Mapping[str, Any], loaded: Mapping[str, Loader] | None = None) -> Materials:
+def materials(config: Mapping[str, Any], loaded: Mapping[str, Loader] = NO_CORPORA) -> Materials:
     """Documents, chunks and indexes of a config, from the store or built into it; ConfigError for what cannot be served."""
     check(config)
     if (control := control_of(config)) != "none":
@@ -150,8 +150,8 @@ def materials(config: Mapping[str, Any], loaded: Mapping[str, Loader] | None = N
         raise ConfigError("control", what, "leave it out, or control=none")
     store, terms = maintenance.at(config["store"]), Terms.of(config)
     graph = Graph(components_for(store, Ledger(store, terms)))
-    held = (loaded or {}).get(digest(config["loader"]))
-    documents = golden_sets.load_documents(held or graph.components.role("loader", config["loader"]))
+    loader = loaded.get(digest(config["loader"])) or graph.components.role("loader", config["loader"])
+    documents = golden_sets.load_documents(loader)
     golden = Golden(documents, ())
     trial = TrialGraph(graph, config, golden)
     for role in (*SINGLE, "memory", "prompt", "enrich", "roster"):

@@ -88,7 +88,7 @@ class Prepared:
         return self.plan.trials[0]
 
 
-def prepare(experiment: Experiment, parses: bool = True, loaded: Mapping[str, Loader] | None = None) -> Prepared:
+def prepare(experiment: Experiment, parses: bool = True, loaded: Mapping[str, Loader] = plan.NO_CORPORA) -> Prepared:
     """Plan an experiment; UserError where it, its store, its objective or its executor is not valid.
 
     UnparsedError where files of a corpus are not parsed yet and `parses` is False.
