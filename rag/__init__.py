@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 _PLACES = {
     "UserError": "rag.core.errors",
     "compare": "rag.api.verdicts",
+    "evaluate": "rag.api.evaluate",
     "gate": "rag.api.verdicts",
     "load_experiment": "rag.api.sweeps",
     "open_bundle": "rag.api.pipelines",
@@ -31,6 +32,7 @@ __all__ = [
     "UserError",
     "__version__",
     "compare",
+    "evaluate",
     "gate",
     "load_experiment",
     "open_bundle",

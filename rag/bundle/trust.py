@@ -22,7 +22,7 @@ from rag.core.models.server_keys import OFFICIAL
 from rag.core.roles import INDEX_PARTS, LOADER_PARTS, has_methods, protocols, runtime_names
 from rag.execution.graph.open_pipeline import SINGLE
 
-OUTSIDE = ("loader", *LOADER_PARTS, "dataset", "enrich", "roster", "metric", "judge")
+OUTSIDE = ("loader", *LOADER_PARTS, "dataset", "system", "enrich", "roster", "metric", "judge")
 ROOMS = {role: build.ROOMS[role] for role in build.ROOMS if role not in OUTSIDE}
 """Role of a bundle → the folder of `rag.components` that holds its components."""
 INNER = {*ROOMS.values(), build.ROOMS["judge"]}

@@ -42,9 +42,7 @@ def list_command(
 
 
 @verb(data)
-def schema(
-    name: Annotated[str, typer.Argument(metavar="FILE", help="experiment, questions, template")] = "experiment",
-) -> None:
+def schema(name: Annotated[str, typer.Argument(metavar="FILE", help="experiment, questions, template")] = "experiment") -> None:
     """Print the JSON Schema of experiments, of a line of questions.jsonl, or of a template of rag ask --report, for editors."""
     from rag.api.schema import SCHEMAS
     from rag.core.errors import ConfigError, closest

@@ -23,7 +23,8 @@ LISTS = ("index", "metric", "selector", "check", "guard")
 
 ROOMS: Mapping[str, str] = {
     "loader": "loaders", "parser": "parsers", "redactor": "redactors", "ingest": "ingest", "noise": "noise",
-    "dataset": "loaders", "enrich": "enrichers", "roster": "rosters", "chunker": "chunkers", "passage": "passages",
+    "dataset": "loaders", "system": "systems", "enrich": "enrichers", "roster": "rosters", "chunker": "chunkers",
+    "passage": "passages",
     "embedder": "embedders", "index": "indexes", "analyser": "analysers", "fusion": "fusion", "reranker": "rerankers",
     "selector": "selectors", "route": "routers", "policy": "policies", "queries": "queries", "memory": "memories",
     "shape": "shapers", "condense": "condensers",

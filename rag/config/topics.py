@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "dataset": ("what is asked", {"dataset": "golden questions, and the loader of their documents"}),
+    "system": ("a system that runs already", {"system": "searches, and perhaps answers, in place of the parts below"}),
     "documents": (
         "which files are read, and how",
         {
@@ -23,10 +24,7 @@ TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     ),
     "chunker": (
         "passages: how they are cut, and what is read of them",
-        {
-            "chunker": "cuts documents into passages",
-            "passage": "says what indexes, embedder and reranker read of a chunk",
-        },
+        {"chunker": "cuts documents into passages", "passage": "says what indexes, embedder and reranker read of a chunk"},
     ),
     "embedder": ("vectors", {"embedder": "turns texts into vectors"}),
     "index": (
@@ -55,18 +53,12 @@ TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     ),
     "conversation": (
         "what earlier turns do",
-        {
-            "queries": "says what is searched for in a conversation",
-            "memory": "says what the model sees of a conversation",
-        },
+        {"queries": "says what is searched for in a conversation", "memory": "says what the model sees of a conversation"},
     ),
     "prompt": ("instructions", {"prompt": "lays out question and passages for a model"}),
     "generator": (
         "answers",
-        {
-            "generator": "answers",
-            "helper": "the small model of all that rewrites, sums up, routes, takes apart or enriches",
-        },
+        {"generator": "answers", "helper": "the small model of all that rewrites, sums up, routes, takes apart or enriches"},
     ),
     "safety": (
         "hostile documents, and answers that may be wrong",

@@ -91,8 +91,27 @@ def check_together(components: Components, config: Mapping[str, Any]) -> None:
         widens = name if getattr(selector, "widens", False) else widens
 
 
+def has_system(components: Components, config: Mapping[str, Any]) -> bool:
+    """Whether a system outside of Assay searches; no trial from before the key existed has one."""
+    return "system" in config and not changes_nothing(components.role("system", config["system"]))
+
+
+def check_system(components: Components, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a system with a part that only our own search has, and for its replies without it."""
+    if has_system(components, config):
+        for name, value, usual in (("control", control_of(config), CONTROLS[0]), ("history", history_of(config), HISTORIES[0])):
+            if value != usual:
+                raise ConfigError(name, f"is {value!r}, which another system cannot do", f"{name}={usual}")
+    elif getattr(components.role("generator", config["generator"]), "reads_system", False):
+        raise ConfigError(
+            "generator", "gives the replies of another system, and there is none", "set system=results, for example"
+        )
+
+
 def check_typed(components: Components, config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a generator that answers golden questions only."""
+    """Raise ConfigError for a generator that answers golden questions only, and for a system that runs elsewhere."""
+    if has_system(components, config):
+        raise ConfigError("system", "runs elsewhere: Assay measures it, and cannot open it", "ask the system itself")
     if getattr(components.role("generator", config["generator"]), "reads_gold", False):
         what = "gives the reference answers of golden questions, and a typed one has none"
         raise ConfigError("generator", what, "choose another, for example generator=extractive")

@@ -15,6 +15,7 @@ from rag.testing.answering import (
     check_metric,
     check_prompt,
     check_queries,
+    check_system,
 )
 from rag.testing.looking import check_condense, check_enrich, check_policy, check_reuse, check_roster, check_route, check_shape
 from rag.testing.reading import check_ingest, check_noise, check_parsed, check_parser, check_redactor
@@ -37,7 +38,7 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
         *(check_loader, check_parser, check_redactor, check_ingest, check_noise, check_enrich, check_roster, check_chunker),
         *(check_passage, check_embedder, check_index, check_analyser, check_fusion, check_reranker, check_selector),
         *(check_route, check_policy, check_queries, check_memory, check_reuse, check_shape, check_condense, check_prompt),
-        *(check_generator, check_guard, check_judge, check_metric),
+        *(check_generator, check_guard, check_judge, check_metric, check_system),
     )
 } | {"check": check_check}
 """Config group → the check of its choices."""
@@ -46,5 +47,5 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 __all__ = ["CHECKS", "check_analyser", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator"]
 __all__ += ["check_guard", "check_index", "check_ingest", "check_judge", "check_loader", "check_memory", "check_metric"]
 __all__ += ["check_noise", "check_parsed", "check_parser", "check_passage", "check_prompt", "check_queries", "check_redactor"]
-__all__ += ["check_reranker", "check_selector", "check_structure"]
+__all__ += ["check_reranker", "check_selector", "check_structure", "check_system"]
 __all__ += ["check_condense", "check_enrich", "check_policy", "check_reuse", "check_roster", "check_route", "check_shape"]

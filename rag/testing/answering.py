@@ -23,6 +23,7 @@ from rag.core.roles import (
     Replying,
     Rewriter,
     Screen,
+    System,
     changes_nothing,
 )
 from rag.core.types import (
@@ -64,6 +65,16 @@ def _batch(name: str, call: Callable[[list[Any]], Sequence[Any]], items: Sequenc
     law(alone == results, f"a {name} does not depend on the other items of its batch")
     law(list(call([])) == [], "an empty batch has no results")
     return results
+
+
+def check_system(system: System, queries: Sequence[Query] = QUERIES) -> None:
+    """A reply for each question, in their order; a failure has nothing else. The system is asked once: it may cost money."""
+    replies = list(system.answer(list(queries)))
+    law(len(replies) == len(queries), "there is one reply per question")
+    for reply in replies:
+        law(not reply.failure or (not reply.passages and reply.reply is None), "a failure comes without passages and reply")
+        law(all(each.text or each.document for each in reply.passages), "a passage has a text or names its document")
+        law(not math.isinf(reply.seconds) and not reply.seconds < 0, "seconds are a number from 0, or NaN")
 
 
 def check_queries(rewriter: Rewriter, queries: Sequence[Query] = QUERIES) -> None:

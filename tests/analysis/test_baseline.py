@@ -64,12 +64,7 @@ def test_machine_dependent_parts_are_left_out(tmp_path: Path, monkeypatch: pytes
         "dataset": {"_target_": "a.B", "path": f"{data}/chroma-a"},
         "loader": {"_target_": "a.C", "path": str(here / "docs"), "patterns": ["/", "**/*.md"]},
         "embedder": {"_target_": "a.D", "model": str(model), "runtime": {"threads": 4, "api_key": "sk-1"}},
-        "generator": {
-            "_target_": "a.E",
-            "api_key": "very secret",
-            "base_url": "http://ann:pass@host/v1",
-            "system": "/ is",
-        },
+        "generator": {"_target_": "a.E", "api_key": "very secret", "base_url": "http://ann:pass@host/v1", "system": "/ is"},
         "k": 5,
     }
     portable = baseline.portable(config)

@@ -16,6 +16,7 @@ from rag.components.metrics.recall import Recall
 from rag.core.assessments import Claim, Verdict
 from rag.core.rankings import Rankings
 from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL
+from rag.core.systems import SystemPassage, SystemReply
 from rag.core.types import Block, Document, Finding, Message, Parsed, Query, Recalled, Reply, Request, Sought, Span
 
 
@@ -53,6 +54,11 @@ class Inventing(ReciprocalRankFusion):
     def fuse(self, rankings: Any, depth: int) -> Rankings:
         fused = super().fuse(rankings, depth)
         return Rankings.pack([[*fused.row(row), (99, -5.0)][:depth] for row in range(len(fused))])
+
+
+class Halting:
+    def answer(self, queries: Sequence[Query]) -> list[SystemReply]:
+        return [SystemReply((SystemPassage("x"),), failure="it stopped") for _ in queries]
 
 
 class Rewriting:
@@ -156,6 +162,7 @@ class Screening:
         (testing.check_analyser, Deaf(), "finds its own text"),
         (testing.check_fusion, Inventing(), "nothing is found"),
         (testing.check_reranker, Reversing(), "a question alone"),
+        (testing.check_system, Halting(), "without passages and reply"),
         (testing.check_queries, Rewriting(), "keeps its words"),
         (testing.check_memory, Remembering(), "recalls nothing"),
         (testing.check_generator, Citing(), "citations"),

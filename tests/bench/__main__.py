@@ -34,11 +34,11 @@ from bench.measuring import DATA, ROOT, Measurement, MissingSetError, Row
 
 SPEED: Sequence[Measurement] = (
     *(startup.verbs, sweeps.overheads, sweeps.grid, sweeps.fusion, searching.embedding, searching.questions),
-    *(serving.clients, stores.vector_stores, reading.parsers, reading.folder),
+    *(serving.clients, stores.vector_stores, reading.folder),
 )
 QUALITY: Sequence[Measurement] = (
     *(retrieval.references, retrieval.gap_loop, answers.declining, answers.numbers, records.routes, judging.judge),
-    *(judging.near_copied, judging.correctness, safety.scan, safety.secrets, safety.personal, conversion.office),
+    *(judging.correctness, safety.scan, safety.secrets, safety.personal, conversion.office),
     *(conversion.pages, conversion.tables, documents.evidence, documents.losses, sets.drift, sets.exchange),
     *(verdicts.verdicts, verdicts.intervals, verdicts.gates),
 )

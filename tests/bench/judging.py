@@ -1,17 +1,15 @@
-"""The judge without a key against people and against texts with one thing changed.
+"""The judge without a key against people.
 
-No weight was fitted on what is shown: each set of people has the weights that the others give, and the rules of near copies
-were chosen on the handbook alone. Those of correctness were read against halueval and the first half of SQuAD.
+No weight was fitted on what is shown: each set has the weights that the others give. The rules of correctness were read against
+halueval and the first half of SQuAD.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from bench.altered_answers import altered_answers
-from bench.measuring import HANDBOOK, Row, Rows, chosen, public
-from bench.near_copies import KINDS, near_copies
+from bench.measuring import Row, Rows, chosen, public
 
 from rag.core.assessments import Case
 from rag.evaluation.statistics.prediction_powered import powered_mean
@@ -49,23 +47,6 @@ def covered(card: Card) -> tuple[float, float]:
         reach = 1.96 * said[texts].std() / TEXTS**0.5
         held += [found.low <= truth <= found.high, abs(said[texts].mean() - truth) <= reach]
     return float(held[0] / DRAWS), float(held[1] / DRAWS)
-
-
-def near_copied(folder: Path) -> Rows:
-    """Near copies of sentences: shorter ones are supported, those with another word, name or number are not."""
-    articles = json.loads((public("html-articles-181") / "ground-truth.json").read_text("utf-8"))
-    sets = {
-        "handbook": [path.read_text("utf-8") for path in sorted((HANDBOOK / "documents").rglob("*.md"))],
-        "news": [articles[name]["articleBody"][:3000] for name in sorted(articles)[::3]],
-    }
-    for name, documents in sets.items():
-        copies = near_copies(documents, seed=17, per=4)
-        supports = np.array([verdict.support for verdict in chosen("judge", "local").judge([copy.case for copy in copies])])
-        right = np.array([copy.supported for copy in copies]) & (supports < 1)  # word for word no model decides
-        changed = np.array([copy.kind in KINDS for copy in copies])
-        said = supports >= 0.5
-        unit = f"called supported of {changed.sum()}"
-        yield Row(f"near copies of {name}, one thing changed", said[changed].mean(), unit, "supported ones", said[right].mean())
 
 
 def labelled_sets() -> Iterator[tuple[str, Labelled]]:

@@ -84,10 +84,7 @@ PARAMETERS: Cases = {
     "model outside": (cross_encoder(model="/usr/share", revision="1"), "owner/name"),
     "model that is not inside": (cross_encoder(model="models/reranker"), "--model reranker=<folder>"),
     "key of another service": (openai(api_key_env=SECRET), SECRET),
-    "questions to a stranger": (
-        openai(base_url=STRANGER, api_key_env=None),
-        "questions and passages to stranger.example",
-    ),
+    "questions to a stranger": (openai(base_url=STRANGER, api_key_env=None), "questions and passages to stranger.example"),
     "preset without TLS": (openai(base_url="http://api.groq.com/openai/v1", api_key_env="GROQ_API_KEY"), "api.groq.com:80"),
     "key of another preset": (
         openai(base_url="https://api.groq.com/openai/v1", api_key_env="OPENAI_API_KEY"),
@@ -101,11 +98,7 @@ PARAMETERS: Cases = {
     "environment in a key": (node("prompt", **{"${oc.env:ASSAY_CANARY}": "x"}), "interpolation"),
     "endless pattern": (
         guard(
-            "scan.ScanGuard",
-            flag=0.5,
-            quarantine=0.9,
-            disguise=0.1,
-            rules={"x": {"severity": 0.5, "patterns": [r"(a+)+\1$"]}},
+            "scan.ScanGuard", flag=0.5, quarantine=0.9, disguise=0.1, rules={"x": {"severity": 0.5, "patterns": [r"(a+)+\1$"]}}
         ),
         "RE2|no pattern",
     ),

@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 from support.command_line import CommandResult, Verb
 from support.costly_sweep import KEY, ask_of, write_study
-from support.scripted_server import (
-    Script,
-    answer,
-    empty,
-    say,
-    serving,
-    too_long,
-    unknown_model,
-    wrong_key,
-)
+from support.scripted_server import Script, answer, empty, say, serving, too_long, unknown_model, wrong_key
 
 from rag.cli.options import BAD_INPUT, FAILED, SPENT
 

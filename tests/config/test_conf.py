@@ -40,6 +40,7 @@ GIVEN = {
     "dataset/native": ["dataset.path=collection"],
     "dataset/squad": ["dataset.path=collection"],
     "execute/cluster": ["execute.address=tcp://127.0.0.1:8786"],
+    "system/results": ["system.path=roster.csv"],
     "roster/csv": ["roster.path=roster.csv", "roster.key=code", "roster.column=id", "roster.fields={owner: owner}"],
 }
 """What a choice must be given because it has no default; a new `???` that is missing here fails its test."""

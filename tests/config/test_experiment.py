@@ -110,9 +110,7 @@ NASTY: dict[str, Experiment] = {
         three=[["+extra.b=2"], ["depth=30"]],
     ),
     "keys that only what is fixed brings": declared(
-        ["+extra.a=1", "+more.b=${extra.a}"],
-        one=[["~more"], ["k=4"], ["more.b=3"]],
-        two=[["extra.a=2"], ["depth=30"]],
+        ["+extra.a=1", "+more.b=${extra.a}"], one=[["~more"], ["k=4"], ["more.b=3"]], two=[["extra.a=2"], ["depth=30"]]
     ),
     "interpolations in every spelling": declared(
         ["+base={size: 50, name: chunker}"],
@@ -191,11 +189,7 @@ axes:
             ("depth 20-0.7", ("depth=20", "coverage=0.7")),
             ("depth 30 abc", ("depth=30", "prompt.system=a b c")),
         ],
-        "lists": [
-            ("bm25s", ("index=[bm25s]",)),
-            ("dense", ("index=[dense]",)),
-            ("bm25s+dense", ("index=[bm25s,dense]",)),
-        ],
+        "lists": [("bm25s", ("index=[bm25s]",)), ("dense", ("index=[dense]",)), ("bm25s+dense", ("index=[bm25s,dense]",))],
         "named": [
             ("short", ("rerank_depth=5",)),
             ("long", ("rerank_depth=50", "latency=0")),

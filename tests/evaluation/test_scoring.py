@@ -13,17 +13,7 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Answer, Document, Evidence, Example, Query, Reply, Span
-from rag.evaluation.scoring import (
-    Column,
-    Judged,
-    Metric,
-    Scores,
-    budgets,
-    gold_table,
-    judge,
-    parse_column,
-    score,
-)
+from rag.evaluation.scoring import Column, Judged, Metric, Scores, budgets, gold_table, judge, parse_column, score
 
 CORPUS = Corpus.of(
     [Document("d", "x" * 100), Document("e", "x" * 100)], [Span(d, s, s + 10) for d in "de" for s in range(0, 100, 10)]

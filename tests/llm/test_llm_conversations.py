@@ -79,11 +79,7 @@ PINNED = Document("gates.md", "The code of the gate at Holm is 7358.")
 
 @pytest.mark.parametrize(
     ("history", "pinned", "holds"),
-    [
-        ((*OLD, *FILLER), (), "4417"),
-        ((*OLD, *NEW, *FILLER), (), "9021"),
-        ((*OLD, *NEW, *FILLER), (PINNED,), "7358"),
-    ],
+    [((*OLD, *FILLER), (), "4417"), ((*OLD, *NEW, *FILLER), (), "9021"), ((*OLD, *NEW, *FILLER), (PINNED,), "7358")],
     ids=["older", "newer over older", "pinned over newer"],
 )
 def test_pinned_files_hold_over_newer_over_older(

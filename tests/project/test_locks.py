@@ -31,11 +31,7 @@ def needed(*extras: str) -> list[Requirement]:
 
 @pytest.mark.parametrize(
     ("extras", "locks"),
-    [
-        (("mlflow",), LOCKS[:1]),
-        (IMAGE, (*LOCKS[:2], "requirements-torch")),
-        ((*IMAGE, "dev"), (*LOCKS, "requirements-torch")),
-    ],
+    [(("mlflow",), LOCKS[:1]), (IMAGE, (*LOCKS[:2], "requirements-torch")), ((*IMAGE, "dev"), (*LOCKS, "requirements-torch"))],
 )
 def test_every_package_is_locked_at_a_version_that_fits(extras: tuple[str, ...], locks: tuple[str, ...]) -> None:
     found = locked(*locks)

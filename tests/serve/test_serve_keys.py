@@ -98,14 +98,7 @@ def test_settings_come_from_the_environment_and_overrides_take_precedence(monkey
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("PORT", "eighty"),
-        ("RATE", "nan"),
-        ("TIMEOUT", "0"),
-        ("LOG_TEXTS", "perhaps"),
-        ("ORIGINS", "*"),
-    ],
+    ("name", "text"), [("PORT", "eighty"), ("RATE", "nan"), ("TIMEOUT", "0"), ("LOG_TEXTS", "perhaps"), ("ORIGINS", "*")]
 )
 def test_an_invalid_setting_names_its_variable(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"RAG_{name}", text)

@@ -5,13 +5,7 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
-from support.small_server import (
-    CANARY,
-    QUESTION,
-    ask,
-    chat_request,
-    small_app,
-)
+from support.small_server import CANARY, QUESTION, ask, chat_request, small_app
 
 
 @pytest.fixture

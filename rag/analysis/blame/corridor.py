@@ -15,6 +15,7 @@ from rag.evaluation.scoring import Gold
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.search_graph import LOOKS
 from rag.execution.graph.stage_graph import Stage
+from rag.execution.graph.system_stages import PLACE
 
 STAGES = (
     "not in the corpus",
@@ -119,7 +120,7 @@ class Steps:
         """The steps before the final ranking; None if it was not searched for, as with controls of reading."""
         passed: dict[str, str] = {}
         key = trial.ends.ranking
-        if stages[key].name in LOOKS:
+        if stages[key].name in (*LOOKS, PLACE):
             return cls({}, key, key, key)
         while stages[key].name in ("select", "rerank"):
             passed[stages[key].name] = key

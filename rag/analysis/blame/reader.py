@@ -1,6 +1,6 @@
 """Read and judge the stored results of trials; shared results are read and judged once."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +14,7 @@ from rag.evaluation.scoring import Gold, judge
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of
+from rag.execution.graph.system_stages import PLACE
 from rag.execution.store.store import Store
 from rag.pipeline.prompt.context_packing import shown_chunks
 
@@ -51,7 +52,10 @@ class Reader:
         """The properties of the groups of a trial before any search."""
         key = self._gold_key(trial)
         if key not in self.grounds:
-            self.grounds[key] = Ground.of(self.corpus(trial), trial.golden.examples, self.gold(trial))
+            ground = Ground.of(self.corpus(trial), trial.golden.examples, self.gold(trial))
+            # The chunks of another system are the passages that it returned: what none of them has was not found.
+            cut = self.made.stages[trial.ends.corpus].name != PLACE
+            self.grounds[key] = ground if cut else replace(ground, whole=np.ones_like(ground.whole))
         return self.grounds[key]
 
     def group_ranks(self, trial: PlannedTrial, key: str, head: int) -> NDArray[np.int32]:

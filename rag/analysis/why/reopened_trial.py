@@ -122,10 +122,7 @@ def _unknown(question: str, asked: ReopenedTrial) -> tuple[str, str]:
     texts = {_folded(example.query.text): example.query.query_id for example in asked.trial.golden.examples}
     near = [texts[text] for text in get_close_matches(_folded(question), texts, n=3, cutoff=0.5)]
     remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else closest_names(question, list(texts.values()))
-    return (
-        f"{question!r} is not a golden question of this trial",
-        f"{remedy} (rag ask takes any question)",
-    )
+    return (f"{question!r} is not a golden question of this trial", f"{remedy} (rag ask takes any question)")
 
 
 def _folded(text: str) -> str:

@@ -67,17 +67,17 @@ def scored_rows(path: Path) -> Iterator[Scored]:
         for where, row in tables.rows_of(file, str(path), container, tables.codec_of(path)):
             if isinstance(row, DataError):
                 raise row
-            if not (question := _asked(row)):
+            if not (question := asked(row)):
                 raise DataError(where, f"names no question; its columns: {', '.join(map(str, row))}", "add a column question")
             run = next((json.dumps([row.get(name) for name in names]) for name, names in RUNS.items() if name in row), "")
             yield Scored(where, question, str(row.get("cluster") or ""), run, *_values(row))
 
 
-def _asked(row: Mapping[str, Any]) -> str:
+def asked(row: Mapping[str, Any]) -> str:
     """The question that a row, or an object in it such as the `inputs` of MLflow, names."""
     for name in QUESTIONS:
         if (value := row.get(name)) not in (None, "", {}):
-            text = value if isinstance(value, str) else _asked(value) if isinstance(value, Mapping) else ""
+            text = value if isinstance(value, str) else asked(value) if isinstance(value, Mapping) else ""
             return text.strip() or json.dumps(value, sort_keys=True, ensure_ascii=False)
     return ""
 

@@ -7,7 +7,7 @@ Class attributes that a component may set, False or empty by default:
 
 - `changes_nothing = True` marks the choice `none` of a role, which has no stage of its own.
 - `costly = True`: a call takes time or money. The replies of such a Generator are stored one by one.
-- `reads_gold = True`: a Generator that reads the reference answers.
+- `reads_gold = True`: a Generator that reads the reference answers; `reads_system = True`: one that gives those of the system.
 - `reads = ("passages", "records")`: what a Policy, a Shaper or a Condenser reads besides questions and chunks, of READABLE. Its
   result is stored, and used again until something that it reads changes; it gets nothing else. A class without it reads all.
 - `compares = ("tokens", "encoder")`: a Reranker or a Selector compares passages, as token vectors in int8 that the embedder in
@@ -39,6 +39,7 @@ from rag.core.roles.answering import (
     Rewriter,
     Screen,
     StoredReplies,
+    System,
 )
 from rag.core.roles.looking import CappedPolicy, Condenser, Enricher, Policy, RetrievalMemory, Roster, Router, Shaper
 from rag.core.roles.retrieving import (
@@ -69,6 +70,7 @@ from rag.core.roles.scoring import AnswerMetric, AssessedMetric, Judge, Judgemen
 ROLES: Mapping[str, type] = {
     "loader": Loader,
     "dataset": Questions,
+    "system": System,
     "enrich": Enricher,
     "roster": Roster,
     "chunker": Chunker,

@@ -4,7 +4,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from rag.core.errors import UserError
+from rag.core.systems import SystemReply
 from rag.core.types import Finding, Framed, Material, Message, Query, Ranking, Recalled, Reply, Request, Sought, Source
+
+
+@runtime_checkable
+class System(Protocol):
+    """A system outside of Assay, or what it returned before."""
+
+    def answer(self, queries: Sequence[Query]) -> list[SystemReply]:
+        """One per question, in their order. A question on which it fails has a `failure`."""
+        ...
 
 
 @runtime_checkable

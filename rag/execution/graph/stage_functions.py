@@ -18,7 +18,7 @@ from rag.core.text.final_answer import awaited
 from rag.core.types import Allowed, Reply
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
-from rag.execution.graph import ablation_inputs, link_stages
+from rag.execution.graph import ablation_inputs, link_stages, system_stages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
@@ -149,7 +149,12 @@ def run_generate(job: Job) -> Entry:
     A question whose request is refused for good has no reply and a reason in `failures`; the stage fails if all are refused.
     """
     prepared = job.prepared()
-    given = job.generator().generate([each.request for each in prepared if each.request and each.asks])
+    asked = [each.request for each in prepared if each.request and each.asks]
+    if "system" in job.inputs:
+        known = zip(prepared, system_stages.replies_given(job), strict=True)
+        given = [reply for each, reply in known if each.asks]
+    else:
+        given = job.generator().generate(asked)
     if given and all(reply.failure for reply in given):
         raise RefusalError.of(given[0].failure)
     replies = iter(given)
@@ -228,6 +233,7 @@ def run_score(job: Job) -> Entry:
 
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
     **link_stages.LINK_RUNNERS,
+    **system_stages.SYSTEM_RUNNERS,
     **{name.removeprefix("run_").replace("_", " "): run for name, run in list(globals().items()) if name.startswith("run_")},
 }
 """The function of every stage, by the name of the stage."""

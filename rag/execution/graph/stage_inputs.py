@@ -13,7 +13,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.core.roles import Generator, Judge, Reranker
-from rag.core.types import Answer, Arrays, Query, Reply, Sought, Turn, Vectors
+from rag.core.types import Answer, Arrays, Document, Query, Reply, Sought, Turn, Vectors
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import knowing, reading_of, several
 from rag.execution.store.cached_judgements import StoredJudge
@@ -145,9 +145,12 @@ def records_of(inputs: Mapping[str, Entry]) -> RecordSet:
 
 
 def corpus_of(entry: Entry, golden: Golden) -> Corpus:
-    """Stored chunks laid over their documents."""
-    arrays = entry.arrays
-    return Corpus(golden.documents, arrays["doc"], arrays["start"], arrays["end"], texts_of(arrays))
+    """Stored chunks laid over their documents, and over the passages of another system that are in none of these."""
+    arrays, documents = entry.arrays, golden.documents
+    if foreign := entry.meta.get("foreign"):
+        others = (Document(name, text) for name, text in foreign.items())
+        documents = tuple(sorted((*documents, *others), key=lambda document: document.doc_id))
+    return Corpus(documents, arrays["doc"], arrays["start"], arrays["end"], texts_of(arrays))
 
 
 def texts_of(arrays: Arrays) -> tuple[str, ...] | None:

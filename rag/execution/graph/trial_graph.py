@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rag.config.validation import WITHOUT_RETRIEVAL, check, check_control, check_history, check_together, control_of, history_of
+from rag.config.validation import (
+    WITHOUT_RETRIEVAL,
+    check,
+    check_control,
+    check_history,
+    check_system,
+    check_together,
+    control_of,
+    history_of,
+)
 from rag.core.assessments import PARTS, REFERENCE
 from rag.core.roles import AssessedMetric, reads
 from rag.evaluation.data.golden import Golden
@@ -57,9 +66,10 @@ class TrialGraph:
         """Add all stages; ConfigError for anything in the config that cannot be built."""
         parts, control = self.parts, self.control
         check(self.config)
-        for role in ("enrich", "roster", *LINKS, "fusion", "reranker", "queries", "generator"):
+        for role in ("system", "enrich", "roster", *LINKS, "fusion", "reranker", "queries", "generator"):
             parts.role(role)
         check_together(self.graph.components, self.config)
+        check_system(self.graph.components, self.config)
         check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
         pins = [document.doc_id for document in pinned(self.config.get("pinned") or (), self.golden.documents)]
         chosen(self.config.get("lock") or (), self.config.get("exclude") or (), pins, self.golden.documents)
@@ -67,6 +77,8 @@ class TrialGraph:
         questions = self._questions()
         if control in WITHOUT_RETRIEVAL:
             corpus = ranking = self._contexts_of_control()
+        elif not parts.is_none("system"):
+            corpus = ranking = self._system()
         else:
             corpus, indexes = self.corpus()
             passages = encode(self.graph, parts, self.golden, corpus)
@@ -78,7 +90,8 @@ class TrialGraph:
             generate, checked, assess = self._answers(questions, corpus, ranking)
         judge = self._judge(corpus, ranking)
         score = self._score({"judge": judge, "check": checked, "assess": assess, "corpus": corpus, "ranking": ranking})
-        latency = self._latency(corpus, indexes | passages) if self.config["latency"] and control == "none" else None
+        timed = self.config["latency"] and control == "none" and parts.is_none("system")
+        latency = self._latency(corpus, indexes | passages) if timed else None
         return Ends(score, judge, ranking, corpus, indexes, passages, generate, checked, assess, latency)
 
     def corpus(self, control: str | None = None) -> tuple[str, dict[str, str]]:
@@ -89,6 +102,12 @@ class TrialGraph:
         if not self.parts.is_none("passage"):
             corpus = self.graph.add("passage", {"passage": self.config["passage"]}, {}, {"corpus": corpus})
         return corpus, {name: self._index(name, corpus) for name in self.config["index"]}
+
+    def _system(self) -> str:
+        """Add the stages of another system: what it returns, and the places of its passages in the documents."""
+        asked = {QUESTIONS: self.golden.queries_digest}
+        self._given = self.graph.add("system", {"system": self.config["system"]}, {}, asked)
+        return self.graph.add("place", {}, {}, {"system": self._given, DOCUMENTS: self.golden.corpus_digest})
 
     def _questions(self) -> str:
         """The questions with the histories of the golden set or, in live conversations, with the pipeline's own answers.
@@ -149,6 +168,8 @@ class TrialGraph:
             inputs["screen"] = graph.add("screen", {"screens": screens}, {"k": self.config["k"]}, inputs)
         if getattr(parts.role("generator"), "reads_gold", False):
             inputs[GOLD] = self.golden.golden_digest
+        if getattr(parts.role("generator"), "reads_system", False):
+            inputs["system"] = self._given
         nodes = {**{name: self.config[name] for name in ("memory", "prompt", "generator")}, **parts.layers}
         inspections = nodes.pop("inspections")
         if values["pinned"]:

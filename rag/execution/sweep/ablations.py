@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rag.config.search_space import Trial
-from rag.config.validation import OF_READING, control_of
+from rag.config.validation import OF_READING, control_of, has_system
 from rag.core.errors import ConfigError, DataError, StoreError
 from rag.core.numbers import jsonable
 from rag.core.types import Example
@@ -131,8 +131,8 @@ def planned(trial: PlannedTrial, made: Plan, store: Store) -> Plan | None:
     wanted = experiment.controls or experiment.answers
     if not wanted or not trial.ends.generate or control_of(config) != "none" or not answer_columns(config):
         return None
-    several = len(trial.golden.examples) > 1
-    names = [name for name in OF_READING if experiment.controls and (several or name != "shuffled_contexts")]
+    several, ours = len(trial.golden.examples) > 1, not has_system(made.graph.components, config)
+    names = [name for name in OF_READING if experiment.controls and ours and (several or name != "shuffled_contexts")]
     varied = [Trial(f"{trial.trial.name} {name}", trial.trial.choices, {**config, "control": name}) for name in names]
     return plan.assemble(experiment, [replace(trial.trial, config=config), *varied], store, made.ledger, made.loaded)
 

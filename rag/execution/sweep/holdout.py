@@ -30,6 +30,7 @@ from rag.execution.sweep.reopen import REPORTS
 from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, scores_of
 from rag.execution.sweep.selection.winner import Ints
 from rag.execution.sweep.sweep import Sweep
+from rag.execution.sweep.system_remarks import system_remarks
 from rag.execution.sweep.wins import Wins, find_wins
 from rag.pipeline.search import unread_text
 
@@ -116,6 +117,7 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     unjudged = holes.qualified(concluded.winner, Pool(done.plan, store, done.board.objective))
     trials = [planned.trial for planned in done.plan.trials]
     remarks = *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
+    remarks += tuple(system_remarks(done.plan, store, done.board.objective))
     return replace(concluded, **unjudged | {"notes": (*concluded.notes, *unjudged.get("notes", ()), *remarks)})
 
 

@@ -89,13 +89,7 @@ class Reading:
         return [self._prepare(query, seen, memory, corpus, gold, look) for query, seen, memory, gold, look in rows]
 
     def _prepare(
-        self,
-        query: Query,
-        screened: Screened,
-        recalled: Recalled,
-        corpus: Corpus,
-        gold: tuple[str, ...],
-        look: Look | None,
+        self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...], look: Look | None
     ) -> Prepared:
         if screened.reply:
             return Prepared(None, (), (), Screened((), tuple(each for each in screened.findings if each.input)), ())

@@ -32,12 +32,7 @@ class Trace:
 
 
 def traced(
-    sought: Sought,
-    row: int,
-    searched: Mapping[str, Rankings],
-    fused: Rankings,
-    reranked: Rankings,
-    look: Look | None,
+    sought: Sought, row: int, searched: Mapping[str, Rankings], fused: Rankings, reranked: Rankings, look: Look | None
 ) -> Trace:
     """The trace of the question in one row of the rankings of many; nothing is selected yet."""
     first = fused.only(row)

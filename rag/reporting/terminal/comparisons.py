@@ -26,10 +26,7 @@ def comparisons(found: Compared) -> None:
     columns = _fitting(found.table.rows)
     for candidate in found.results[1:]:
         rows = [row for row in found.table.rows if row.candidate_id == candidate.trial_id]
-        out.print(
-            f"{_called(candidate)}  against  {_called(base)}: {_size(rows[0])}",
-            soft_wrap=True,
-        )
+        out.print(f"{_called(candidate)}  against  {_called(base)}: {_size(rows[0])}", soft_wrap=True)
         out.print(_verdict(rows), markup=False)
         out.print()
         out.print(_table(rows, columns))

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 from rag.core.errors import is_installed
 from rag.core.figures import amount, figure, interval, with_interval
+from rag.execution.graph.system_stages import PLACE
 from rag.execution.sweep.ablations import RETRIEVED, ControlResult
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
@@ -137,5 +138,6 @@ def next_steps(done: Sweep, winner: Winner | None, called: str) -> None:
     examples = [example for planned in done.plan.trials for example in planned.golden.examples]
     verbs += [f"rag study dialogues {trial}"] if any(example.turn for example in examples) else []
     question = next((example.query.text for example in examples if example.has_gold and not example.query.history), "")
-    verbs += [ask_command(question, winner.recommended)] if question else []
+    elsewhere = done.plan.stages[next(each for each in done.plan.trials if each.trial_id == winner.recommended).ends.corpus]
+    verbs += [ask_command(question, winner.recommended)] if question and elsewhere.name != PLACE else []
     next_commands([*verbs, *(["rag study ui"] if is_installed("mlflow") else [])])

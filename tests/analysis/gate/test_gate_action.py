@@ -25,7 +25,7 @@ ACCEPTED = {
     "actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065": {"python-version"},
     "actions/cache@0057852bfaa89a56745cba8c7296529d2fc39830": {"path", "key", "restore-keys"},
     "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02": {
-        *("name", "path", "if-no-files-found", "include-hidden-files", "overwrite"),
+        *("name", "path", "if-no-files-found", "include-hidden-files", "overwrite")
     },
     "actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093": {"name", "path"},
     "./": set(ACTION["inputs"]),

@@ -44,12 +44,7 @@ def whole(asked: dict[str, object]) -> str:
 
 
 @pytest.fixture
-def rag(
-    model: Script,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Verb:
+def rag(model: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
     write_many(tmp_path / "golden", 24)
     monkeypatch.chdir(tmp_path)
     fixed = f", generator=openai, generator.base_url={model.url}, generator.model=obedient, 'metrics={METRICS}', k=3"

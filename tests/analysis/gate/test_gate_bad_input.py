@@ -186,8 +186,7 @@ def test_a_report_folder_that_is_not_writable(rag: Verb) -> None:
 
 
 @pytest.mark.parametrize(
-    ("objective", "margin"),
-    [("minimize char_precision@5", "char_precision@5"), ("minimize recall@5, ndcg@10", "recall@5")],
+    ("objective", "margin"), [("minimize char_precision@5", "char_precision@5"), ("minimize recall@5, ndcg@10", "recall@5")]
 )
 def test_a_metric_to_minimize_has_no_margin(objective: str, margin: str) -> None:
     columns = ["recall@5", "ndcg@10", "char_precision@5"]

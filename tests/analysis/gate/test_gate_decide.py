@@ -106,8 +106,7 @@ def test_a_row_reads_as_the_family_says() -> None:
     differences = np.round(candidate, 6) - np.round(base, 6)
     odd = np.arange(80) % 2 == 1
     expected = family(
-        np.column_stack([differences, np.where(odd, np.nan, differences), np.where(odd, differences, np.nan)]),
-        pair.cluster,
+        np.column_stack([differences, np.where(odd, np.nan, differences), np.where(odd, differences, np.nan)]), pair.cluster
     )
     assert rows[0].verdict == FAIL
     for number, row in enumerate(rows):

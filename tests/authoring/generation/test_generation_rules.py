@@ -228,8 +228,7 @@ def test_a_document_is_named_where_a_question_needs_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [[""], ["One line."], ["x" * 200_000], ["Was?" * 5000], ["# {title}\n\n| a | b |\n|---|---|\n| \x07 | <b> |\n"]],
+    "texts", [[""], ["One line."], ["x" * 200_000], ["Was?" * 5000], ["# {title}\n\n| a | b |\n|---|---|\n| \x07 | <b> |\n"]]
 )
 def test_texts_without_anything_to_ask(texts: list[str]) -> None:
     made = generate([Document(f"{number}.md", text) for number, text in enumerate(texts)])

@@ -60,10 +60,7 @@ def test_a_follow_up_has_its_history(known: Golden) -> None:
     history = (Turn("user", "When does the bus leave?"), Turn("assistant", "At eight."))
     row = draft(opinion(FERRY, history=history), known).row
     assert row["kind"] == "follow_up"
-    assert row["history"] == [
-        {"role": "user", "text": "When does the bus leave?"},
-        {"role": "assistant", "text": "At eight."},
-    ]
+    assert row["history"] == [{"role": "user", "text": "When does the bus leave?"}, {"role": "assistant", "text": "At eight."}]
 
 
 @pytest.mark.parametrize(

@@ -70,11 +70,7 @@ def test_offsets_name_the_word_pieces(embedder: MiniLmEmbedder) -> None:
     assert embedder.token_offsets("Naïve unaffable") == [(0, 5), (6, 9), (9, 12), (12, 15)]
 
 
-LENGTHS = [
-    *TEXTS,
-    *("day " * length for length in range(1, 40, 5)),
-    *("night and day " * length for length in range(1, 80, 4)),
-]
+LENGTHS = [*TEXTS, *("day " * length for length in range(1, 40, 5)), *("night and day " * length for length in range(1, 80, 4))]
 """More texts than `bert.MANY`, so that threads share them."""
 
 

@@ -10,10 +10,7 @@ from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 
-DOCUMENTS = {
-    "a.md": Document("a.md", "You have 25 days. Crew have 28 days."),
-    "b.md": Document("b.md", "Pay day is the 25th."),
-}
+DOCUMENTS = {"a.md": Document("a.md", "You have 25 days. Crew have 28 days."), "b.md": Document("b.md", "Pay day is the 25th.")}
 
 
 def load(path: Path, **parameters: Any) -> dict[str, Document]:

@@ -46,11 +46,7 @@ def test_text_that_equals_marginalia() -> None:
         ("cell", "HB-110 Leave", 3),
     )
     assert dropped(one, kinds=[]) == [
-        [
-            ("equals marginalia", "**HB-110**  Leave"),
-            ("equals marginalia", "Page 13"),
-            ("equals marginalia", "## HB-110 Leave"),
-        ]
+        [("equals marginalia", "**HB-110**  Leave"), ("equals marginalia", "Page 13"), ("equals marginalia", "## HB-110 Leave")]
     ], "the first heading, a cell and a number in the middle of a page stay"
 
 

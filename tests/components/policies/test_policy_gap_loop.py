@@ -68,10 +68,7 @@ def test_nothing_is_missing_where_a_passage_has_all_words() -> None:
         ),
         ("Were both Ann Lee and Bob Ray born in Leeds?", 3),
         ("When does the ferry leave and what does a ticket cost?", ["When does the ferry leave", "what does a ticket cost"]),
-        (
-            "Is the Humber Bridge open, and when was it built?",
-            ["Is the Humber Bridge open", "when was it built Humber Bridge"],
-        ),
+        ("Is the Humber Bridge open, and when was it built?", ["Is the Humber Bridge open", "when was it built Humber Bridge"]),
         ("Who paints the lighthouse?", []),
     ],
 )

@@ -118,11 +118,7 @@ def test_unknown_errors_and_means() -> None:
     assert drawn([], [], [], 0.1) == []
 
 
-ROWS = st.lists(
-    st.tuples(st.floats(-1, 1), st.floats(0.01, 0.5), st.integers(1, 200)),
-    min_size=1,
-    max_size=8,
-)
+ROWS = st.lists(st.tuples(st.floats(-1, 1), st.floats(0.01, 0.5), st.integers(1, 200)), min_size=1, max_size=8)
 
 
 @given(ROWS, st.floats(-1, 1))

@@ -66,11 +66,7 @@ def stages(made: Plan) -> dict[str, int]:
             {"search": 2, "fuse": 1, "select": 1, "look": 1, "route": 1},
         ),
         ((PROMPTS,), ("reuse=similar",), {"search": 2, "fuse": 1, "reuse": 1}),
-        (
-            (PROMPTS, "guard: guard=none,[spotlight]"),
-            ("condense=extractive",),
-            {"search": 2, "fuse": 1, "condense": 1},
-        ),
+        ((PROMPTS, "guard: guard=none,[spotlight]"), ("condense=extractive",), {"search": 2, "fuse": 1, "condense": 1}),
         ((PROMPTS,), ("exclude=[bus.md]",), {"search": 2, "fuse": 1}),
     ],
 )

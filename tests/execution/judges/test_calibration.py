@@ -224,11 +224,7 @@ def test_labels_that_cannot_be_read(rag: Verb, here: Path, content: str, output:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "output"),
-    [
-        (["data=wice"], "set RAG_DATA"),
-        (["judge.thresold=1"], "did you mean 'threshold'"),
-    ],
+    ("arguments", "output"), [(["data=wice"], "set RAG_DATA"), (["judge.thresold=1"], "did you mean 'threshold'")]
 )
 def test_what_is_asked_wrongly(rag: Verb, arguments: list[str], output: str) -> None:
     found = rag("judge", "calibrate", *arguments)

@@ -164,10 +164,7 @@ def test_a_pickle_with_a_true_checksum_is_not_opened(store: Store, tmp_path: Pat
     np.savez(buffer, x=loaded)
     for payload in (buffer.getvalue(), pickle.dumps(Bomb()), b"\x80\x04."):
         meta = b"{}"
-        head = b"assay 1 %s %s 2\n" % (
-            hashlib.sha256(payload).hexdigest().encode(),
-            hashlib.sha256(meta).hexdigest().encode(),
-        )
+        head = b"assay 1 %s %s 2\n" % (hashlib.sha256(payload).hexdigest().encode(), hashlib.sha256(meta).hexdigest().encode())
         path = Path(store.path(KEY))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(head + meta + payload)

@@ -39,8 +39,7 @@ TEXTS = ["one two three", "one two three four", "one", ""]
 
 
 @pytest.mark.parametrize(
-    ("most", "beyond"),
-    [(None, 0), (4, 0), (3, len("four")), (2, len("three") + len("three four")), (0, sum(map(len, TEXTS)))],
+    ("most", "beyond"), [(None, 0), (4, 0), (3, len("four")), (2, len("three") + len("three four")), (0, sum(map(len, TEXTS)))]
 )
 def test_characters_from_the_first_token_beyond_the_window(most: int | None, beyond: int) -> None:
     assert unread_text.unread(Words(most), TEXTS) == beyond / sum(map(len, TEXTS))

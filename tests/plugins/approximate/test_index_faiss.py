@@ -14,8 +14,7 @@ from rag.components.indexes.faiss_flat import FaissFlatIndex
 from rag.core.rankings import Rankings
 from rag.core.roles import Index
 from rag.core.types import Vectors
-from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
-from rag.plugins.approximate.searcher import one_thread
+from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex, one_thread
 
 LAW = settings(max_examples=25, deadline=None)  # a busy machine is no failure
 
@@ -75,11 +74,7 @@ def test_flat_is_exact_and_alone_as_in_a_batch_among_near_ties(
 
 
 @pytest.mark.parametrize(
-    ("index", "make"),
-    [
-        (FaissHnswIndex(), scattered),
-        (FaissHnswIndex(m=16, ef_construction=80), clustered),
-    ],
+    ("index", "make"), [(FaissHnswIndex(), scattered), (FaissHnswIndex(m=16, ef_construction=80), clustered)]
 )
 def test_approximate_search_finds_nine_in_ten(index: Index, make: Callable[[int, int], Vectors]) -> None:
     chunks, questions = make(1, 1500), make(2, 50)
@@ -101,7 +96,7 @@ def test_parameters_reach_the_library() -> None:
 
 BUILD = """
 import sys, hashlib, faiss, numpy as np
-from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex
+from rag.plugins.approximate.indexes.faiss_hnsw import FaissHnswIndex, one_thread
 faiss.omp_set_num_threads(int(sys.argv[1]))
 vectors = np.random.default_rng(5).normal(size=(800, 24)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

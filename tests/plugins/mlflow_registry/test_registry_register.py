@@ -119,13 +119,7 @@ def test_the_environment_stays(at_home: Place, monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize(
-    ("name", "alias"),
-    [
-        ("a/b", "challenger"),
-        ("notes", "champion"),
-        ("notes", "v1"),
-        ("notes", "Latest"),
-    ],
+    ("name", "alias"), [("a/b", "challenger"), ("notes", "champion"), ("notes", "v1"), ("notes", "Latest")]
 )
 def test_unusable_names_are_refused(at_home: Place, name: str, alias: str) -> None:
     with pytest.raises(ConfigError):

@@ -13,10 +13,7 @@ from rag.reporting.html.view_model import Material
 
 MATERIAL = synthetic_reports.material(6, 40)
 (best, first), last = (MATERIAL.trials[0].trial_id, MATERIAL.trials[0].name), MATERIAL.done[-1].trial_id
-HELD: dict[str, Any] = {
-    "score": Mean(0.7, 0.65, 0.75, n=38),
-    "holdout": Mean(0.68, 0.6, 0.76),
-}
+HELD: dict[str, Any] = {"score": Mean(0.7, 0.65, 0.75, n=38), "holdout": Mean(0.68, 0.6, 0.76)}
 SCORE = "ndcg@10 is .700 [.650, .750] on the 38 questions that the trials were compared on."
 AGAIN = "On the holdout (30 questions, 2 uses so far), it is .680 [.600, .760]."
 EXPECTED = (

@@ -1,21 +1,51 @@
 """Approximate search through a graph of near neighbours, with FAISS."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
-from rag.components.indexes.vectors import required_vectors
+from rag.components.indexes.vectors import SPARE, FlatSearcher, required_vectors
 from rag.core.checks import check_whole
 from rag.core.types import Arrays, Vectors
-from rag.plugins.approximate.searcher import ApproximateSearcher, one_thread
 
 Numbers = NDArray[np.int64]
 
 WHERE = "index.faiss_hnsw"
 MOST_LINKS = 1024
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let FAISS build on one thread of the caller: only then does every version of it build the same graph twice."""
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
+
+
+class ApproximateSearcher(FlatSearcher):
+    """Ranks the candidates that a FAISS index proposes; rows end early if it proposes fewer than `depth`.
+
+    `index` is None if there are no chunks.
+    """
+
+    def __init__(self, vectors: Vectors, index: Any = None) -> None:
+        super().__init__(vectors)
+        self.index = index
+
+    def _candidates(self, queries: Vectors, width: int) -> Iterable[NDArray[np.int64]]:
+        for query in queries:
+            # One query at a time: FAISS chooses other kernels for larger batches, and at times other candidates.
+            _, positions = self.index.search(query[None], min(width + SPARE, self.size))
+            yield positions[0][positions[0] >= 0]
 
 
 class FaissHnswIndex:

@@ -96,10 +96,7 @@ def test_what_documents_say_otherwise_and_incompletely(reply: str, context: str,
         ("2.4 million of 230 m, 1bn, both, single", "2.4 million=#2400000 230=#230 1bn=#1000000000"),
         ("2004-11-02", "2004=#2004 11=month 11 02=#2"),
         ("You may march 20 km by March", "20=#20 March=month 3"),
-        (
-            "May I go in May? On 5 may, 3rd of march, march 20, 2020",
-            "May=month 5 5=#5 3rd=#3 march=month 3 20=#20 2020=#2020",
-        ),
+        ("May I go in May? On 5 may, 3rd of march, march 20, 2020", "May=month 5 5=#5 3rd=#3 march=month 3 20=#20 2020=#2020"),
         ("Section 5 may apply to Theresa, by May 3", "Section=section? 5=#5 Theresa=theresa May=month 5 3=#3"),
         (
             "It met Anna's K2, OV-4010 and v6.15.0, not 5 pm",

@@ -1,0 +1,56 @@
+"""Measure a function of one's own that retrieves, and perhaps answers, on a golden set."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rag.api.progress import progress
+from rag.api.sweeps import SweepResult, conduct
+from rag.config.compose import written
+from rag.config.experiment import Experiment
+from rag.config.limits import check_name
+from rag.core.files import replace_text
+from rag.core.systems import ask_function
+from rag.evaluation.data.golden import load
+from rag.execution.graph.plan import components_for
+from rag.execution.store import maintenance
+from rag.execution.sweep import sweep as sweeps
+from rag.execution.sweep.open_config import config_of
+
+FOLDER = Path(".rag", "systems")
+"""The place of what functions returned."""
+
+
+def evaluate(
+    retrieve: Callable[..., Any],
+    dataset: str = "handbook",
+    *overrides: str,
+    name: str = "system",
+    documents: str | Path | None = None,
+    questions: str | Path | None = None,
+) -> SweepResult:
+    """Ask a function every golden question, and measure what it returns as a trial.
+
+    `retrieve(question)`, or `retrieve(question, history)` with turns {role, text}, returns passages, best first: texts, or
+    mappings with text and perhaps document, start and end, or documents of LangChain, LlamaIndex or Haystack. Instead it may
+    return a mapping with `passages` and `answer`, and with `prompt_tokens`, `completion_tokens` and `cost`. All is written to
+    .rag/systems/NAME.jsonl, which `system=results` reads in experiments and gates. `documents` and `questions` are folders of
+    one's own data. An exception at the first question is raised; a later one is the failure of its question.
+    """
+    check_name(name, "name")
+    places = {"loader.path": documents, "dataset.path": questions}
+    chosen = [f"dataset={dataset}", *(written(key, str(path)) for key, path in places.items() if path), *overrides]
+    config = config_of(chosen)
+    components = components_for(maintenance.at(config["store"]))
+    golden = load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
+    rows = [ask_function(retrieve, example.query, first=number == 0) for number, example in enumerate(golden.examples)]
+    path = FOLDER / f"{name}.jsonl"
+    replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), errors="replace")
+    answers = any("answer" in row for row in rows)
+    read = max((len(row.get("passages", ())) for row in rows), default=0)
+    own = ["generator=system", f"k={min(max(read, 1), config['depth'])}"] if answers else ["generator=none"]
+    given = {override.partition("=")[0] for override in overrides}
+    own = [override for override in own if override.partition("=")[0] not in given]
+    fixed = [*chosen, "system=results", written("system.path", str(path)), *own]
+    return conduct(sweeps.prepare(Experiment(name, f"What is {name} worth?", tuple(fixed), objective="")), progress)

@@ -1,0 +1,1 @@
+"""Systems outside of Assay."""

@@ -1,0 +1,1 @@
+"""Systems that run already, as trials."""

@@ -1,0 +1,1 @@
+"""Systems as components: recorded results, and a server."""
