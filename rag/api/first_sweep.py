@@ -26,7 +26,6 @@ from rag.config.identity import digest
 from rag.core.errors import ConfigError, DataError
 from rag.core.figures import amount
 from rag.core.headings import sections
-from rag.core.types import Document
 from rag.documents.folder.file_tree import SkippedWarning, tally
 from rag.documents.folder.json_rows import read_rows
 from rag.documents.languages import language_of
@@ -98,11 +97,9 @@ class FirstSweep:
 
     @cached_property
     def loader(self) -> FolderLoader:
-        """The loader of the folder; ConfigError where the experiment has another one."""
-        loader = self.components.role("loader", self.config["loader"])
-        if isinstance(loader, FolderLoader):
-            return loader
-        raise ConfigError(str(self.path), "reads no folder of files", f"rag sweep {self.name}")
+        """The loader of the folder."""
+        loader: FolderLoader = self.components.role("loader", self.config["loader"])
+        return loader
 
     def too_large(self) -> str:
         """A sentence on a folder that is read in part, with an estimate; empty for others. No file is read."""
@@ -132,11 +129,6 @@ class FirstSweep:
                 raise DataError(self.folder, what, f"{READABLE}; {listing} lists each file") from error
 
     @property
-    def documents(self) -> tuple[Document, ...]:
-        """The documents of the folder."""
-        return self.corpus.documents
-
-    @property
     def loaded(self) -> dict[str, Loaded]:
         """The corpus by the digest of the config of its loader, for plans and pipelines."""
         return {digest(self.config["loader"]): self.corpus}
@@ -147,23 +139,18 @@ class FirstSweep:
         if self.is_declared or any(override.startswith("language=") for override in self.overrides):
             return {str(self.config["language"]): 1.0}
         sizes = Counter[str]()
-        for document in self.documents:
+        for document in self.corpus.documents:
             sizes[LANGUAGES.get(language_of(document.text[:SIZE]), "english")] += len(document.text)
         return {name: size / sizes.total() for name, size in sizes.most_common()}
 
-    @property
-    def language(self) -> str:
-        """The language that most of the text is written in."""
-        return next(iter(self.languages))
-
     def fitting(self, passes: int = 1) -> tuple[list[str], list[str]]:
         """Overrides for language and vectors, where `passes` trials embed the corpus; sentences on what takes too long."""
-        own = [f"language={self.language}"] if self.language != "english" else []
+        language = next(iter(self.languages))
+        own = [f"language={language}"] if language != "english" else []
         if any(override.startswith(("embedder=", "index=", "preset=", "embedder.")) for override in self.overrides):
             return own, []
         if own:
-            said = f"The vectors that come along know no {self.language}: words alone."
-            return [*own, "index=[bm25s]", "fusion=single"], [said]
+            return [*own, "index=[bm25s]", "fusion=single"], [f"The vectors that come along know no {language}: words alone."]
         slow: list[str] = []
         for name in EMBEDDERS[:-1]:
             if (seconds := passes * self._embedding_seconds(name)) <= SECONDS:
@@ -177,10 +164,10 @@ class FirstSweep:
 
     def _embedding_seconds(self, name: str) -> float:
         """The seconds of one core for the vectors of all chunks, by SAMPLE of them; 0 for a SMALL corpus."""
-        total = sum(len(document.text) for document in self.documents)
+        total = sum(len(document.text) for document in self.corpus.documents)
         if total <= SMALL:
             return 0.0
-        chunks = [each.text[at : at + SIZE] for each in self.documents for at in range(0, len(each.text), SIZE)]
+        chunks = [each.text[at : at + SIZE] for each in self.corpus.documents for at in range(0, len(each.text), SIZE)]
         texts = chunks[:: max(len(chunks) // SAMPLE, 1)][:SAMPLE]
         embedder = self.components.without_inner.handed(choice("embedder", name), "embedder")
         embedder.embed_documents(texts[:1])
@@ -197,29 +184,28 @@ class FirstSweep:
     def ask(self, most: int) -> tuple[list[Mapping[str, Any]], bool]:
         """The rows of the golden set, and whether they are those of an earlier run; at most `most` are made."""
         if not (kept := self.rows.exists()):
-            what = [self.folder, *self.overrides, f"language={self.language}"]
-            generate_set(what, self.rows.parent, most, documents=self.documents)
+            what = [self.folder, *self.overrides, f"language={next(iter(self.languages))}"]
+            generate_set(what, self.rows.parent, most, documents=self.corpus.documents)
         return [row.fields for row in read_rows(self.rows)], kept
 
     def set_aside(self) -> str:
         """Drop questions without a review whose evidence is gone; a sentence on that, or nothing."""
         rows = [dict(row.fields) for row in read_rows(self.rows)] if self.rows.exists() else []
         made = [row for row in rows if waits(row)]
-        documents = {document.doc_id: document for document in self.documents}
+        documents = {document.doc_id: document for document in self.corpus.documents}
         gone = {each.query_id for each in drifts(made, documents) if each.state != "there"}
-        lost = [row for row in made if str(row.get("id")) in gone]
-        if not lost:
+        if not gone:
             return ""
-        left = [row for row in rows if row not in lost]
+        left = [row for row in rows if str(row.get("id")) not in gone]
         write_rows(self.rows, left) if left else self.rows.unlink()
-        return f"{amount(len(lost), 'question')} dropped from {self.rows}: their evidence is gone from the documents."
+        return f"{amount(len(gone), 'question')} dropped from {self.rows}: their evidence is gone from the documents."
 
     def declare(self) -> tuple[str, ...]:
         """Write the experiment, unless it is there; sentences on what it leaves out and why."""
         if self.is_declared:
             return (f"The experiment {self.path} exists, and is used unchanged.",)
-        headings = sum(any(part.path for part in sections(each.text)) for each in self.documents)
-        headed = 10 * headings >= len(self.documents)
+        headings = sum(any(part.path for part in sections(each.text)) for each in self.corpus.documents)
+        headed = 10 * headings >= len(self.corpus.documents)
         axes = {"chunker": f"chunker=recursive,{'markdown' if headed else 'sentence'}", "selector": "selector=none,parents"}
         axes |= {"passage": "passage=plain,titled"} if headed else {}
         fitting, said = self.fitting(passes=4 if headed else 2)
@@ -238,7 +224,7 @@ def try_folder(folder: str, *overrides: str, questions: int = 60) -> SweepResult
     first.set_aside()
     first.ask(questions)
     first.declare()
-    return sweep(first.name, overrides, loaded=first.loaded)
+    return sweep(first.name, overrides)
 
 
 def handbook() -> tuple[Path, list[Mapping[str, Any]]]:

@@ -54,10 +54,15 @@ def generate_set(
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write questions, one a line, as a whole; StoreError where that is not possible."""
+    write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file as a whole; StoreError where that is not possible."""
     try:
-        replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "replace")
+        replace_text(path, text, "replace")
     except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another folder: --to FOLDER") from error
+        raise StoreError(str(path), f"cannot be written ({error.strerror})", "make room, or name another folder") from error
 
 
 def report(made: Generated, path: Path) -> dict[str, Any]:

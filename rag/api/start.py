@@ -9,11 +9,10 @@ from typing import Any
 
 import yaml
 
-from rag.api.generation import QUESTIONS, generate_set
+from rag.api.generation import QUESTIONS, generate_set, write_whole
 from rag.config.catalog import choices, plugin_modules
 from rag.config.compose import written
-from rag.core.errors import ConfigError, DataError, StoreError, closest
-from rag.core.files import replace_text
+from rag.core.errors import ConfigError, DataError, closest
 
 GENERATE = "generate"
 EXPERIMENT = """\
@@ -71,10 +70,7 @@ def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any]) 
         return str(yaml.safe_dump(value, default_flow_style=True, width=1 << 20, allow_unicode=True)).strip()
 
     listed, spanned = flow(list(fixed)), "\n".join(f"  {flow({axis: span})[1:-1]}" for axis, span in axes.items())
-    try:
-        replace_text(path, EXPERIMENT.format(fixed=listed, axes=spanned))
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "make room, or change its permissions") from error
+    write_whole(path, EXPERIMENT.format(fixed=listed, axes=spanned))
 
 
 def _is_native(path: Path) -> bool:

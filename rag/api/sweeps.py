@@ -13,10 +13,9 @@ from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
-from rag.core.roles import Loader
 from rag.execution.graph.executors import Watch
 from rag.execution.graph.language_gaps import language_gaps
-from rag.execution.graph.plan import NO_CORPORA, ends_of
+from rag.execution.graph.plan import ends_of
 from rag.execution.graph.unread_trials import unread_shares
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, trial_scores
@@ -131,16 +130,13 @@ def plan(name: str, overrides: Sequence[str] = ()) -> PlanResult:
     return PlanResult(sweeps.prepare(experiment.load(name, overrides), parses=False))
 
 
-def sweep(
-    name: str, overrides: Sequence[str] = (), track: bool = True, loaded: Mapping[str, Loader] = NO_CORPORA
-) -> SweepResult:
+def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> SweepResult:
     """Run an experiment as `rag sweep` does: results of earlier runs are reused, files are written, MLflow gets the trials.
 
     Ctrl-C raises KeyboardInterrupt; what ran is stored, and the same call goes on. A failure to reach MLflow is a warning, and
     `rag study track` sends the trials later. A trial that failed has the status `failed` in the leaderboard.
-    `loaded` are corpora that are read already, as `rag.execution.graph.plan` takes them.
     """
-    result = conduct(sweeps.prepare(experiment.load(name, overrides), loaded=loaded), progress)
+    result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress)
     if result.interrupted:
         raise KeyboardInterrupt
     if track and (reason := sweep_runs.untracked()):

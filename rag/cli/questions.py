@@ -13,7 +13,6 @@ from rag.cli.options import FAILED, Json, Overrides, Where, print_json, print_li
 
 if TYPE_CHECKING:
     from rag.analysis.why import ReopenedTrial
-    from rag.evaluation.data.golden import Loaded
 
 prompts = typer.Typer(no_args_is_help=True, help="Prompts: the exact messages that a model gets.")
 app.add_typer(prompts, name="prompt", hidden=True)
@@ -65,7 +64,7 @@ def ask(
     """
     from rag.core.errors import ConfigError
 
-    overrides, loaded = _of_folder(overrides or (), as_json)
+    overrides = _of_folder(overrides or ())
     given = [each for each in (question, *overrides) if each]
     if converses + searches + bool(template) > 1:
         raise ConfigError("rag ask", "takes one of --chat, --passages and --report", "leave the others out")
@@ -78,23 +77,19 @@ def ask(
     elif searches:
         search(question, overrides, where, as_json)
     else:
-        _answer(question, overrides, where or (), as_json, loaded)
+        _answer(question, overrides, where or (), as_json)
 
 
-def _of_folder(overrides: Sequence[str], as_json: bool) -> "tuple[list[str], dict[str, Loaded]]":
-    """Overrides, the first of which may be a folder of documents instead, and its documents."""
+def _of_folder(overrides: Sequence[str]) -> list[str]:
+    """Overrides, the first of which may be a folder of documents instead."""
     if not overrides or not Path(overrides[0]).is_dir():
-        return [*overrides], {}
+        return [*overrides]
     from rag.api.first_sweep import FirstSweep
-    from rag.reporting.terminal.output import err
 
-    folder = FirstSweep(overrides[0], tuple(overrides[1:]), is_asked=True)
-    if (large := folder.too_large()) and not as_json:
-        print_line(large, err)
-    return folder.chosen(), folder.loaded
+    return FirstSweep(overrides[0], tuple(overrides[1:]), is_asked=True).chosen()
 
 
-def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_json: bool, loaded: "dict[str, Loaded]") -> None:
+def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_json: bool) -> None:
     from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
     from rag.pipeline.search.search_filter import narrowed, where_scope
     from rag.pipeline.shapes.answer_json import found_passages
@@ -108,7 +103,7 @@ def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_js
     if differs and not as_json:
         print_difference(differs)
     with Waiting("opening …") as hear:
-        pipeline = narrowed(open_config(config, loaded=loaded), scope)
+        pipeline = narrowed(open_config(config), scope)
         hear.now("searching …")
         trace = pipeline.trace_to_answer(query)
         answer = pipeline.answer_from(query, trace, None if as_json else hear, early=True, read=hear.reading)

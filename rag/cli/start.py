@@ -80,8 +80,7 @@ def try_folder(
         name = first.name
         if large := first.too_large():
             print_line(large)
-        languages = first.languages
-        first_sweep.read(first.folder, first.loader.manifest, languages)
+        first_sweep.read(first.folder, languages=first.languages, lines=first.loader.manifest)
         warnings.simplefilter("ignore", SkippedWarning)  # the lines above say the same
         if moved := first.set_aside():
             print_line(moved)

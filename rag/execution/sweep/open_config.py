@@ -10,7 +10,6 @@ from rag.config.build import TARGET, Components
 from rag.config.catalog import defaults, plugins
 from rag.config.compose import HELPER, check_override, compose, is_group, parsed, resolve
 from rag.config.composer import composing
-from rag.config.identity import digest
 from rag.config.resolver import Resolver
 from rag.config.search_space import Trial
 from rag.config.stand_ins import STAND_INS, remark, replaced
@@ -18,13 +17,13 @@ from rag.config.validation import check, check_together, check_typed, control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.records.sets import NO_RECORDS, RecordSet
-from rag.core.roles import Loader, changes_nothing
+from rag.core.roles import changes_nothing
 from rag.core.types import Query
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.open_pipeline import SINGLE, TrialParts, open_pipeline
-from rag.execution.graph.plan import NO_CORPORA, components_for
+from rag.execution.graph.plan import components_for
 from rag.execution.graph.search_graph import encode
 from rag.execution.graph.stage_graph import Graph
 from rag.execution.graph.stage_inputs import corpus_of, records_of
@@ -128,21 +127,21 @@ class Materials:
     passages: Mapping[str, Entry] = field(default_factory=dict)
 
 
-def open_config(config: Mapping[str, Any], stored: bool = False, loaded: Mapping[str, Loader] = NO_CORPORA) -> Pipeline:
+def open_config(config: Mapping[str, Any], stored: bool = False) -> Pipeline:
     """Open the pipeline of a config; it needs no golden questions.
 
     Chunks and indexes are read from the store or built into it. Questions are answered without the store, and leave nothing in
     it; with replay=only they are answered from its replies. With `stored` replies of models come from it and go into it, within
-    the budget. `loaded` are corpora that are read already, as `plan.make` takes them.
+    the budget.
     """
-    inputs = materials(config, loaded)
+    inputs = materials(config)
     components = inputs.components if stored or Terms.of(config).replay == "only" else inputs.components.without_inner
     parts = TrialParts(config, inputs.components)
     made = {**inputs.indexes, **inputs.passages}
     return open_pipeline(parts.nodes, parts.values, inputs.corpus, made, components, inputs.records)
 
 
-def materials(config: Mapping[str, Any], loaded: Mapping[str, Loader] = NO_CORPORA) -> Materials:
+def materials(config: Mapping[str, Any]) -> Materials:
     """Documents, chunks and indexes of a config, from the store or built into it; ConfigError for what cannot be served."""
     check(config)
     if (control := control_of(config)) != "none":
@@ -150,8 +149,7 @@ def materials(config: Mapping[str, Any], loaded: Mapping[str, Loader] = NO_CORPO
         raise ConfigError("control", what, "leave it out, or control=none")
     store, terms = maintenance.at(config["store"]), Terms.of(config)
     graph = Graph(components_for(store, Ledger(store, terms)))
-    loader = loaded.get(digest(config["loader"])) or graph.components.role("loader", config["loader"])
-    documents = golden_sets.load_documents(loader)
+    documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
     golden = Golden(documents, ())
     trial = TrialGraph(graph, config, golden)
     for role in (*SINGLE, "memory", "prompt", "enrich", "roster"):
