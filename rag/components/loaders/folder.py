@@ -78,8 +78,6 @@ class FolderLoader:
         sample: float | None = None,
     ) -> None:
         """Raise ConfigError for a parser that does not read its suffix, and for patterns that leave the folder."""
-        if sample is not None and sample <= 0:
-            raise ConfigError("loader.sample", f"is {sample}", "set more than 0 MB, or null for all files")
         if isinstance(patterns, str) or patterns == []:
             raise ConfigError("loader.patterns", f"{patterns!r} is not a list of patterns", "write [**/*.md, **/*.txt]")
         for pattern in patterns or ():

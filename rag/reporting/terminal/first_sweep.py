@@ -29,10 +29,6 @@ def read(folder: str, lines: Sequence[ManifestLine], languages: Mapping[str, flo
         print_line(f"  left out: {amount(count, 'file')}: {shortened(reason, LONGEST)}")
     if len(reasons) > REASONS:
         print_line(f"  {len(reasons) - REASONS} further reasons: {shlex.join(['rag', 'data', 'ingest', folder])}")
-    if len(spoken) > 1:
-        print_line(
-            f"  All of it is read as {next(iter(languages))}; language=… names another one, and a folder for each is better."
-        )
 
 
 def asked(path: Path, rows: Sequence[Mapping[str, Any]], kept: bool) -> None:
