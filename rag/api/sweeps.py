@@ -130,13 +130,14 @@ def plan(name: str, overrides: Sequence[str] = ()) -> PlanResult:
     return PlanResult(sweeps.prepare(experiment.load(name, overrides), parses=False))
 
 
-def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> SweepResult:
+def sweep(name: str, overrides: Sequence[str] = (), track: bool = True, yes: bool = False) -> SweepResult:
     """Run an experiment as `rag sweep` does: results of earlier runs are reused, files are written, MLflow gets the trials.
 
     Ctrl-C raises KeyboardInterrupt; what ran is stored, and the same call goes on. A failure to reach MLflow is a warning, and
-    `rag study track` sends the trials later. A trial that failed has the status `failed` in the leaderboard.
+    `rag study track` sends the trials later. A trial that failed has the status `failed` in the leaderboard. UserError, unless
+    `yes`, where models cost money and answer none of the first questions.
     """
-    result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress)
+    result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress, yes=yes)
     if result.interrupted:
         raise KeyboardInterrupt
     if track and (reason := sweep_runs.untracked()):
@@ -166,12 +167,19 @@ def recall(name: str, overrides: Sequence[str] = ()) -> SweepResult:
     return SweepResult(done, holdout.reach(done, ready.store, ready.settings, None), ready.store)
 
 
-def conduct(ready: Prepared, watch: Watch, show: Show | None = None) -> SweepResult:
+def conduct(
+    ready: Prepared, watch: Watch, show: Show | None = None, tell: Callable[[str], Any] = str, yes: bool = False
+) -> SweepResult:
     """Run a planned experiment, conclude, show, and write its files; StoreError where store or reports cannot be used.
 
-    `show` gets the results before they are written, so that a full disk does not lose them.
+    `show` gets the results before they are written, so that a full disk does not lose them. `tell` and `yes` are for
+    `rag.execution.sweep.smoke.check`.
     """
     ready.store.clear_orphans()
+    if ready.plan.to_run:
+        from rag.execution.sweep import smoke  # a sweep of stored results has no use for it
+
+        smoke.check(ready, watch, tell, yes)
     with watch(ready.plan) as listen:
         done = sweeps.run(ready.plan, ready.store, ready.settings, listen)
     concluded = holdout.reach(done, ready.store, ready.settings, watch)

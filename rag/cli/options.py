@@ -32,6 +32,7 @@ Experiment = Annotated[str, typer.Argument(help="A name that rag list has, or a 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
 Place = Annotated[str, typer.Option("--store", help="Folder or fsspec URL.")]
 Track = Annotated[bool, typer.Option(help="Send the trials to MLflow.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Sweep also where a model answered none of the questions before it.")]
 Bridge = Annotated[list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")]
 Lower = Annotated[list[str] | None, typer.Option(metavar="METRIC", help="Files of scores: less of this metric is better.")]
 Inconclusive = Annotated[str, typer.Option(help="The verdict if the scores do not decide: warn (exit 3), fail or pass.")]

@@ -91,7 +91,7 @@ def try_folder(
         name = "quickstart"
         first_sweep.asked(*handbook(), kept=True)
     again = ["study", "track", name, *overrides]
-    done = conducted(load(name, overrides), False, track, again, None, first.loaded if what else None)
+    done = conducted(load(name, overrides), False, track, again, None, loaded=first.loaded if what else None)
     print_line(f"The report: {html.write(done.sweep.plan, done.store).page}")
     trial = f"trial={done.recommended}" if done.recommended else "k=5"
     review = f"rag data review native dataset.path=datasets/{name} {written('loader.path', (what or [''])[0])}"

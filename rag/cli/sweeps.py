@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.app import app, study, verb
-from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track, prepared, print_json, print_line
+from rag.cli.options import (
+    FAILED,
+    INTERRUPTED,
+    SPENT,
+    Experiment,
+    Json,
+    Overrides,
+    Track,
+    Yes,
+    prepared,
+    print_json,
+    print_line,
+)
 
 if TYPE_CHECKING:
     from rag.api.sweeps import SweepResult
@@ -43,12 +55,18 @@ def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = Fa
 
 
 @app.command(name="sweep")
-def sweep_command(experiment: Experiment, overrides: Overrides = None, as_json: Json = False, track: Track = True) -> None:
-    """Run an experiment: every distinct stage once, stored results reused. After Ctrl-C the same command continues."""
+def sweep_command(
+    experiment: Experiment, overrides: Overrides = None, as_json: Json = False, track: Track = True, yes: Yes = False
+) -> None:
+    """Run an experiment: every distinct stage once, stored results reused. After Ctrl-C the same command continues.
+
+    Where models cost money 5 questions come first. If none is answered it ends there, with exit code 2.
+    """
     from rag.config.experiment import load
 
     again = ["study", "track", experiment, *(overrides or ())]
-    leave(conducted(load(experiment, overrides or ()), as_json, track, again, shlex.join([experiment, *(overrides or ())])))
+    called = shlex.join([experiment, *(overrides or ())])
+    leave(conducted(load(experiment, overrides or ()), as_json, track, again, called, yes))
 
 
 @verb(study)
@@ -57,6 +75,7 @@ def run(
     multirun: Annotated[bool, typer.Option("-m", "--multirun", help="Every override with several values is an axis.")] = False,
     as_json: Json = False,
     track: Track = True,
+    yes: Yes = False,
 ) -> None:
     """Run one trial; with -m, one for every combination of values."""
     from rag.config.experiment import ad_hoc
@@ -65,13 +84,19 @@ def run(
     declared = ad_hoc(overrides or ())
     if declared.axes and not multirun:
         raise ConfigError(", ".join(declared.axes), "has several values", "add -m to run one trial for each")
-    leave(conducted(declared, as_json, track, ["study", "run", *(["-m"] if multirun else []), *(overrides or ())]))
+    leave(conducted(declared, as_json, track, ["study", "run", *(["-m"] if multirun else []), *(overrides or ())], "", yes))
 
 
 def conducted(
-    declared: Any, as_json: bool, track: bool, again: Sequence[str], called: str | None = "", loaded: Any = None
+    declared: Any,
+    as_json: bool,
+    track: bool,
+    again: Sequence[str],
+    called: str | None = "",
+    yes: bool = False,
+    loaded: Any = None,
 ) -> "SweepResult":
-    """Run, conclude, print, write and track; end the process after Ctrl-C.
+    """Run, conclude, print, write and track; end the process after Ctrl-C. With `yes` a sweep begins whatever its smoke shows.
 
     `again` is the command that tracks later if MLflow cannot be reached; `called` is the experiment with its overrides, as
     typed in a shell, and None where no commands are to follow; `loaded` are corpora that are read already.
@@ -85,7 +110,8 @@ def conducted(
     ready = sweep.prepare(declared, loaded=loaded or {})
     if reason := sweep_runs.untracked() if track else "":
         print_line(reason, err)
-    result = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))
+    show = partial(_show, ready, as_json, called)
+    result = conduct(ready, progress.SweepProgress, show, lambda text: print_line(text, err), yes)
     if result.interrupted:
         # The end of the process ends workers and models.
         sys.stdout.flush()

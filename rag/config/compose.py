@@ -72,7 +72,7 @@ def _composed(made: Composer, settings: "Sequence[Override]") -> Config:
     if whole is not None and declared is None:
         return whole
     chosen = [override for override in settings if made.is_group(override.key_or_group) and override not in named]
-    instead, sentences = stand_ins(declared, [override.key_or_group for override in chosen])
+    instead, sentences = stand_ins(declared, {override.key_or_group: override.value() for override in chosen})
     chosen = [*parsed(instead), *chosen]
     config, alone = (dict(made.config([*preset, *chosen])) for preset in (named, parsed([f"{PRESET}={NONE}"])))
     if odd := [key for key in config if key not in (*alone, STAND_INS)]:

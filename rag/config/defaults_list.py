@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
 PROVIDERS = "first_with_key"
-"""The key of a file in `conf/` that stands for other choices of its group, each with the variable of its key."""
+"""The key of a file in `conf/` that stands for other choices of its group, each with the variables of its key or server."""
 SELF, GLOBAL = "_self_", "_global_"
 HEADER = re.compile(r"\s*#\s*@package\s+(\S+)\s*$")
 GROUPED = re.compile(r"(?P<words>(?:(?:optional|override) )*)(?P<group>[^\s@]+)(?:@(?P<package>\S+))?")
@@ -211,9 +211,19 @@ def load(name: str) -> Source | None:
 
 
 def _provider(group: str, listed: Mapping[str, Any]) -> str:
-    """The first choice of a group whose key is set; ConfigError without any."""
-    variables = dict(listed[PROVIDERS])
-    if found := next((name for name, variable in variables.items() if os.environ.get(variable, "").strip()), None):
-        return str(found)
-    what = f"is to be a provider with a key, and none is set of {', '.join(variables.values())}"
+    """The first choice of a group whose key or server is set; ConfigError without any."""
+    if found := next((name for name, variables in providers(listed).items() if any(map(is_set, variables))), None):
+        return found
+    names = [name for variables in providers(listed).values() for name in variables]
+    what = f"is to be a provider with a key or a server, and none is set of {', '.join(names)}"
     raise ConfigError(group, what, f"export one of them, or write it into .env; {listed['otherwise']}")
+
+
+def providers(listed: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Each choice that a file stands for, with the variables of its key and of its server."""
+    return {str(name): [each] if isinstance(each, str) else list(each) for name, each in listed.get(PROVIDERS, {}).items()}
+
+
+def is_set(variable: str) -> bool:
+    """Whether a variable of the environment has a value."""
+    return bool(os.environ.get(variable, "").strip())

@@ -30,9 +30,14 @@ class Trial:
 
 
 def stand_in_remarks(trials: Iterable[Trial]) -> tuple[str, ...]:
-    """A sentence for each trial in which something stands in for a part of its preset."""
-    used = {trial.name: remark(trial.config) for trial in trials}
-    return tuple(f"{name}: {sentences}" for name, sentences in used.items() if sentences)
+    """A line for all trials with the same stand-ins for parts of their presets, and a last one on what is missing."""
+    alike: dict[str, list[Trial]] = {}
+    for trial in trials:
+        if said := remark(trial.config):
+            alike.setdefault(said.splitlines()[0], []).append(trial)
+    more = {said: f" and {len(group) - 1} more" if len(group) > 1 else "" for said, group in alike.items()}
+    used = [f"{group[0].name}{more[said]}: {said}" for said, group in alike.items()]
+    return (*used, *remark(*(group[0].config for group in alike.values())).splitlines()[1:])
 
 
 def own_judge_remarks(trials: Iterable[Trial]) -> tuple[str, ...]:

@@ -1,11 +1,14 @@
 """Parts that a preset needs and this machine lacks, and the choices that stand in for them, which every result names."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from rag.core.errors import ConfigError, install, is_installed
+from rag.config.catalog import choice, choices
+from rag.config.defaults_list import is_set, providers
+from rag.config.servers import components_in
+from rag.core.errors import ConfigError, is_installed
 from rag.core.models.pinned import PinnedModel
 
 STAND_INS = "stand_ins"
@@ -14,23 +17,30 @@ STAND_INS = "stand_ins"
 MARK = " *"
 """The end of the name of a trial in which something stands in for a part of its preset."""
 
-SENTENCE = re.compile(r"(?P<lack>.+): (?P<used>\S+=.+) stands? in")
+SENTENCE = re.compile(r"(?P<lack>.+) is missing: (?P<used>\S+=.+) stands? in")
 
-KINDS = ("key", "model", "package", "server")
+PROVIDER, AUTO, GENERATOR, HELPER = "provider", "auto", "generator", "helper"
+KINDS = (PROVIDER, "key", "model", "package", "server")
 
 
-def stand_ins(declared: Any, chosen: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The overrides of the stand-ins that are needed here, and a sentence for each of them.
+def stand_ins(declared: Any, chosen: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The overrides of the stand-ins that are needed here, and a sentence for each missing part.
 
-    `declared` is the list in a preset; `chosen` are the groups that the user chose, which no stand-in replaces. ConfigError for
-    a list that cannot be read.
+    `declared` is the list in a preset; `chosen` has the choices of the user by group: no stand-in replaces these, nor the parts
+    that their model can do. The values of an entry go with its choices. ConfigError for a list that cannot be read.
     """
     taken, overrides, sentences = set(chosen), list[str](), list[str]()
-    for lack, use in _lacks(declared):
-        used = [override for override in use if _group(override) not in taken]
-        if used:
-            overrides += used
-            sentences.append(_sentence(lack, used))
+    model = chosen.get(HELPER, chosen.get(GENERATOR))
+    for kind, lack, use in _lacks(declared):
+        if kind == PROVIDER:
+            helped = HELPER in chosen or (model != AUTO and model in choices(HELPER))
+            use = [each for each in use if not helped or _group(each) == GENERATOR]
+            overrides += [f"{HELPER}={model if helped else 'openai'}"] if HELPER not in chosen and (helped or lack) else []
+        free = [override for override in use if _group(override) not in taken]
+        used = [override for override in free if "." not in override.partition("=")[0]]
+        if lack and (used or free == use):
+            overrides += free
+            sentences += [_sentence(lack, used or free)] if free else []
     return overrides, sentences
 
 
@@ -39,7 +49,7 @@ def _group(override: str) -> str:
 
 
 def _sentence(lack: str, used: Sequence[str]) -> str:
-    return f"{lack}: {' '.join(used)} {'stands' if len(used) == 1 else 'stand'} in"
+    return f"{lack} is missing: {' '.join(used)} {'stands' if len(used) == 1 else 'stand'} in"
 
 
 def replaced(sentences: Iterable[str], chosen: Iterable[str]) -> list[str]:
@@ -52,30 +62,45 @@ def replaced(sentences: Iterable[str], chosen: Iterable[str]) -> list[str]:
     return kept
 
 
-def remark(config: Mapping[str, Any]) -> str:
-    """What stands in for parts of the preset of a config, in sentences; empty for nothing."""
-    return " ".join(f"{sentence}." for sentence in config.get(STAND_INS, ()))
+def remark(*configs: Mapping[str, Any]) -> str:
+    """What stands in for parts of the presets of some configs, and on a second line what is missing; empty for nothing."""
+    sentences = list(dict.fromkeys(sentence for config in configs for sentence in config.get(STAND_INS, ())))
+    found = [match for sentence in sentences if (match := SENTENCE.fullmatch(sentence))]
+    used = list(dict.fromkeys(each for match in found for each in match["used"].split()))
+    said = [f"{' '.join(used)} {'stands' if len(used) == 1 else 'stand'} in."] if used else []
+    said += [f"Missing: {', '.join(dict.fromkeys(match['lack'] for match in found))}."] if found else []
+    return "\n".join([*said, *(f"{sentence}." for sentence in sentences if not SENTENCE.fullmatch(sentence))])
 
 
-def _lacks(declared: Any) -> Iterator[tuple[str, Sequence[str]]]:
-    """Why a part cannot be used here, and the overrides that stand in for it."""
+def lacks_model(config: Mapping[str, Any]) -> bool:
+    """Whether something stands in for the model that answers in a preset."""
+    found = filter(None, map(SENTENCE.fullmatch, config.get(STAND_INS, ())))
+    return any(_group(each) == GENERATOR for match in found for each in match["used"].split())
+
+
+def asks_model(config: Mapping[str, Any]) -> bool:
+    """Whether a model answers in a config."""
+    return any("model" in node for node in components_in(config.get(GENERATOR)))
+
+
+def _lacks(declared: Any) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """The kind of each part, its name if it cannot be used here, and the overrides that stand in for it."""
     for number, entry in enumerate(declared if isinstance(declared, Sequence) else [declared]):
         kinds = [kind for kind in KINDS if kind in entry] if isinstance(entry, Mapping) else []
         if len(kinds) != 1 or isinstance(entry.get("use"), str | None) or not isinstance(entry["use"], Sequence):
             form = f"one of {', '.join(KINDS)}, and `use` with a list of overrides"
             raise ConfigError(f"{STAND_INS}[{number}]", "is not a stand-in", form)
-        if lack := _lack(kinds[0], entry[kinds[0]], entry.get("revision")):
-            yield lack, [str(override) for override in entry["use"]]
+        yield kinds[0], _lack(kinds[0], entry[kinds[0]], entry.get("revision")), [str(override) for override in entry["use"]]
 
 
 def _lack(kind: str, needed: Any, revision: str | None) -> str:
-    """A sentence on a part that is missing here; empty if it is there."""
+    """The name of a part that is missing here; empty if it is there."""
     names = [needed] if isinstance(needed, str) else [str(name) for name in needed]
     if kind == "model":
-        found = PinnedModel(STAND_INS, names[0], revision).here
-        return "" if found else f"the model {names[0]} is not on this machine (hf download {names[0]} --revision {revision})"
+        return "" if PinnedModel(STAND_INS, names[0], revision).here else names[0]
     if kind == "package":
-        missing = [name for name in names if not is_installed(name)]
-        return f"the package {missing[0]} is not installed ({install(missing[0])})" if missing else ""
-    what = "no key is set" if kind == "key" else "no server is named"
-    return "" if any(os.environ.get(name) for name in names) else f"{what} ({' or '.join(names)})"
+        return next((f"the package {name}" for name in names if not is_installed(name)), "")
+    if kind == PROVIDER:
+        listed = providers(choice(GENERATOR, names[0])).values()
+        return "" if any(map(is_set, chain(*listed))) else "a key or server of a model"
+    return "" if any(map(is_set, names)) else f"a {kind} ({' or '.join(names)})"

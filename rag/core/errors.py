@@ -52,7 +52,9 @@ class StoreError(UserError):
 
 
 class ServiceError(UserError):
-    """A model endpoint or a tracking server cannot be used as configured."""
+    """A model endpoint or a tracking server cannot be used as configured; `wait` are the seconds that it asks for, if any."""
+
+    wait: float | None = None
 
 
 class RefusalError(ServiceError):

@@ -160,7 +160,8 @@ class Reply:
     """The reply of a generator. `citations` are numbers of contexts (from 1); `cost` is in US dollars, NaN if unknown.
 
     `failure` says why the server refused this request for good (too long for the model, filtered); the text is then empty.
-    An error of all requests, such as a wrong key, is raised instead.
+    An error of all requests, such as a wrong key, is raised instead. `finish` is how the reply ended, in OpenAI's words, empty
+    if no server said it. `thoughts` stand before the answer and are no part of it. `notes` become findings: source → sentence.
     """
 
     text: str
@@ -169,6 +170,9 @@ class Reply:
     completion_tokens: int = 0
     cost: float = 0.0
     failure: str = ""
+    finish: str = ""
+    thoughts: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 Action = Literal["flag", "quarantine", "abstain", "remove", "refuse", "regenerate"]

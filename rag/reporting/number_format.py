@@ -15,6 +15,8 @@ MEASURED = {
     JUDGING: "judging per 1,000",
     "judge_tokens": "judge tokens per question",
     "judge_failures": "not judged",
+    "failed_questions": "questions without an answer",
+    "cut_replies": "replies that are not complete",
     "passage_failures": "passages without a reply",
     "enrich_failures": "fields that could not be filled",
     "unjudged": "not judged by the gold",
@@ -56,7 +58,9 @@ def measured(name: str, value: float | None, questions: int) -> str:
     each = value / max(questions, 1)
     if name in (COST, JUDGING):
         return money(1000 * each)
-    return f"{each:,.0f}" if name.endswith("tokens") else f"{value:,.0f}" if name.endswith("failures") else figure(value, 1)
+    if name.endswith(("failures", "questions", "replies")):
+        return f"{value:,.0f}"
+    return f"{each:,.0f}" if name.endswith("tokens") else figure(value, 1)
 
 
 def costs(row: Row, questions: int) -> list[str]:

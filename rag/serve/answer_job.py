@@ -1,6 +1,7 @@
 """One question to one model: searched for, answered in pieces, and returned as JSON."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +22,10 @@ from rag.serve.batching import SearchResult
 from rag.serve.feedback import answer_id
 from rag.serve.interactive import KnownQueries, Stoppable
 from rag.serve.loaded_bundles import Model
-from rag.serve.problems import UpstreamError
+from rag.serve.problems import UpstreamError, own_words
 from rag.serve.request_log import note_first_piece, note_response
+
+LOG = logging.getLogger("rag.serve.answer_job")
 
 
 @dataclass
@@ -156,9 +159,12 @@ class AnswerJob:
             "turn": None,
         }
         if "trace" in show:
-            answer["trace"] = {"passages": passage_fates(pipeline, trace, self.answer)}
+            answer["trace"] = {"passages": passage_fates(pipeline, trace, self.answer), "thoughts": self.answer.reply.thoughts}
         if "prompt" in show:
             answer["prompt"] = [{"role": each.role, "content": each.content} for each in self.generator.sent]
+        answer["sought"]["note"] = own_words(answer["sought"]["note"])
+        for step in answer["look"]["steps"] if "look" in answer else ():
+            step["failure"] = own_words(step["failure"])
         note_response(answer)
         return answer
 
@@ -176,5 +182,9 @@ async def _searched(model: Model, query: Query, scope: Scope, pool: ThreadPoolEx
 
 
 def _upstream(error: ServiceError) -> ServiceError:
-    """The error of a model's endpoint as UpstreamError; a RefusalError stays one."""
-    return error if isinstance(error, RefusalError) else UpstreamError(error.where, error.what, error.remedy)
+    """The error of a model's server without its words, and without its address, which is logged; a RefusalError stays one."""
+    LOG.warning("a model's server failed: %s: %s", error.where, own_words(error.what))
+    kind = RefusalError if isinstance(error, RefusalError) else UpstreamError
+    found = kind("model", own_words(error.what), error.remedy)
+    found.wait = error.wait
+    return found

@@ -1,5 +1,7 @@
 """Errors as problems (RFC 9457), and in the form of OpenAI's API under /v1/."""
 
+import math
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -19,9 +21,16 @@ OPENAI = "/v1/"
 OPERATOR_ERRORS = (ConfigError, DataError, MissingExtraError, StoreError)
 """Errors that the operator of the server can fix, and a client cannot."""
 
+WORDS = re.compile(r"(answered \d{3}|refused to answer|broke its reply off|cannot be (?:read|reached)|\w+Error): .*", re.DOTALL)
+
 
 class UpstreamError(ServiceError):
     """The endpoint of a model does not answer."""
+
+
+def own_words(text: str) -> str:
+    """A problem of a model's server without the words of the server, which may hold its address and what it was asked."""
+    return WORDS.sub(r"\1", text)
 
 
 def status_of(error: UserError) -> int:
@@ -30,7 +39,7 @@ def status_of(error: UserError) -> int:
         return HTTPStatus.NOT_FOUND
     if isinstance(error, RefusalError):
         return HTTPStatus.UNPROCESSABLE_ENTITY
-    if isinstance(error, UpstreamError):
+    if isinstance(error, UpstreamError) and error.wait is None:
         return HTTPStatus.BAD_GATEWAY
     if isinstance(error, OPERATOR_ERRORS):
         return HTTPStatus.INTERNAL_SERVER_ERROR
@@ -87,7 +96,9 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(UserError)
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        return problem_response(request.scope["path"], problem_of(error))
+        wait = getattr(error, "wait", None)
+        headers = None if wait is None else {"retry-after": str(math.ceil(wait))}
+        return problem_response(request.scope["path"], problem_of(error), headers)
 
 
 class ResponseState:

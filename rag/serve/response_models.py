@@ -6,7 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from rag.bundle.document_lines import TextBlock
-from rag.pipeline.shapes.json_shapes import DocumentRecord, FoundPassage, Metadata, PipelineAnswer, RecordCell
+from rag.pipeline.shapes.json_shapes import DocumentRecord, Finish, FoundPassage, Metadata, PipelineAnswer, RecordCell
 
 
 class Problem(TypedDict):
@@ -174,7 +174,7 @@ class Choice(TypedDict):
     index: int
     message: dict[str, Any]
     logprobs: None
-    finish_reason: Literal["stop"]
+    finish_reason: Finish
 
 
 class Usage(TypedDict):

@@ -190,6 +190,7 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
     judged = {"judge.json": json.dumps(redacted_json(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {}
     # A trial with another budget is the same trial.
     config = {name: part for name, part in trial.trial.config.items() if name not in ("budget", "replay")}
+    apart = {"verdict": "apart"} if row.apart else {}
     questions = trial_results.table(trial, made, store) if row.status == "done" else {}
     return TrialRun(
         trial_id=trial.trial_id,
@@ -197,7 +198,7 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
         params=trial_results.settings(trial, made),
         metrics=metrics,
         config=config,
-        tags={**tags, "config.digest": digest(without_runtime(config)), **_stood_in([trial]), **_judge_tags(judge)},
+        tags={**tags, "config.digest": digest(without_runtime(config)), **apart, **_stood_in([trial]), **_judge_tags(judge)},
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
         files={"metrics.json": trial_results.everything(row), **judged, **questions},

@@ -39,7 +39,8 @@ def settings(trial: PlannedTrial, made: Plan) -> dict[str, str]:
     config = trial.trial.config
     embeds = any(made.stages[key].name == "embed" for key in made.graph.ancestors(*ends_of(trial)))
     chosen = {role: _choice(config[role]) for role in ROLES if role in config and (embeds or role != "embedder")}
-    return {**chosen, "k": str(config["k"]), "split": str(config["split"]), **trial.trial.choices}
+    sample = {"sample": str(config["sample"])} if trial.golden.sampled else {}
+    return {**chosen, "k": str(config["k"]), "split": str(config["split"]), **sample, **trial.trial.choices}
 
 
 def _choice(config: Mapping[str, Any]) -> str:

@@ -13,7 +13,10 @@ from rag.config.listing import listing_json
 from rag.core.errors import ConfigError
 from rag.execution.sweep.open_config import config_of
 
-KEYS = ("OPENAI_API_KEY", "GROQ_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY")
+KEYS = (
+    *("OLLAMA_BASE_URL", "OLLAMA_MODEL", "VLLM_BASE_URL", "LLAMACPP_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    *("GROQ_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"),
+)
 ASKING = ("queries=rewrite", "memory=summary_model", "route=model", "passage=contextual", "enrich=model", "policy=gap_loop")
 EACH = ("queries", "route", "passage", "enrich", "policy")
 
@@ -24,13 +27,14 @@ def no_keys(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_the_first_key_that_is_set_chooses_the_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_variable_that_is_set_chooses_the_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in reversed(KEYS):
         monkeypatch.setenv(key, "key")
         name = key.partition("_")[0].lower()
         for group in ("generator", "helper"):
             assert load(f"{group}/auto") is load(f"{group}/{name}") is not None
-    monkeypatch.setenv(KEYS[0], " ")
+    for name in KEYS[:6]:
+        monkeypatch.setenv(name, " ")
     assert load("generator/auto") is load("generator/groq")
 
 

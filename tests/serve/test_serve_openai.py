@@ -120,10 +120,23 @@ def test_an_invalid_request_is_an_error_of_the_client(
     assert caught.value.type == "invalid_request_error"
 
 
+def test_a_cut_reply_is_passed_on(client: openai.OpenAI, server: Server, model: Script) -> None:
+    model.steps = [say("<think>Hm [2].</think>The ferry leaves 【1†source】.", finish="length")]
+    asked: Any = {"model": "default", "messages": [user(QUESTION)]}
+    choice = client.chat.completions.create(**asked).choices[0]
+    chunks = list(client.chat.completions.create(**asked, stream=True))
+    assert (choice.message.content, choice.finish_reason) == ("The ferry leaves [1].", "length")
+    assert chunks[-1].choices[0].finish_reason == "length"
+    answer = server.client.post("/ask", json={"question": QUESTION, "show": ["trace"]}, headers=bearer(ALICE)).json()
+    assert (answer["finish"], answer["trace"]["thoughts"]) == ("length", "<think>Hm [2].</think>")
+    assert [(found["source"], found["action"]) for found in answer["findings"]] == [("length", "flag")]
+    assert [citation["number"] for citation in answer["citations"]] == [1]
+
+
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_model_that_fails_is_an_error_of_the_server(client: openai.OpenAI, model: Script, stream: bool) -> None:
     model.steps = [error(503, "overloaded", {"x-should-retry": "false"})]
-    with pytest.raises(openai.APIError, match="overloaded") as caught:
+    with pytest.raises(openai.APIError, match="model: answered 503") as caught:
         list(client.chat.completions.create(model="default", messages=[user(QUESTION)], stream=stream))
     assert caught.value.type == "server_error"
     if not stream:

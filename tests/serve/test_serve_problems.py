@@ -1,10 +1,11 @@
 """What a server refuses or cannot do: problems with a remedy, without texts and keys."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from support.scripted_server import Script, error, hang_up, say, serving, too_long, wrong_key
+from support.scripted_server import Script, cut, error, hang_up, say, send, serving, slow, too_long, too_many, wrong_key
 from support.servers import Server, running
 from support.small_server import QUESTION, chat_request, small_bundle
 
@@ -81,8 +82,11 @@ BUSY = error(503, "overloaded", {"x-should-retry": "false"})
 
 @pytest.mark.parametrize(
     ("step", "status"),
-    [(hang_up, 502), (BUSY, 502), (wrong_key(), 502), (too_long(), 422)],
-    ids=["gone", "overloaded", "wrong key", "too long"],
+    [
+        *((hang_up, 502), (BUSY, 502), (wrong_key(), 502), (too_long(), 422), (cut("The ferry "), 502), (too_many(7.5), 503)),
+        *((say("<think>Hm"), 422), (say(None, tool_calls=[1]), 422), (send(200, b"<html>" * 9_000), 502)),
+        *((say(None, refusal=f"No: {SECRET}"), 422), (say("x" * 60_000), 422)),
+    ],
 )
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_model_that_fails_is_a_problem_and_search_works(
@@ -96,6 +100,9 @@ def test_a_model_that_fails_is_a_problem_and_search_works(
     else:
         assert response.status_code == status
         assert response.json()["remedy"]
+        assert response.headers.get("retry-after") == ("8" if status == 503 else None)
+    told = response.text.rpartition("event: error")[2]
+    assert [words for words in (SECRET, script.url, "overloaded", "maximum context", "<html>", "Rate") if words in told] == []
     assert server.payload("/search", question=QUESTION)["passages"]
     script.steps = [say("At seven [1].")]
     assert server.payload("/ask", question=QUESTION)["answer"] == "At seven [1]."
@@ -111,9 +118,17 @@ def test_the_key_of_the_model_is_never_repeated(
     body = chat_request(QUESTION, stream=stream) if path.startswith("/v1") else {"question": QUESTION, "stream": stream}
     text = server.post(path, **body).text
     assert script.keys[-1] == f"Bearer {SECRET}"
-    assert "Incorrect API key provided" in text
+    assert f"answered {status}" in text
+    assert "Incorrect API key provided" not in text
     for output in (text, server.client.get("/metrics").text, *capfd.readouterr()):
         assert SECRET not in output
+
+
+def test_eight_clients_of_a_slow_model_are_all_answered(server: Server, script: Script) -> None:
+    script.steps = [slow(0.2, say("At seven [1]."))]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda number: server.payload("/ask", question=f"{QUESTION} {number}"), range(8)))
+    assert [answer["answer"] for answer in answers] == ["At seven [1]."] * 8
 
 
 def test_passwords_in_a_problem_are_hidden() -> None:

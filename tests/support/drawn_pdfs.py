@@ -7,22 +7,9 @@ Drawn = tuple[float, float, str] | tuple[float, float, str, float] | tuple[float
 """Left and top in points from the top left of the page, text, size (10), font (Helvetica)."""
 HEIGHT, WIDTH = 800, 600
 WORDS = [
-    "the",
-    "panel",
-    "met",
-    "in",
-    "spring",
-    "and",
-    "found",
-    "that",
-    "most",
-    "rivers",
-    "had",
-    "been",
-    "clear",
-    "for",
-    "years",
-]
+    "the", "panel", "met", "in", "spring", "and", "found", "that",
+    "most", "rivers", "had", "been", "clear", "for", "years",
+]  # fmt: skip
 
 
 def drawn(pages: Sequence[Sequence[Drawn]], password: str = "", turned: int = 0) -> bytes:

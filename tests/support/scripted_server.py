@@ -109,17 +109,18 @@ def send(status: int, body: object, headers: dict[str, str] | None = None) -> St
     return step
 
 
-def say(text: str | None, usage: object = USAGE, finish: str = "stop") -> Step:
-    """A whole reply; streamed word by word where that was asked for."""
+def say(text: str | list[Any] | None, usage: object = USAGE, finish: str = "stop", model: str = "tiny", **fields: Any) -> Step:
+    """A whole reply, its message with further `fields`; streamed word by word where that was asked for, the fields first."""
 
     def step(exchange: Exchange) -> None:
         if exchange.path.endswith("/messages"):
-            return claude(text or "", usage)(exchange)
+            return claude(str(text or ""), usage)(exchange)
         if exchange.streams:
-            stream(*re.findall(r"\S+\s*|\s+", text or ""), finish=finish, usage=usage)(exchange)
+            words = [text] if isinstance(text, list) else re.findall(r"\S+\s*|\s+", text or "")
+            stream(*([fields] if fields else []), *words, finish=finish, usage=usage)(exchange)
             return
-        choice = {"message": {"role": "assistant", "content": text}, "finish_reason": finish}
-        send(200, {"choices": [choice], "usage": usage})(exchange)
+        choice = {"message": {"role": "assistant", "content": text, **fields}, "finish_reason": finish}
+        send(200, {"model": model, "choices": [choice], "usage": usage})(exchange)
 
     return step
 
@@ -243,18 +244,18 @@ def cut(*pieces: str) -> Step:
 
 
 def stream(
-    *pieces: str, ending: bytes | None = None, finish: str | None = "stop", wait: float = 0.0, usage: object = None
+    *pieces: Any, ending: bytes | None = None, finish: str | None = "stop", wait: float = 0.0, usage: object = None
 ) -> Step:
     """Server-sent events, closed by the end of the connection; `ending` replaces the last event, `wait` is before each.
 
-    `usage` follows the last one if the request asks for it.
+    A piece is a text or a delta. `usage` follows the last one if the request asks for it.
     """
 
     def step(exchange: Exchange) -> None:
         _begin(exchange)
         for piece in pieces:
             time.sleep(wait)
-            exchange.wfile.write(event({"content": piece}))
+            exchange.wfile.write(event(piece if isinstance(piece, dict) else {"content": piece}))
             exchange.wfile.flush()
         counted = b"" if usage is None or not exchange.asked.get("stream_options") else _counted(usage)
         exchange.wfile.write(ending if ending is not None else event({}, finish) + counted + b"data: [DONE]\n\n")
@@ -275,7 +276,7 @@ def _chunk(exchange: Exchange, data: bytes) -> None:
     exchange.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
 
-def event(delta: dict[str, str], finish_reason: str | None = None) -> bytes:
+def event(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
     """A piece of a stream."""
     return b"data: " + json.dumps({"choices": [{"delta": delta, "finish_reason": finish_reason}]}).encode() + b"\n\n"
 

@@ -48,20 +48,8 @@ CHUNKERS = ("recursive-400", "recursive-800", "token-128", "sentence-5", "fixed-
 SEARCHES = ("bm25s", "dense", "rrf", "weighted", "dense-hnsw")
 RERANKERS = ("none", "maxsim", "cross_encoder", "mmr")
 WORDS = (
-    "leave",
-    "harbour",
-    "ticket",
-    "rule",
-    "night",
-    "nurse",
-    "ferry",
-    "winter",
-    "dose",
-    "claim",
-    "policy",
-    "manager",
-    "paid",
-)
+    "leave", "harbour", "ticket", "rule", "night", "nurse", "ferry", "winter", "dose", "claim", "policy", "manager", "paid",
+)  # fmt: skip
 
 
 @cache

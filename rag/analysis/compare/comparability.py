@@ -55,8 +55,9 @@ def comparable(base: Result, candidate: Result, bridges: Collection[str] = (), c
     refused = [name for name, bridge in needed.items() if bridge not in bridges]
     if refused:
         what = f"{', '.join(refused)} {'differs' if len(refused) == 1 else 'differ'} from {called(base)}"
-        splits = base.config.get("split"), candidate.config.get("split")
-        asked = "" if splits[0] == splits[1] else f": their splits are {splits[0]!r} and {splits[1]!r}"
+        sides = {name: (base.config.get(name), candidate.config.get(name)) for name in ("split", "sample")}
+        pairs = [f"{name} {one!r} and {other!r}" for name, (one, other) in sides.items() if one != other]
+        asked = f": they have {', '.join(pairs)}" if pairs else ""
         missing = dict.fromkeys(needed[name] for name in refused)
         meant = f"{' '.join(f'--bridge {key}' for key in missing)} ({'; '.join(BRIDGES[key][1] for key in missing if key)})"
         remedy = "they cannot be compared" if "" in missing else f"if that is meant: {meant}"

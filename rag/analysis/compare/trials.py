@@ -13,7 +13,7 @@ from rag.config.compose import compose, no_data
 from rag.config.experiment import Trial
 from rag.config.resolver import Resolver
 from rag.core.errors import ConfigError, DataError
-from rag.evaluation.data import golden
+from rag.evaluation.data import golden, sampling
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import slices_along
 from rag.execution.graph import plan
@@ -138,4 +138,4 @@ def _golden(result: Result) -> Golden:
     config = json.loads(json.dumps(result.config).replace("${data}", str(data)))
     components = plan.components_for(maintenance.at(".rag/store"))
     loader, questions = (components.role(role, config[role]) for role in ("loader", "dataset"))
-    return golden.load(loader, questions).split(str(config["split"]))
+    return sampling.asked(golden.load(loader, questions), config)

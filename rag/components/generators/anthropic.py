@@ -4,25 +4,23 @@ https://platform.claude.com/docs/en/api/messages and, for streams, /docs/en/buil
 interface in OpenAI's form a means to test models, not one for production; that one ignores JSON schemas, too.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import dropwhile
 from typing import Any, ClassVar
 
 from rag.components.generators.model_server import LONGEST_REPLY, ModelServer
-from rag.components.generators.service import Completion, Counts, StreamState, count_of, text_of
+from rag.components.generators.received import Counts, Received, count_of
 from rag.core.types import Request
 
 VERSION = "2023-06-01"
-FINISH: Mapping[str, str] = {"refusal": "content_filter", "max_tokens": "length", "model_context_window_exceeded": "length"}
-"""Stop reasons of Anthropic → finish reasons of OpenAI; others are the same for us."""
 PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """Counts that are the tokens of a prompt together."""
 
 
 @dataclass(frozen=True)
 class AnthropicGenerator(ModelServer):
-    """Claude's answers, as `ModelServer` describes. Models after Claude 4.6 refuse a temperature: set it to None for them.
+    """Claude's answers, as `ModelServer` describes. Models after Claude 4.6 refuse a temperature: it is left out for them.
 
     System messages become the field `system`. A conversation begins with a message of the user, so earlier ones of the
     assistant are left out, and so are messages without text. The API has no seed; `seed` must be None. A refused answer has a
@@ -30,6 +28,7 @@ class AnthropicGenerator(ModelServer):
     `extra` can switch on, are counted and priced as ordinary ones.
     """
 
+    path: ClassVar[str] = "/messages"
     own_fields: ClassVar[frozenset[str]] = ModelServer.own_fields | {"system", "max_tokens"}
 
     base_url: str = "https://api.anthropic.com/v1"
@@ -50,52 +49,26 @@ class AnthropicGenerator(ModelServer):
             **self.extra,
         }
 
-    def _completion(self, body: Mapping[str, Any]) -> Completion:
-        import httpx2
+    def _take(self, part: Any, received: Received, streamed: bool) -> Iterator[str]:
+        if not streamed or part["type"] == "message_start":
+            message = part["message"] if streamed else part
+            received.model, received.counts = str(message.get("model") or ""), _counts(message["usage"])
+            yield from map(received.part, message["content"])
+            received.ends(message["stop_reason"])
+        elif part["type"] == "content_block_delta":
+            yield received.part({**part["delta"], "type": part["delta"]["type"].removesuffix("_delta")})
+        elif part["type"] == "message_delta":
+            received.ends(part["delta"].get("stop_reason"))
+            received.counts = received.counts[0], count_of(part["usage"].get("output_tokens"))
 
-        message = self._post(body, cast_to=httpx2.Response).json()
-        try:
-            finish = str(message["stop_reason"])
-            text = "".join(text_of(block["text"]) for block in message["content"] if block["type"] == "text")
-            return "" if finish == "refusal" else text, FINISH.get(finish, finish), _counts(message["usage"])
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"no message in {str(message)[:200]!r}") from error
-
-    def _pieces(self, body: Mapping[str, Any], so_far: StreamState) -> Iterator[str]:
-        from openai import Stream
-
-        with self._post({**body, "stream": True}, cast_to=object, stream=True, stream_cls=Stream[object]) as events:
-            for event in events:
-                so_far.begun = True
-                yield _read(event, so_far)
-
-    def _post(self, body: Mapping[str, Any], **more: Any) -> Any:
-        """The reply to a request. The key is in a header of its own; the headers for OpenAI are left out."""
+    def _headers(self) -> dict[str, Any]:
+        """The key is in a header of its own; the headers for OpenAI are left out."""
         from openai import Omit
 
         left_out = dict.fromkeys(("Authorization", "OpenAI-Organization", "OpenAI-Project"), Omit())
-        headers = {**left_out, "x-api-key": self._key, "anthropic-version": VERSION}
-        post: Callable[..., Any] = self._client.post
-        return post("/messages", body=body, options={"headers": headers}, **more)
+        return {**left_out, "x-api-key": self._key, "anthropic-version": VERSION}
 
 
 def _counts(usage: Mapping[str, Any]) -> Counts:
     known = [count for name in PROMPT if (count := count_of(usage.get(name))) is not None]
     return sum(known) if known else None, count_of(usage.get("output_tokens"))
-
-
-def _read(event: Any, so_far: StreamState) -> str:
-    """The text of an event of a stream; the state is updated."""
-    piece = ""
-    if event["type"] == "message_start":
-        so_far.counts = _counts(event["message"]["usage"])
-    elif event["type"] == "content_block_delta" and event["delta"]["type"] == "text_delta":
-        piece = text_of(event["delta"]["text"])
-    elif event["type"] == "message_delta":
-        finish = str(event["delta"].get("stop_reason") or "")
-        so_far.finish = FINISH.get(finish, finish)
-        so_far.counts = so_far.counts[0], count_of(event["usage"].get("output_tokens"))
-        if finish == "refusal":
-            so_far.text = ""
-    so_far.text += piece
-    return piece

@@ -1,20 +1,21 @@
 """What all generators with a model server share: the key, retries, parallel requests, streams, costs, errors."""
 
-import math
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from rag.components.generators.prices import is_price, listed_price
-from rag.components.generators.service import Completion, Counts, StreamState, empty_reply, explain, one_line
+from rag.components.generators.prices import cost_of, is_price
+from rag.components.generators.received import Received
+from rag.components.generators.service import OPTIONAL, explain, one_line, refused_field
 from rag.core.errors import ConfigError, RefusalError, ServiceError
-from rag.core.models.server_keys import is_local, key_for
+from rag.core.models.server_keys import asked_wait, key_for
 from rag.core.text.citations import cited
 from rag.core.types import Reply, Request
 
@@ -35,17 +36,20 @@ BYTES = 4
 class ModelServer(ABC):
     """Asks `model` for one reply per request, `concurrency` at once; a subclass knows the interface of the server.
 
-    The client tries again up to `retries` times after a time-out, a broken connection, 408, 409, 429 or 5xx. It waits as long
-    as `Retry-After` says (up to 2 minutes), else 0.5 s doubling to 8 s, with jitter. An empty answer, and a request that is
-    refused for good because it is too long or filtered, have a `failure`. Every other error is a ServiceError, also a redirect:
-    requests go to this host alone. `price` maps `prompt` and `completion` to US dollars per million tokens; the default is the
-    price in conf/prices.yaml. The cost is NaN without a price, and 0 on this machine. The key is read from the environment when
-    it is needed and shown nowhere. The server makes every reply fit `reply_schema`, a JSON schema; {} is any JSON object.
+    The client tries again up to `retries` times after a time-out, a broken connection, 408, 409, 429 or 5xx, but not after a
+    spent quota. It waits as `Retry-After` says (up to 24 s for each try), else 0.5 s doubling to 8 s, with jitter. No answer,
+    and a request refused for good because it is too long or filtered, are a `failure`. Every other error is a ServiceError,
+    also a redirect: requests go to this host alone. A field that the server refuses is left out. `price` maps `prompt` and
+    `completion` to US dollars per million tokens, by default those of conf/prices.yaml. The cost is NaN without a price, and 0
+    on this machine. The key is read from the environment when it is needed and shown nowhere. The server makes every reply fit
+    `reply_schema`, a JSON schema; {} is any JSON object.
     """
 
     costly: ClassVar[bool] = True
     runtime: ClassVar[tuple[str, ...]] = ("timeout", "retries", "concurrency", "price")
     own_fields: ClassVar[frozenset[str]] = frozenset({"model", "messages", "stream"})
+    path: ClassVar[str]
+    streaming: ClassVar[Mapping[str, Any]] = {"stream": True}
 
     model: str
     base_url: str | None = None
@@ -80,9 +84,15 @@ class ModelServer(ABC):
 
     def sent(self, request: Request) -> Mapping[str, Any]:
         """Everything that a reply depends on: the address and the body. The key is left out."""
-        body = self._body(request)
-        further = body.pop("extra_body", {})
-        return {"url": self.url, **body, **further}
+        return {"url": self.url, **self._fitting(self._body(request))}
+
+    @cached_property
+    def refused(self) -> dict[str, str]:
+        """The fields that the server refused so far → the field that is sent in place of each, empty for none."""
+        return {}
+
+    def _fitting(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return {sent: value for name, value in body.items() if (sent := self.refused.get(name, name))}
 
     def _problems(self) -> Iterator[tuple[str, str, str]]:
         address = urlsplit(self.url)
@@ -142,64 +152,77 @@ class ModelServer(ABC):
 
     def stream(self, request: Request) -> Generator[str, None, Reply]:
         """The pieces of the reply as they arrive; ServiceError if it is empty or incomplete."""
-        import httpx2
-        import openai
-
-        so_far = StreamState()
-        try:
-            yield from filter(None, self._pieces(self._body(request), so_far))
-        except (openai.OpenAIError, httpx2.HTTPError, *MALFORMED) as error:
-            raise self._explained(error) from error
-        if not so_far.begun:
+        received = Received()
+        yield from self._read(request, received, streamed=True)
+        if received.last is None:
             raise self._failure("sent no stream", "check that this is a chat completions server, and that it streams")
-        if not so_far.finish:
+        if not received.finish:
             raise self._failure("the stream ended before the reply did", "try again")
-        reply = self._finished(request, so_far.text, so_far.finish, so_far.counts)
+        if rest := received.end():
+            yield rest
+        reply = self._finished(request, received)
         if reply.failure:
             raise RefusalError.of(reply.failure)
         return reply
 
     @abstractmethod
     def _body(self, request: Request) -> dict[str, Any]:
-        """The body of a request; `extra_body` in it holds further fields of the body."""
+        """The body of a request."""
 
     @abstractmethod
-    def _completion(self, body: Mapping[str, Any]) -> Completion:
-        """A whole reply."""
+    def _take(self, part: Any, received: Received, streamed: bool) -> Iterator[str]:
+        """Yield the texts of a whole reply or of an event of a stream; an error of MALFORMED where it has another form."""
 
-    @abstractmethod
-    def _pieces(self, body: Mapping[str, Any], so_far: StreamState) -> Iterator[str]:
-        """Yield the texts of a streamed reply and update the state."""
+    def _headers(self) -> dict[str, Any]:
+        return {}
 
-    def _reply(self, request: Request) -> Reply:
+    def _read(self, request: Request, received: Received, streamed: bool) -> Iterator[str]:
+        """Yield the texts of a reply. A field that the server refuses is left out, of this request and of all later ones."""
+        import httpx2
         import openai
 
-        try:
-            text, finish, counts = self._completion(self._body(request))
-        except (openai.OpenAIError, ValueError, RecursionError) as error:
-            explained = self._explained(error)
-            if isinstance(explained, RefusalError):
-                return Reply("", failure=str(explained))
-            raise explained from error
-        return self._finished(request, text, finish, counts)
+        post: Callable[..., Any] = self._client.post
+        form = {"cast_to": object, "stream": True, "stream_cls": openai.Stream[object]}
+        form = form if streamed else {"cast_to": httpx2.Response}
+        while True:
+            body = self._fitting({**self._body(request), **(self.streaming if streamed else {})})
+            try:
+                with closing(post(self.path, body=body, options={"headers": self._headers()}, **form)) as reply:
+                    for part in reply if streamed else [reply.json()]:
+                        received.last = part
+                        yield from self._take(part, received, streamed)
+                return
+            except (openai.OpenAIError, httpx2.HTTPError, *MALFORMED) as error:
+                name = refused_field(error, body)
+                if received.last or not name or name in self.refused.values():
+                    odd = received.last and isinstance(error, MALFORMED)
+                    raise self._explained(ValueError(f"no reply in {str(received.last)[:200]!r}") if odd else error) from error
+                self.refused[name] = OPTIONAL[name]
 
-    def _finished(self, request: Request, text: str, finish: str, counts: Counts) -> Reply:
+    def _reply(self, request: Request) -> Reply:
+        received = Received()
+        try:
+            list(self._read(request, received, streamed=False))
+        except RefusalError as error:
+            return Reply("", failure=str(error))
+        received.end()
+        return self._finished(request, received)
+
+    def _finished(self, request: Request, received: Received) -> Reply:
         """The reply with its citations, tokens and cost; with a failure if the text is empty or too long."""
-        spent = (counts[0] or 0, counts[1] or 0, self._cost(*counts))
+        text, counts, most = received.text, received.counts, max(LONGEST_TEXT, 8 * (self.max_tokens or 0))
+        said = Reply("", (), counts[0] or 0, counts[1] or 0, self._cost(*counts), "", received.finish, received.thoughts[:most])
         if not text.strip():
-            return Reply("", (), *spent, str(self._failure(*empty_reply(finish))))
-        if len(text) > (most := max(LONGEST_TEXT, 8 * (self.max_tokens or 0))):
+            return replace(said, failure=str(self._failure(*received.no_answer())))
+        if len(text) > most:
             what, remedy = f"answered with {len(text):,} characters, more than {most:,}", "it may ignore generator.max_tokens"
-            return Reply("", (), *spent, str(self._failure(what, remedy)))
-        return Reply(text, cited(text, len(request.contexts)), *spent)
+            return replace(said, failure=str(self._failure(what, remedy)))
+        left_out = ", ".join(name for name in self.refused if name in self._body(request))
+        notes = dict(received.notes(request, left_out, self.__dict__.setdefault("author", received.model)))
+        return replace(said, text=text, citations=cited(text, len(request.contexts)), notes=notes)
 
     def _cost(self, prompt: int | None, completion: int | None) -> float:
-        if self.price is None and is_local(self.url):
-            return 0.0
-        price = listed_price(self.model, urlsplit(self.url).hostname or "") if self.price is None else self.price
-        if price is None or prompt is None or completion is None:
-            return math.nan
-        return (prompt * price["prompt"] + completion * price["completion"]) / 1e6
+        return cost_of(self.price, self.model, self.url, prompt, completion)
 
     @cached_property
     def _client(self) -> "OpenAI":
@@ -218,6 +241,7 @@ class ModelServer(ABC):
         """The error for a failed call, with its remedy."""
         what, remedy, alone = explain(error, self.timeout)
         failure = self._failure(what, remedy)
+        failure.wait = asked_wait(error.response.headers) if hasattr(error, "response") else None
         return RefusalError(failure.where, failure.what, failure.remedy) if alone else failure
 
     def _failure(self, what: str, remedy: str) -> ServiceError:

@@ -1,18 +1,17 @@
 """Answers of a chat model with OpenAI's HTTP interface: OpenAI itself, vLLM, llama.cpp, Ollama, a gateway."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from rag.components.generators.model_server import ModelServer
-from rag.components.generators.service import Completion, StreamState, completion
+from rag.components.generators.received import Received, count_of
 from rag.core.models.server_keys import OFFICIAL
 from rag.core.types import Request
 
-if TYPE_CHECKING:
-    from openai import Stream
-    from openai.types.chat import ChatCompletionChunk
+NEWER = (".openai.com", ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+"""Hosts of OpenAI and Azure."""
 
 
 @dataclass(frozen=True)
@@ -22,42 +21,33 @@ class OpenAiGenerator(ModelServer):
     A server without `response_format` refuses a `reply_schema`.
     """
 
+    path: ClassVar[str] = "/chat/completions"
+    streaming: ClassVar[Mapping[str, Any]] = {"stream": True, "stream_options": {"include_usage": True}}
+
     @property
     def url(self) -> str:
         """The base address of `/chat/completions`."""
         return self.base_url or OFFICIAL
 
-    def _opened(self, body: Mapping[str, Any]) -> "Stream[ChatCompletionChunk]":
-        """A stream that ends with token counts, or without them if the server does not support that."""
-        import openai
-
-        create: Callable[..., Stream[ChatCompletionChunk]] = self._client.chat.completions.create
-        try:
-            return create(stream=True, stream_options={"include_usage": True}, **body)
-        except openai.APIStatusError as error:
-            if error.status_code not in (400, 422) or "stream_options" not in f"{error.body} {error.message}":
-                raise
-            return create(stream=True, **body)
-
-    def _pieces(self, body: Mapping[str, Any], so_far: StreamState) -> Iterator[str]:
-        with self._opened(body) as chunks:
-            for chunk in chunks:
-                yield from so_far.pieces(chunk)
-
-    def _completion(self, body: Mapping[str, Any]) -> Completion:
-        create = self._client.chat.completions.with_raw_response.create
-        return completion(create(**body).http_response.json())
+    def _take(self, part: Any, received: Received, streamed: bool) -> Iterator[str]:
+        received.model = str(part.get("model") or received.model)
+        if isinstance(usage := part.get("usage"), Mapping):
+            received.counts = count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))
+        for choice in (part.get("choices") or ()) if streamed else [part["choices"][0]]:
+            said = (choice.get("delta") or {}) if streamed else choice["message"]
+            yield from received.message(said, choice.get("finish_reason") or part.get("done_reason"))
 
     def _body(self, request: Request) -> dict[str, Any]:
-        # OpenAI's newer models refuse `max_tokens`; many other servers support nothing else.
-        limit = "max_completion_tokens" if (urlsplit(self.url).hostname or "").endswith("openai.com") else "max_tokens"
+        # Newer models of OpenAI and Azure refuse `max_tokens`; many other servers support nothing else.
+        limit = "max_completion_tokens" if f".{urlsplit(self.url).hostname}".endswith(NEWER) else "max_tokens"
         # A second sample with the same seed would be the same reply.
         seed = None if self.seed is None else self.seed + request.sample
         settings = {"temperature": self.temperature, limit: self.max_tokens, "seed": seed, "response_format": self._format}
         return {
             "model": self.model,
             "messages": [{"role": message.role, "content": message.content} for message in request.messages],
-            "extra_body": {name: value for name, value in settings.items() if value is not None} | dict(self.extra),
+            **{name: value for name, value in settings.items() if value is not None},
+            **self.extra,
         }
 
     @property

@@ -1,14 +1,17 @@
 """Prices of models, from `conf/prices.yaml` of the working folder, then from the installed one."""
 
+import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import yaml
 
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
+from rag.core.models.server_keys import is_local
 
 Prices = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Host → model → US dollars per million tokens of `prompt` and `completion`."""
@@ -24,6 +27,16 @@ def listed_price(model: str, host: str) -> Mapping[str, float] | None:
         if price := prices.get(model) or prices.get(DATED.sub("", model)):
             return price
     return None
+
+
+def cost_of(price: Mapping[str, float] | None, model: str, url: str, prompt: int | None, completion: int | None) -> float:
+    """US dollars of so many tokens: 0 on this machine without a `price`, NaN where the price or a count is not known."""
+    if price is None and is_local(url):
+        return 0.0
+    price = listed_price(model, urlsplit(url).hostname or "") if price is None else price
+    if price is None or prompt is None or completion is None:
+        return math.nan
+    return (prompt * price["prompt"] + completion * price["completion"]) / 1e6
 
 
 @lru_cache(maxsize=8)

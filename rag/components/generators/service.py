@@ -1,15 +1,14 @@
-"""Replies of chat completions servers: their text and token counts, or an error with its remedy."""
+"""Errors of model servers, with their remedies."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rag.core.models.pinned import readable
+from rag.components.generators.received import OTHER_WORDS
+from rag.core.models.server_keys import QUOTA
 
 if TYPE_CHECKING:
     from openai import APIStatusError
-    from openai.types.chat import ChatCompletionChunk
 
 REDIRECTED = "set generator.base_url (or OPENAI_BASE_URL) to the final address, if it is to be trusted"
 FIELD = "fix the field that the server names; null leaves generator.temperature, .seed or .max_tokens out"
@@ -25,19 +24,22 @@ REMEDIES: Mapping[int, str] = dict.fromkeys((301, 302, 303, 307, 308), REDIRECTE
 }
 """HTTP status → remedy; LATER for all others, such as 5xx."""
 
-Counts = tuple[int | None, int | None]
-"""Tokens of prompt and completion; None for a count that is missing or not a number."""
-Completion = tuple[str, str, Counts]
-"""Text, finish reason in OpenAI's words, and token counts of a reply."""
-
 SMALLER = "lower k or context_tokens, choose smaller chunks, or a model with a larger window"
-OTHER_WORDS = "ask it in other words, or another model"
+PAY = "add credit to the account, wait for its next period, or choose another provider"
 
 TOO_LONG = re.compile(
-    r"exceed_context|context_length|context (length|size|window)|too many tokens|(prompt|input|request) is too l(ong|arge)",
+    r"exceed_?.?context|context.?(length|size|window)|too many (input )?tokens|(prompt|input|request) is too l(ong|arge)"
+    r"|maximum model length|token count.{0,20} exceeds the maximum|max_new_tokens. must be",
     re.IGNORECASE,
 )
 FILTERED = re.compile(r"content_filter|content_policy|content management policy|safety system", re.IGNORECASE)
+UNKNOWN = re.compile(r"(?i)unsupported|n[o']t support|deprecated|unrecogni[sz]ed|unknown|not permitted|only the default")
+"""What a server says of a field that it refuses with any value."""
+OPTIONAL: Mapping[str, str] = {
+    **dict.fromkeys(("temperature", "seed", "stream_options"), ""),
+    **{"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"},
+}
+"""Fields that a server may refuse → the field in place of each, empty for none."""
 
 
 def permanent_refusal(status: int, body: Any, message: str) -> str:
@@ -45,25 +47,33 @@ def permanent_refusal(status: int, body: Any, message: str) -> str:
 
     OpenAI, llama.cpp and vLLM use different words, and llama.cpp may answer 500 where others answer 400.
     """
-    parts = body if isinstance(body, Mapping) else {}
+    parts = parts_of(body)
     words = " ".join(str(part) for part in (parts.get("code"), parts.get("type"), parts.get("message"), message) if part)
     if status == 413 or (status in (400, 422, 500) and TOO_LONG.search(words)):
         return SMALLER
     return OTHER_WORDS if status in (400, 403, 422) and FILTERED.search(words) else ""
 
 
+def parts_of(body: Any) -> Mapping[str, Any]:
+    """The parts of an error's body; Gemini sends a list of one."""
+    body = body[0].get("error") if isinstance(body, list) and body and isinstance(body[0], Mapping) else body
+    return body if isinstance(body, Mapping) else {}
+
+
+def refused_field(error: Exception, body: Mapping[str, Any]) -> str:
+    """The field of a request that its server refuses with any value, and that is one of OPTIONAL; empty for other errors."""
+    import openai
+
+    if not isinstance(error, openai.APIStatusError) or error.status_code not in (400, 422) or not UNKNOWN.search(error.message):
+        return ""
+    named = str(parts_of(error.body).get("param") or error.message)
+    found = [name for name in OPTIONAL if name in body and re.search(rf"\b{name}\b", named)]
+    return found[0] if len(found) == 1 else ""
+
+
 def one_line(text: str) -> str:
     """A text on one line, without control characters that move a cursor or reverse the direction of writing."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
-
-
-def empty_reply(finish: str) -> tuple[str, str]:
-    """What an empty reply means and its remedy, by the finish reason of the server."""
-    if finish == "length":
-        return "spent all of its tokens and wrote no answer", "raise generator.max_tokens"
-    if finish == "content_filter":
-        return "filtered its answer out", OTHER_WORDS
-    return "gave an empty answer", OTHER_WORDS
 
 
 def explain(error: Exception, timeout: float) -> tuple[str, str, bool]:
@@ -73,7 +83,8 @@ def explain(error: Exception, timeout: float) -> tuple[str, str, bool]:
 
     if isinstance(error, openai.APIStatusError):
         alone = permanent_refusal(error.status_code, error.body, str(error.message))
-        return _status(error), alone or REMEDIES.get(error.status_code, LATER), bool(alone)
+        remedy = PAY if QUOTA.search(str(error.body)) else REMEDIES.get(error.status_code, LATER)
+        return _status(error), alone or remedy, bool(alone)
     if isinstance(error, (openai.APITimeoutError, httpx2.TimeoutException)):
         return f"no answer within {timeout:g} s", "raise generator.runtime.timeout or check the server", False
     if isinstance(error, openai.APIConnectionError):
@@ -91,58 +102,9 @@ def explain(error: Exception, timeout: float) -> tuple[str, str, bool]:
 
 def _status(error: "APIStatusError") -> str:
     """Status and message of an error, the target of a redirect, and the wait that the server asks for."""
-    message = error.body.get("message") if isinstance(error.body, Mapping) else None
+    message = parts_of(error.body).get("message")
     answer = f"answered {error.status_code}: {message or error.message}"
     if 300 <= error.status_code < 400:
         return f"{answer}; it redirects to {error.response.headers.get('Location', 'nowhere')}, which is not followed"
     wait = error.response.headers.get("Retry-After")
     return f"{answer} (Retry-After: {wait[:40]})" if wait else answer
-
-
-def completion(body: Any) -> Completion:
-    """Text, finish reason and token counts of a chat completion; ValueError for anything else."""
-    try:
-        choice = body["choices"][0]
-        text = text_of(choice["message"].get("content"))
-        usage = body.get("usage") or {}
-        counts = count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))
-        return text, str(choice.get("finish_reason") or ""), counts
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ValueError(f"no chat completion in {str(body)[:200]!r}") from error
-
-
-@dataclass
-class StreamState:
-    """The text of a stream so far, its finish reason and token counts once they arrive.
-
-    `begun` is True after the first chunk.
-    """
-
-    text: str = ""
-    finish: str = ""
-    begun: bool = False
-    counts: Counts = (None, None)
-
-    def pieces(self, chunk: "ChatCompletionChunk") -> Iterator[str]:
-        """Yield the text of a chunk and update the state."""
-        self.begun = True
-        if chunk.usage:
-            self.counts = count_of(chunk.usage.prompt_tokens), count_of(chunk.usage.completion_tokens)
-        for choice in chunk.choices or ():
-            self.finish = str(choice.finish_reason or self.finish)
-            piece = text_of(choice.delta and choice.delta.content)
-            self.text += piece
-            yield piece
-
-
-def text_of(content: Any) -> str:
-    """The content as text, half of a surrogate pair as a question mark; TypeError for NaN or a list of parts."""
-    if content is not None and not isinstance(content, str):
-        raise TypeError(f"{str(content)[:80]!r} is not a text")
-    return readable(content or "")
-
-
-def count_of(value: Any) -> int | None:
-    """A count of tokens; None for a value that is none."""
-    known = isinstance(value, (int, float)) and 0 <= value < 2**53  # a float of more digits is not exact
-    return int(value) if known else None

@@ -10,7 +10,7 @@ import httpx2
 from openai import DefaultHttpxClient, OpenAI, OpenAIError
 
 from rag.core.errors import ServiceError
-from rag.core.models.server_keys import NO_KEY
+from rag.core.models.server_keys import NO_KEY, QUOTA, asked_wait
 
 REMEDIES: Mapping[int, str] = {
     **dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the final address, if it is to be trusted"),
@@ -21,6 +21,9 @@ REMEDIES: Mapping[int, str] = {
 
 LONGEST = 64 * 2**20
 """Bytes of the longest reply, streamed or whole: an endless reply must not fill the memory."""
+
+PATIENCE = 24
+"""Seconds of `Retry-After` for each retry that are waited for: 2 minutes with 5, and a person with 1 does not wait long."""
 
 LASTING = 10
 """One request may take so many times `timeout`, head and body: `timeout` alone limits a silence, not a slow stream of bytes."""
@@ -36,7 +39,7 @@ def connected(url: str, key: str, timeout: float, retries: int, longest: int | N
         timeout=timeout,
         follow_redirects=False,
         headers={"Accept-Encoding": "identity"},
-        event_hooks={"response": [partial(_bound, longest or LONGEST)]},
+        event_hooks={"response": [partial(_bound, longest or LONGEST), partial(_not_again, PATIENCE * retries)]},
     )
     for transport in (http._transport, *http._mounts.values()):
         if isinstance(transport, httpx2.HTTPTransport):  # httpx2 has no parameter for the network behind it
@@ -58,6 +61,13 @@ def _bound(longest: int, response: httpx2.Response) -> None:
         raise OpenAIError(f"sent a compressed reply ({packed[:40]}), which was not requested")
     if isinstance(response.stream, httpx2.SyncByteStream):
         response.stream = _Bounded(response.stream, longest)
+
+
+def _not_again(patience: float, response: httpx2.Response) -> None:
+    """Let the client report a spent quota and a long wait at once."""
+    waits = (asked_wait(response.headers) or 0) > patience
+    if waits or (response.status_code == 429 and QUOTA.search(response.read().decode("utf-8", "replace"))):
+        response.headers["x-should-retry"] = "false"
 
 
 class _Bounded(httpx2.SyncByteStream):

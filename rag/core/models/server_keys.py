@@ -2,6 +2,8 @@
 
 import ipaddress
 import os
+import re
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from rag.core.errors import ServiceError
@@ -9,6 +11,8 @@ from rag.core.errors import ServiceError
 OFFICIAL = "https://api.openai.com/v1"
 NO_KEY = "none"
 """What is sent where no key is needed."""
+QUOTA = re.compile(r"insufficient_quota|billing_hard_limit_reached|billing_not_active|PerDay")
+"""What the error of a spent quota holds: trying again does not help. Gemini names its limits, such as `…PerDayPerProject…`."""
 
 
 def is_loopback(host: str) -> bool:
@@ -39,3 +43,9 @@ def key_for(url: str, variable: str | None) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ServiceError(url, f"the key in {variable} cannot be sent", "copy it again, without quotes or line breaks")
     return key or NO_KEY
+
+
+def asked_wait(headers: Mapping[str, str]) -> float | None:
+    """The seconds of `Retry-After`; None where it has no such number."""
+    value = headers.get("retry-after", "")
+    return float(value) if re.fullmatch(r"\d{1,6}(\.\d+)?", value) else None

@@ -12,7 +12,6 @@ a further request costs little and a value that was read wrongly is never seen:
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
@@ -20,18 +19,18 @@ from typing import Any, Generic, TypeVar
 from rag.core.adapters import records_from
 from rag.core.assessments import Spent
 from rag.core.models.chat import Given, ask, spent
+from rag.core.models.thoughts import split_thoughts
 from rag.core.roles import Generator
 from rag.core.types import Message, Request
 
 Form = TypeVar("Form")
 LONGEST = 50_000
 """Characters of the longest reply that is read, without its thoughts."""
-THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
 def json_object(reply: str) -> Mapping[str, Any]:
     """The only JSON object of a reply; ValueError that says what is wrong, in words that follow `the reply`."""
-    text = THOUGHTS.sub("", reply)
+    text, _, _ = split_thoughts(reply)
     if len(text) > LONGEST:
         raise ValueError(f"has {len(text):,} characters, and {LONGEST:,} is the most")
     start = text.find("{")

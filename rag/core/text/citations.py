@@ -23,6 +23,10 @@ CODE = re.compile(r"(`{3,}).*?(?:\1|\Z)|(?<!`)(``?)(?!`)[^\n]*?(?<!`)\2(?!`)", r
 ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
 """The mark of a list item."""
 BLANKS = " \t\u00a0"
+ENDING = r"((?<=[^\W\d])[ \u00a0]|(?<=[.!?)”]) ?)\((\d{1,2})\)(?=[.!?\n(]|\s*\Z)"
+NAMED = r"\(\d|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|article|section|step|table|art\.|no\.) (?=\())"
+OTHER_FORMS = {r"()【(\d{1,3})】": "【", r"()\[\^(\d{1,3})\]": r"\[\^", ENDING: NAMED}
+"""Citations of other forms, with what is alike: `【1】`, `[^1]`, and `(1)` at the end of a sentence, but not in `five (5).`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,21 @@ def markers(text: str) -> list[Marker]:
 def cited(text: str, contexts: int) -> tuple[int, ...]:
     """The numbers of contexts that `text` cites, in the order of first mention, without numbers that no context has."""
     return CitedSentence(0, len(text), tuple(markers(text))).cites(contexts)
+
+
+def bracketed(text: str, contexts: int) -> str:
+    """A text with `[1]` in place of `【1†source】`, and of `【1】`, `[^1]` or `(1)` where that can be nothing but a citation.
+
+    It is one where there is no `[1]` and no code, and all that is alike has the number of a context.
+    """
+    text = re.sub(r"【(\d{1,3})†[^】\n]{0,80}】", r"[\1]", text)
+    if "`" in text or markers(text):
+        return text
+    for form, alike in OTHER_FORMS.items():
+        found = re.findall(form, text)
+        if found and len(found) == len(re.findall(alike, text)) and all(1 <= int(number) <= contexts for _, number in found):
+            return re.sub(form, r"\1[\2]", text)
+    return text
 
 
 def without_markers(text: str) -> str:

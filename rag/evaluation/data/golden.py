@@ -31,13 +31,15 @@ class Golden:
     """Documents sorted by doc_id, and questions in the order of their file, each with a split and a cluster.
 
     `dealt` counts the questions of each split if the dataset names no splits: clusters are dealt to `tune` and `holdout` by
-    their hash, or all are `tune` if there are too few. `skipped` are files of the corpus that were not read.
+    their hash, or all are `tune` if there are too few. `skipped` are files of the corpus that were not read. `sampled` is a
+    sentence on the sample that the questions are; empty for all.
     """
 
     documents: tuple[Document, ...]
     examples: tuple[Example, ...]
     dealt: Mapping[str, int] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
+    sampled: str = ""
 
     def split(self, name: str) -> "Golden":
         """The set with the questions of one split only; `all` is the whole set. Raise DataError for an empty split."""

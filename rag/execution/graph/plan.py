@@ -14,6 +14,7 @@ from rag.core.errors import ProblemsError, UserError
 from rag.core.numbers import finite
 from rag.core.roles import Loader
 from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data import sampling
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph import cost_estimate
 from rag.execution.graph.cost_estimate import Forecast, Outlook
@@ -68,6 +69,7 @@ class Plan:
             "experiment": self.experiment.name,
             "question": self.experiment.question,
             "trials": len(self.trials),
+            "sample": self.trials[0].golden.sampled or None,
             "stages": {
                 "total": sum(1 for trial in self.trials for _ in self.graph.ancestors(*ends_of(trial))),
                 "distinct": distinct,
@@ -155,17 +157,17 @@ def assemble(
 def _golden(
     config: Mapping[str, Any], components: Components, known: dict[str, Golden], loaded: Mapping[str, Loader]
 ) -> Golden:
-    key = digest(config["loader"], config["dataset"], config["split"])
+    key = digest(config["loader"], config["dataset"], *(config.get(name) for name in ("split", "sample", "sample_seed")))
     if key not in known:
         loader = loaded.get(digest(config["loader"])) or components.role("loader", config["loader"])
         questions = components.role("dataset", config["dataset"])
-        known[key] = golden_sets.load(loader, questions).split(str(config["split"]))
+        known[key] = sampling.asked(golden_sets.load(loader, questions), config)
     return known[key]
 
 
 def trial_id(config: Mapping[str, Any], golden: Golden, digests: Digests) -> str:
     """Ten hex digits of a digest over the golden set of a trial and its config without runtime, as `digests` reads it."""
-    own = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
+    own = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset", "sample", "sample_seed")}
     if control_of(config) == "none":
         own.pop("control", None)  # Trials from before the key existed have the same ids.
     if parsing := _parsing(config["loader"], golden):

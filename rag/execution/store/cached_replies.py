@@ -43,7 +43,7 @@ class StoredGenerator:
     """A costly generator whose replies are stored by request: no request is paid for twice.
 
     The key of a reply is what the generator sends (`sent`), so that replies outlive changes of code, or else `identity` and the
-    messages. `ledger` has the budget, and whether requests are allowed at all.
+    messages. `ledger` has the budget, and whether requests are allowed at all. Refused fields are stored, too.
     """
 
     costly: ClassVar[bool] = True
@@ -54,6 +54,7 @@ class StoredGenerator:
         self._sent: Callable[[Request], Mapping[str, Any]] | None
         self._sent = generator.sent if isinstance(generator, StoredReplies) else None
         self.space = _space(generator) if self._sent else f"replies/{identity}"
+        self._refused = f"refused/{item_id(self.space).hex()}"
 
     def fingerprint(self) -> str:
         """The fingerprint of the generator."""
@@ -64,7 +65,9 @@ class StoredGenerator:
 
         ReplayError where only stored replies may be used and one is missing, BudgetError where the next request does not fit.
         """
-        keys = [self._key(request) for request in requests]
+        refused: dict[str, str] = getattr(self.generator, "refused", {})
+        refused |= self.store.read_meta(self._refused) or {}
+        before, keys = dict(refused), [self._key(request) for request in requests]
         known = {key: _reply(entry.meta) for key in dict.fromkeys(keys) if (entry := self.store.read(key))}
         first = {key: number for number, key in reversed(list(enumerate(keys))) if key not in known}
         missing = sorted(first.values())
@@ -81,9 +84,11 @@ class StoredGenerator:
                                 continue
                             spent += _took(requests[number], reply)
                             known[keys[number]] = reply
-                            self._keep(keys[number], reply)
+                            self._keep(self._key(requests[number]), reply)
                     finally:
                         settle(spent)
+                        if refused != before:
+                            self.store.write(self._refused, Entry(meta=refused))
                 if errors:
                     raise errors[0]
         return [known[key] for key in keys]

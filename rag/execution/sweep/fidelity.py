@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag.config.identity import digest
-from rag.execution.sweep.selection import Candidates, Standing
+from rag.execution.sweep.selection import Candidates
 
 SEARCH = "embedder", "index", "fusion", "reranker"
 """Roles in which words and vectors compete."""
@@ -24,10 +24,7 @@ def keep_comparable(candidates: Candidates) -> tuple[str, ...]:
     order = [trial.trial_id for trial in candidates.made.trials if trial.trial_id in configs]
     first = max(order, key=lambda name: (len(configs[name]["index"]), -order.index(name)), default="")
     out = [each for each in candidates.entrants if _search(configs[each.trial_id]) != _search(configs[first])]
-    for each in out:
-        candidates.entrants.remove(each)
-        candidates.values.pop(each.trial_id, None)
-        candidates.others.append(Standing(each.trial_id, each.name, each.reached, admitted=False))
+    candidates.withdraw(out)
     kept = f"{candidates.trials[first].trial.name} and those with its search compete, {len(out)} trials with others do not"
     return (f"{SAID}: {kept}." if out else f"{SAID}.",)
 

@@ -116,7 +116,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     concluded = _concluded(done, store, settings, watch)
     unjudged = holes.qualified(concluded.winner, Pool(done.plan, store, done.board.objective))
     trials = [planned.trial for planned in done.plan.trials]
-    remarks = *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
+    sampled = filter(None, [done.plan.trials[0].golden.sampled])
+    remarks = *sampled, *language_gaps(done.plan), *stand_in_remarks(trials), *own_judge_remarks(trials)
     remarks += tuple(system_remarks(done.plan, store, done.board.objective))
     return replace(concluded, **unjudged | {"notes": (*concluded.notes, *unjudged.get("notes", ()), *remarks)})
 
@@ -128,7 +129,7 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     if len(candidates.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
     cluster, objective = cluster_numbers(candidates.goldens[0].examples), candidates.objective
-    apart = fidelity.keep_comparable(candidates)
+    apart = (*candidates.rank_apart(), *fidelity.keep_comparable(candidates))
     choice_effects = _effects(candidates, cluster)
     if not candidates.entrants:
         return Conclusion(effects=choice_effects, notes=(*apart, _no_winner(candidates)))

@@ -1,12 +1,13 @@
 """Stored scores → one row per trial, best first. Measured times are kept apart, because they differ from run to run."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from rag.config.stand_ins import asks_model, lacks_model
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError
 from rag.evaluation.scoring import Scores, summarise
@@ -27,7 +28,8 @@ class Row:
 
     `summed` has the mean, low, high and n of an objective that adds several metrics; `broken` are the bounds that it
     breaks. `quotes` counts the gold quotes of the trial's documents by fate; it is empty where all are exact. `failures`
-    has one message for each question that was not answered; these score 0.
+    has one message for each question that was not answered; these score 0. `apart`: something stands in for the model that
+    answers, and other trials have one.
     """
 
     trial_id: str
@@ -42,6 +44,7 @@ class Row:
     broken: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     quotes: Mapping[str, int] = field(default_factory=dict)
+    apart: bool = False
 
     def value(self, column: str) -> float:
         """A metric's mean or a measurement; NaN where the trial has none."""
@@ -62,7 +65,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows, best first by the objective.
+    """Rows, best first by the objective; those that a model answers come before those in which something stands in for it.
 
     Trials that break a bound come after those that keep all, then those without a value, and last those that failed or did
     not end.
@@ -88,11 +91,18 @@ class Leaderboard:
         return {row.trial_id: dict(row.measured) for row in self.rows}
 
 
+def ranked(rows: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Rows with their ranks, from 1: those that are apart have ranks of their own."""
+    first = next((place for place, row in enumerate(rows) if row.apart), len(rows))
+    return ((place + 1 - first * row.apart, row) for place, row in enumerate(rows))
+
+
 def _row_json(row: Row) -> dict[str, Any]:
     names = {"trial": row.trial_id, "name": row.name, "choices": dict(row.choices), "status": row.status}
     objective = ({"objective": row.summed} if row.summed else {}) | ({"broken": list(row.broken)} if row.broken else {})
     objective |= {"quotes": dict(row.quotes)} if row.quotes else {}
-    return names | objective | {"metrics": row.metrics, "kinds": row.kinds}
+    apart = {"apart": True} if row.apart else {}
+    return names | apart | objective | {"metrics": row.metrics, "kinds": row.kinds}
 
 
 def objective_of(plan: Plan) -> Objective:
@@ -122,9 +132,9 @@ def build_leaderboard(plan: Plan, outcomes: Mapping[str, Outcome], store: Store)
     return Leaderboard(plan.experiment.name, plan.experiment.question, objective, columns, tuple(ordered))
 
 
-def _place(row: Row, objective: Objective) -> tuple[bool, bool, bool, float, str]:
+def _place(row: Row, objective: Objective) -> tuple[bool, bool, bool, bool, float, str]:
     worth = row.worth(objective)
-    return row.status != "done", math.isnan(worth), bool(row.broken), 0.0 if math.isnan(worth) else -worth, row.name
+    return row.status != "done", row.apart, math.isnan(worth), bool(row.broken), 0.0 if math.isnan(worth) else -worth, row.name
 
 
 class _Rows:
@@ -133,6 +143,7 @@ class _Rows:
     def __init__(self, plan: Plan, objective: Objective, outcomes: Mapping[str, Outcome], store: Store) -> None:
         self.plan, self.objective, self.outcomes, self.store = plan, objective, outcomes, store
         self.generates = any(trial.ends.generate for trial in plan.trials)
+        self.modelled = any(asks_model(trial.trial.config) for trial in plan.trials)
         self.selects = any(trial.trial.config["selector"] for trial in plan.trials)
         self._metas: dict[str, Mapping[str, Any]] = {}
 
@@ -150,7 +161,8 @@ class _Rows:
         summed = self._summed(trial) if self.objective.summed else {}
         quotes = trial.golden.fates if set(trial.golden.fates) - {"exact"} else {}
         figures = (summary["columns"], summary["kinds"], measured)
-        row = Row(*names, "done", *figures, summed=summed, failures=failures, quotes=quotes)
+        apart = self.modelled and lacks_model(trial.trial.config)
+        row = Row(*names, "done", *figures, summed=summed, failures=failures, quotes=quotes, apart=apart)
         broken = self.objective.broken_bounds(row.value)
         return replace(row, broken=tuple(bound.text for bound in broken)) if broken else row
 
@@ -193,6 +205,7 @@ class _Rows:
             measured["tokens"] = float(spent.tokens)
             measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
         measured |= self._meta(trial.ends.assess).get("judged", {}) if trial.ends.assess else {}
+        measured |= {"cut_replies": cut} if (cut := self._meta(trial.ends.check).get("cut_replies")) else {}
         if asked := self._meta(trial.ends.score).get("asked"):
             failed = sum(float(count["failed"]) for count in asked.values())
             measured["judge_failures"] = measured.get("judge_failures", 0.0) + failed
@@ -219,6 +232,10 @@ def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
         kept["paid"] = _paid(meta)
     elif "looks" in meta:
         kept["looked"] = sum((Spent(look.tokens, look.cost) for look in looks_of(meta) if look), Spent())
+    if meta.get("answers"):
+        kept["cut_replies"] = float(
+            sum(each["reply"].get("finish", "") not in ("stop", "") for each in meta["answers"] if each)
+        )
     return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})
 
 

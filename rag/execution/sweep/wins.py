@@ -153,7 +153,7 @@ def _rows_by_choice(candidates: Candidates, axis: str) -> dict[str, list[Row]]:
     """The measured rows of each choice; a choice is marked where something stands in for a part of its preset."""
     found: dict[str, list[Row]] = {}
     for row in sorted(candidates.board.rows, key=lambda row: list(candidates.trials).index(row.trial_id)):
-        if row.status == "done":
+        if row.status == "done" and not row.apart:
             marked = STAND_INS in candidates.trials[row.trial_id].trial.config
             found.setdefault(row.choices[axis] + (MARK if marked else ""), []).append(row)
     return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from rag.core.errors import RefusalError
 from rag.core.roles import Generator, Inspection
-from rag.core.text.citations import Marker, cited, to_nothing
+from rag.core.text.citations import Marker, bracketed, cited, to_nothing
 from rag.core.text.edits import Cut, Edited
 from rag.core.text.final_answer import concluded
 from rag.core.text.refusals import ASSERTS, refused
@@ -72,17 +72,28 @@ def check(
     """
     if failure := next((reply.failure for reply in replies if reply.failure), ""):
         raise RefusalError.of(failure)
-    kept, unannounced = concluded(replies, final, inputs)
-    found = _joined(unannounced, inspected(inspections, requests, kept))
+    kept, noted = _read(requests, replies, final, inputs)
+    found = _joined(noted, inspected(inspections, requests, kept))
     again = [number for number, findings in enumerate(found) if _wanted_again(findings)]
     if again:
         once_more = generator.generate([_again(requests[number], kept[number], found[number]) for number in again])
-        second, missing = concluded(once_more, final, inputs)
-        looked = _joined(missing, inspected(inspections, [requests[number] for number in again], second))
+        second, noted = _read([requests[number] for number in again], once_more, final, inputs)
+        looked = _joined(noted, inspected(inspections, [requests[number] for number in again], second))
         for number, reply, findings in zip(again, second, looked, strict=True):
             kept[number], found[number] = _replaced(kept[number], found[number], reply, findings)
     rows = zip(requests, kept, found, strict=True)
     return [_finished(request, reply, findings, refusal) for request, reply, findings in rows]
+
+
+def _read(
+    requests: Sequence[Request], replies: Sequence[Reply], final: str, inputs: Mapping[str, str] | None
+) -> tuple[list[Reply], list[list[Finding]]]:
+    """The announced answers with citations in brackets, and what was noted when they were read."""
+    pairs = zip(requests, replies, strict=True)
+    written = [replace(reply, text=bracketed(reply.text, len(request.contexts))) for request, reply in pairs]
+    noted = [[Finding(source, what) for source, what in reply.notes.items()] for reply in replies]
+    kept, unannounced = concluded(written, final, inputs)
+    return kept, _joined(noted, unannounced)
 
 
 def inspected(
@@ -124,7 +135,7 @@ def _replaced(first: Reply, before: Sequence[Finding], second: Reply, after: Seq
 def _both(first: Reply, second: Reply) -> Reply:
     """The second reply with the tokens and the cost of both."""
     tokens = first.prompt_tokens + second.prompt_tokens, first.completion_tokens + second.completion_tokens
-    return Reply(second.text, second.citations, *tokens, first.cost + second.cost)
+    return replace(second, prompt_tokens=tokens[0], completion_tokens=tokens[1], cost=first.cost + second.cost)
 
 
 def _final(finding: Finding) -> Finding:

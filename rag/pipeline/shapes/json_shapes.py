@@ -8,6 +8,7 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 Input = Literal["question", "pleasantry", "conversation", "off_topic"]
+Finish = Literal["stop", "length", "content_filter", "tool_calls"]
 Value = str | int | float | bool
 Metadata = dict[str, Value]
 
@@ -90,9 +91,10 @@ class PassageFate(ChunkText):
 
 
 class PassageTrace(TypedDict):
-    """All candidate passages of a question."""
+    """All candidate passages of a question, and the thoughts of the model before its answer."""
 
     passages: list[PassageFate]
+    thoughts: str
 
 
 class Place(TypedDict):
@@ -226,14 +228,15 @@ class PipelineAnswer(TypedDict):
     """An answer with its sources. `cost_usd` is in US dollars, null if the price is not known; `prompt` is what was sent.
 
     `input` is the kind of the message. A check replies to some that are no question: then `abstained` is true, because the
-    reply says nothing of the documents. `look` is there where the question has a route or a policy looked for it. Its tokens
-    are not in `tokens`, and its cost is in `cost_usd`.
+    reply says nothing of the documents. `finish` is why the model stopped. `look` is there where the question has a route or a
+    policy looked for it. Its tokens are not in `tokens`, and its cost is in `cost_usd`.
     """
 
     question: str
     answer: str
     abstained: bool
     input: Input
+    finish: Finish
     sought: SearchedFor
     citations: list[Citation]
     contexts: list[Passage]

@@ -9,7 +9,7 @@ from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.prompt.context_packing import Passage, passages
 from rag.pipeline.search.steps import select
 from rag.pipeline.shapes.answer_json import Places, answer_json, chunk_text, holder, places_by_step, steps_of
-from rag.pipeline.shapes.json_shapes import PassageFate, PipelineAnswer
+from rag.pipeline.shapes.json_shapes import PassageFate, PassageTrace, PipelineAnswer
 
 CANDIDATES = 20
 """A passage within so many first ranks of any step is a candidate; further ones are not listed."""
@@ -17,8 +17,8 @@ CANDIDATES = 20
 
 def traced_answer(pipeline: Pipeline, trace: Trace, answer: Answer) -> PipelineAnswer:
     """An answer with the fates of its candidates in `trace`: what `rag ask --json` prints."""
-    fates = passage_fates(pipeline, trace, answer)
-    return {**answer_json(answer, trace.sought, pipeline.corpus), "trace": {"passages": fates}}
+    traced: PassageTrace = {"passages": passage_fates(pipeline, trace, answer), "thoughts": answer.reply.thoughts}
+    return {**answer_json(answer, trace.sought, pipeline.corpus), "trace": traced}
 
 
 def passage_fates(pipeline: Pipeline, trace: Trace, answer: Answer) -> list[PassageFate]:

@@ -155,7 +155,7 @@ def _data(trial: PlannedTrial) -> Data:
         sum(len(document.text) for document in golden.documents),
         len(golden.examples),
         len(clusters),
-        str(config["split"]),
+        str(config["split"]) + (f"; {golden.sampled.rstrip('.')}" if golden.sampled else ""),
         golden.golden_digest[:12],
     )
 

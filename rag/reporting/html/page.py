@@ -16,6 +16,7 @@ from rag.core.errors import StoreError
 from rag.core.figures import amount, figure, with_interval
 from rag.core.files import replace_text
 from rag.evaluation.data.fates import fates_in_words
+from rag.execution.sweep.leaderboard import ranked
 from rag.reporting import number_format
 from rag.reporting.html import charts, tradeoffs, wording
 from rag.reporting.html.embedded_data import BUDGET, STAGE_DIGITS, Packed, pack
@@ -131,7 +132,7 @@ def board(material: Material) -> Board:
                 *(_cell(row, column, len(counts[column]) > 1) for column in columns),
             ),
         )
-        for rank, row in enumerate(rows, 1)
+        for rank, row in ranked(rows)
     ]
     first = (*(["P(best)"] if likely else []), *(["gold quotes"] if lost else []))
     heads = (*first, *(number_format.MEASURED[name] for name in measured), *columns)

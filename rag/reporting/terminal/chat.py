@@ -37,7 +37,10 @@ COMMANDS = {
     "/quit": "leave, as Ctrl-D does",
 }
 
-OF_TRIALS = ("split", "history", "control", "coverage", "metrics", "metric", "judge", "dataset", "latency", "execute", "data")
+OF_TRIALS = (
+    *("split", "sample", "sample_seed", "history", "control", "coverage", "metrics", "metric", "judge"),
+    *("dataset", "latency", "execute", "data"),
+)
 """Parts of a config that are used to measure, and not to answer."""
 MAIN = 2
 """The depth of the sections that `/topics` lists: the headings of a document, and those directly below."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from rag.analysis.finding_counts import Tally, in_words
 from rag.core.figures import amount, figure, interval
 from rag.core.questions import PLACED
-from rag.execution.sweep.leaderboard import Leaderboard, Row
+from rag.execution.sweep.leaderboard import Leaderboard, Row, ranked
 from rag.execution.sweep.sweep import Sweep
 from rag.pipeline.search import unread_text
 from rag.reporting.terminal.output import Table, dimmed, err, escape, out, print_line, table, tokens
@@ -15,6 +15,8 @@ MEASURED = {
     "chars_read": ("chars", "{:,.0f}", 7),
     "unjudged": ("unjudged", "{:.0%}", 10),
     "unread": ("unread", "{:.1%}", 9),
+    "failed_questions": ("failed", "{:.0f}", 8),
+    "cut_replies": ("cut", "{:.0f}", 5),
     "passage_failures": ("no_reply", "{:.0f}", 10),
     "latency_p50_ms": ("p50_ms", "{:.1f}", 8),
     "tokens": ("tokens", "{:,.0f}", 9),
@@ -51,7 +53,9 @@ def leaderboard(board: Leaderboard, limit: int = SHOWN, marks: Mapping[str, str]
     shown_rows = table(*left, first, *shown, *(MEASURED[clock][0] for clock in clocks), words=len(left))
     for shown_column, heading in zip(shown_rows.columns, left, strict=False):
         shown_column.justify, shown_column.no_wrap = "right" if heading == "#" else "left", heading != "trial"
-    for rank, row in enumerate(board.rows[:limit], 1):
+    for rank, row in ranked(board.rows[:limit]):
+        if row.apart and rank == 1:
+            shown_rows.add_row()
         mark = [marks.get(row.trial_id, "")] if marks else []
         gold = [_gold(row)] if lost else []
         shown_rows.add_row(str(rank), *mark, escape(row.name), row.trial_id, *gold, *_cells(row, board, shown, clocks))

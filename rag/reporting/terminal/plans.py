@@ -23,7 +23,7 @@ def planned(made: Plan, shares: Mapping[str, float | None], margin: str = "") ->
     out.print(f"{counts['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
     # How questions were dealt to splits, if the golden set names no splits and only a part is asked.
     dealing = next((trial.golden.dealing for trial in made.trials if trial.trial.config["split"] != "all"), "")
-    for remark in filter(None, (_holdout(made), dealing, margin)):
+    for remark in filter(None, (made.trials[0].golden.sampled, _holdout(made), dealing, margin)):
         out.print(escape(remark))
     for remark in (
         *map(str, made.graph.components.servers.values()),

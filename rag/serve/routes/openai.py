@@ -135,7 +135,7 @@ def completion(answer: Answer, base: str) -> ChatCompletion:
         "object": "chat.completion",
         "created": int(time.time()),
         "model": answer["model"],
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": answer["finish"]}],
         "usage": _usage(answer),
         "assay": assay_part(answer),
     }
@@ -174,7 +174,7 @@ async def _chunks(handler: RequestHandler, request: Request, body: Completion, j
     async for piece in job.pieces(handler.pool):
         yield _data(chunk(job.id, name, {"content": piece}))
     answer = await handler.store_answer(owner_of(request), job.answer_json())
-    last = chunk(job.id, name, {"annotations": annotations(answer, str(request.base_url))}, "stop")
+    last = chunk(job.id, name, {"annotations": annotations(answer, str(request.base_url))}, answer["finish"])
     yield _data(last | {"assay": assay_part(answer)})
     if body.wants_usage:
         yield _data(usage_chunk(answer))

@@ -213,7 +213,7 @@ def test_all_differences_are_in_one_error() -> None:
     )
     with pytest.raises(ConfigError, match="corpus, golden, something differ from") as caught:
         comparable(BASE, other)
-    assert "their splits are 'all' and 'tune'" in caught.value.what
+    assert "they have split 'all' and 'tune'" in caught.value.what
     assert caught.value.remedy == "they cannot be compared"
     two = replace(other, fingerprints=FINGERPRINTS | {"golden": "x", "corpus": "y"})
     with pytest.raises(ConfigError, match="--bridge corpus --bridge questions"):

@@ -36,7 +36,7 @@ def streamed(made: AnthropicGenerator) -> tuple[list[str], Reply]:
     pieces, stream = [], made.stream(request())
     while True:
         try:
-            pieces.append(next(stream))
+            pieces += filter(None, [next(stream)])
         except StopIteration as end:
             return pieces, end.value
 
@@ -56,6 +56,7 @@ def test_what_is_sent_and_what_comes_back(script: Script) -> None:
         30,
         4,
     )
+    assert (reply.thoughts, reply.finish) == ("Hm.", "stop")
     assert reply.cost == pytest.approx((30 * 3 + 4 * 15) / 1e6)
     (sent,) = script.asked
     user = {"role": "user", "content": "Who?"}

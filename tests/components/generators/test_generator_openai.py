@@ -56,7 +56,9 @@ def test_what_is_asked_and_what_comes_back(script: Script) -> None:
 
 
 def test_what_follows_from_the_address() -> None:
-    assert "max_completion_tokens" in OpenAiGenerator("tiny")._body(request())["extra_body"]
+    hosts = {"api.openai.com": True, "eu.openai.azure.com": True, "a.services.ai.azure.com": True, "notopenai.com": False}
+    limits = {host: "max_completion_tokens" in OpenAiGenerator("a", f"https://{host}/v1").sent(request()) for host in hosts}
+    assert limits == hosts
     assert OpenAiGenerator("a").fingerprint() == "a@api.openai.com"
     assert OpenAiGenerator("a", "http://127.0.0.1:8081/v1").fingerprint() == "a@127.0.0.1:8081"
 
@@ -90,7 +92,14 @@ def test_price_and_unknown_price(script: Script) -> None:
 
 @pytest.mark.parametrize(
     "usage",
-    [None, {"prompt_tokens": math.nan, "completion_tokens": -3}, {"prompt_tokens": "many"}, {"prompt_tokens": 10**400}, []],
+    [
+        None,
+        {"prompt_tokens": math.nan, "completion_tokens": -3},
+        {"prompt_tokens": "many"},
+        {"prompt_tokens": 10**400},
+        [],
+        "many",
+    ],
 )
 def test_usage_that_is_no_number_counts_nothing(script: Script, usage: object) -> None:
     script.steps = [say("Yes.", usage)]
@@ -211,7 +220,7 @@ COUNTED = (
 def test_a_stream_ends_with_what_it_took(script: Script) -> None:
     script.steps = [stream("Ada ", "[2].", ending=COUNTED % b'{"prompt_tokens": 30, "completion_tokens": 4}')]
     made = generator(script, price={"prompt": 1, "completion": 10})
-    assert ended(made.stream(request())) == Reply("Ada [2].", (2,), 30, 4, 70e-6)
+    assert ended(made.stream(request())) == Reply("Ada [2].", (2,), 30, 4, 70e-6, finish="stop")
     assert script.asked[0]["stream_options"] == {"include_usage": True}
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rag.core.text.citations
-from rag.core.text.citations import Marker, citations, cited, cited_sentences, markers, to_nothing, unmarked
+from rag.core.text.citations import Marker, bracketed, citations, cited, cited_sentences, markers, to_nothing, unmarked
 from rag.core.types import Chunk, Hit, Span
 
 MARKED = st.text(alphabet="[]12, ;x.A\n`(")
@@ -26,11 +26,19 @@ MARKED = st.text(alphabet="[]12, ;x.A\n`(")
         ("Yes [1-3], no [2 – 2], and [3-1].", (1, 2, 3)),
         ("Yes [Source 2] and [sources 1, 3].", (2, 1, 3)),
         ("As of [2019], [1-2-3] and [item 1].", ()),
+        ("Yes 【1†source】, and 【2†L3-L5】.", (1, 2)),
+        ("Yes[^2].\n\n[^2]: The handbook", (2,)),
+        ("The notice is a month (3). It begins today. (1)(2)", (3, 1, 2)),
+        ("Within five (5) days, by (1) post (2).", ()),
+        ("Within five (3).", ()),
+        ("(1) Ask.\n(2) Wait (2).", ()),
+        ("By Article 6 (2), as of (2019), f(1) is (9).", ()),
+        ("The pattern is `[^2]`. It holds (1).", ()),
         ("", ()),
     ],
 )
 def test_markers(text: str, numbers: tuple[int, ...]) -> None:
-    assert cited(text, 3) == numbers
+    assert cited(bracketed(text, 3), 3) == numbers
 
 
 @given(MARKED, st.integers(0, 5))

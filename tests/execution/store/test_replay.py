@@ -8,6 +8,7 @@ import pytest
 from support.costly_sweep import KEY, QUESTIONS, ask_of, planned, replies, swept, write_study
 from support.scripted_server import Script, answer, say, serving, too_long
 
+from rag.analysis.finding_counts import count_findings
 from rag.execution.store.store import Store
 
 
@@ -38,13 +39,15 @@ def test_a_replay_asks_no_model_and_says_the_same_to_the_last_bit(here: Path, st
 
 
 def test_a_refusal_is_replayed_too(here: Path, store: Store, script: Script) -> None:
-    script.steps = [too_long(), say("Seven.")]
+    script.steps = [too_long(), say("<think>Hm</think>Seven.", finish="length")]
     study = write_study(here, fixed=", generator.runtime.concurrency=1")
     swept(planned(study, store), store)
     forget(store)
     again = swept(planned(study, store, "replay=only"), store)
     assert [len(texts) - texts.count(None) for texts in replies(again.plan, store)] == [QUESTIONS - 1]
-    assert len(again.board.rows[0].failures) == 1
+    assert len(again.board.rows[0].failures) == again.board.rows[0].measured["failed_questions"] == 1
+    assert again.board.rows[0].measured["cut_replies"] == QUESTIONS - 1
+    assert count_findings(again.plan, store)[0].fired["length"].questions == QUESTIONS - 1
 
 
 def test_the_key_is_sent_and_stands_nowhere(here: Path, store: Store, script: Script) -> None:

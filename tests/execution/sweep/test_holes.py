@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.collections_written import DATA, write_lines
-from support.corpora import document_rankings
 from support.small_set import write_experiment
 
 from rag.config.experiment import load
+from rag.evaluation.scoring import document_rankings
 from rag.execution.graph import plan
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store.store import Store

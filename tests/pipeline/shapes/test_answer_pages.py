@@ -17,7 +17,6 @@ from rag.core.types import Answer, Query
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.shapes.answer_json import answer_json, found_passages
-from rag.plugins.mlflow_registry.retriever import RetrievedPassage
 from rag.reporting.terminal.answers import sources
 from rag.reporting.terminal.output import out
 from rag.reporting.terminal.passages import passages, passages_of_answer
@@ -65,8 +64,6 @@ def test_citations_and_passages_say_their_pages(asked: Asked) -> None:
     assert cited["page"] == {"first": 2, "last": 2}
     (touched,) = [block for block in SEEN.blocks if "five days" in SEEN.text[block.start : block.end]]
     assert cited["boxes"] == [{"page": 2, "kind": "text", "box": touched.boxes[0]}]
-    for passage in found_passages(pipeline.corpus, trace, 2):
-        assert RetrievedPassage.model_validate(passage).model_dump()["page"] == passage["page"]
 
 
 def test_the_terminal_says_file_section_and_page(asked: Asked) -> None:

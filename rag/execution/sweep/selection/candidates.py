@@ -1,5 +1,6 @@
 """Stored results of a sweep as candidates for the recommendation."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,23 @@ class Candidates:
     def goldens(self) -> list[Golden]:
         """The distinct golden sets that trials were scored on."""
         return list({trial.golden.asked_digest: trial.golden for trial in self.trials.values()}.values())
+
+    def withdraw(self, entrants: Iterable[Entrant]) -> None:
+        """Take entrants out of the contest."""
+        for each in list(entrants):
+            self.entrants.remove(each)
+            self.values.pop(each.trial_id, None)
+            self.others.append(Standing(each.trial_id, each.name, each.reached, admitted=False))
+
+    def rank_apart(self) -> tuple[str, ...]:
+        """Withdraw trials in which something stands in for the model that answers, where others have one; a remark on that."""
+        apart = {row.trial_id for row in self.board.rows if row.apart}
+        out = [each for each in self.entrants if each.trial_id in apart]
+        if not out or len(out) == len(self.entrants):
+            return ()
+        self.withdraw(out)
+        names = ", ".join(each.name for each in out)
+        return (f"Ranked apart, because no model answers and a model does in others: {names}.",)
 
     def _place(self, row: Row, trial: PlannedTrial) -> None:
         reached = row.reached(self.objective)
