@@ -28,31 +28,41 @@ def generate_set(
     model: bool = False,
     model_filters: Sequence[str] | None = None,
     style_from: Path | None = None,
+    documents: Sequence[Document] | None = None,
 ) -> tuple[Generated, dict[str, Any]]:
     """Write a golden set about a folder or a dataset's documents to `to`/questions.jsonl; return it with its report.
 
     With `model` the generator of the config proposes questions first, and rules the rest; `model_filters` are the filters that
-    ask it (all by default), and the questions of `style_from` show how people ask. DataError for a file that exists, and for
-    documents that hold nothing to ask about.
+    ask it (all by default), and the questions of `style_from` show how people ask. `documents` are read
+    already. DataError for a file that exists, and for documents that hold nothing to ask about.
     """
     path = to / QUESTIONS
     if path.exists():
         raise DataError(str(path), "exists, and is not overwritten", "remove it, or name another folder: --to FOLDER")
     config = config_of_folder(what)
     components = components_of(config)
-    documents = load_documents(components.role("loader", config["loader"]))
+    documents = documents or load_documents(components.role("loader", config["loader"]))
     proposer = _model_proposer(config, components, model_filters, style_from) if model else None
     kinds = kinds or ([*SHARES, PARAPHRASE] if model else [])
     vectors = sentence_vectors(config["language"], components)
     made = generate(documents, config["language"], total, kinds, proposer, vectors)
     if not made.questions:
         raise DataError(str(what[0] if what else to), "; ".join(made.notes), "write questions by hand, or use a model: --model")
-    rows = made.rows(datetime.now(UTC).date().isoformat())
-    try:
-        replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "replace")
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another folder: --to FOLDER") from error
+    write_rows(path, made.rows(datetime.now(UTC).date().isoformat()))
     return made, report(made, path) | discrimination(list(made.documents.values()), made.questions, config["language"], vectors)
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write questions, one a line, as a whole; StoreError where that is not possible."""
+    write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file as a whole; StoreError where that is not possible."""
+    try:
+        replace_text(path, text, "replace")
+    except OSError as error:
+        raise StoreError(str(path), f"cannot be written ({error.strerror})", "make room, or name another folder") from error
 
 
 def report(made: Generated, path: Path) -> dict[str, Any]:

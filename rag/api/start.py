@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from rag.api.generation import QUESTIONS, generate_set
+from rag.api.generation import QUESTIONS, generate_set, write_whole
 from rag.config.catalog import choices, plugin_modules
 from rag.config.compose import written
-from rag.core.errors import ConfigError, DataError, StoreError, closest
+from rag.core.errors import ConfigError, DataError, closest
 
 GENERATE = "generate"
 EXPERIMENT = """\
@@ -64,18 +64,13 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
 
 
 def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any]) -> None:
-    """Write an experiment about a native set; StoreError where the file cannot be written, or is there."""
+    """Write an experiment about a native set; StoreError where the file cannot be written."""
 
     def flow(value: Any) -> str:
         return str(yaml.safe_dump(value, default_flow_style=True, width=1 << 20, allow_unicode=True)).strip()
 
     listed, spanned = flow(list(fixed)), "\n".join(f"  {flow({axis: span})[1:-1]}" for axis, span in axes.items())
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(EXPERIMENT.format(fixed=listed, axes=spanned))
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "make room, or change its permissions") from error
+    write_whole(path, EXPERIMENT.format(fixed=listed, axes=spanned))
 
 
 def _is_native(path: Path) -> bool:

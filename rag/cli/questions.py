@@ -84,9 +84,9 @@ def _of_folder(overrides: Sequence[str]) -> list[str]:
     """Overrides, the first of which may be a folder of documents instead."""
     if not overrides or not Path(overrides[0]).is_dir():
         return [*overrides]
-    from rag.api.ingestion import overrides_of
+    from rag.api.first_sweep import FirstSweep
 
-    return overrides_of(overrides)
+    return FirstSweep(overrides[0], tuple(overrides[1:]), is_asked=True).chosen()
 
 
 def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_json: bool) -> None:

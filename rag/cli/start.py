@@ -1,6 +1,7 @@
 """The verbs for a first experiment about documents of one's own."""
 
 import shlex
+import warnings
 from typing import Annotated
 
 import typer
@@ -68,6 +69,7 @@ def try_folder(
     from rag.cli.sweeps import conducted, leave
     from rag.config.compose import written
     from rag.config.experiment import load
+    from rag.documents.folder.file_tree import SkippedWarning
     from rag.reporting import html
     from rag.reporting.terminal import first_sweep
     from rag.reporting.terminal.output import next_commands, print_line
@@ -76,14 +78,20 @@ def try_folder(
     if what:
         first = FirstSweep(what[0], tuple(overrides))
         name = first.name
-        first_sweep.read(first.read(), first.language)
+        if large := first.too_large():
+            print_line(large)
+        first_sweep.read(first.folder, languages=first.languages, lines=first.loader.manifest)
+        warnings.simplefilter("ignore", SkippedWarning)  # the lines above say the same
+        if moved := first.set_aside():
+            print_line(moved)
         first_sweep.asked(first.rows, *first.ask(questions))
         for sentence in first.declare():
             print_line(sentence)
     else:
         name = "quickstart"
         first_sweep.asked(*handbook(), kept=True)
-    done = conducted(load(name, overrides), False, track, ["study", "track", name, *overrides], None)
+    again = ["study", "track", name, *overrides]
+    done = conducted(load(name, overrides), False, track, again, None, loaded=first.loaded if what else None)
     print_line(f"The report: {html.write(done.sweep.plan, done.store).page}")
     trial = f"trial={done.recommended}" if done.recommended else "k=5"
     review = f"rag data review native dataset.path=datasets/{name} {written('loader.path', (what or [''])[0])}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 from unicodedata import normalize
@@ -18,6 +19,11 @@ from rag.documents.manifest import ManifestLine, skipped_files, without_noise
 from rag.documents.metadata import TABLE, MetadataSources
 from rag.documents.reading import Unreadable, bare, read_files, unparsed
 from rag.documents.sandbox.children import default_workers
+from rag.documents.sandbox.limits import Limits
+
+COPY, OTHER = "copy of another file", "not in the sample"
+DENSE = 10
+"""Bytes of a format that is more than text, such as PDF, for a byte of its text."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,9 @@ class FolderLoader:
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
     system. A value that `redactor` finds in it is a placeholder there, and in the manifest, and rules, gold and
     `metadata_table` name the file so. Empty files are kept. After `load`, `manifest` has a line for every file, and `skipped`
-    those that are no documents. `others` are parts of other data sets: their documents follow as they are. `password_env` names
+    those that are no documents. Without `copies` a file with the text of an earlier one is none. `sample` bounds the MB of text
+    that are read, a tenth of the size of formats other than text: files that fit, in the order of the SHA-256 of their names.
+    `others` are parts of other data sets: their documents follow as they are. `password_env` names
     the variable with the password of encrypted PDF files. A `path` of a single file is a folder with this file alone.
     """
 
@@ -66,6 +74,8 @@ class FolderLoader:
         workers: int | None = None,
         others: Mapping[str, DataSlice] | None = None,
         password_env: str | None = None,
+        copies: bool = True,
+        sample: float | None = None,
     ) -> None:
         """Raise ConfigError for a parser that does not read its suffix, and for patterns that leave the folder."""
         if isinstance(patterns, str) or patterns == []:
@@ -90,6 +100,7 @@ class FolderLoader:
         self.rules = ingest
         self.others = dict(others or {})
         self.noise = noise
+        self.copies, self.sample = copies, sample
         self.metadata = MetadataSources(self.path, path_metadata, metadata_table)
         self.dropped: dict[str, tuple[Dropped, ...]] = {}
         self.manifest: tuple[ManifestLine, ...] = ()
@@ -139,7 +150,23 @@ class FolderLoader:
                 found.decided.append(ManifestLine.of(file, decision))
             else:
                 found.to_read[name] = file
-        return found
+        return found if self.sample is None else self._sampled(found, self.sample * 1e6)
+
+    def text_size(self, size: int, suffix: str) -> float:
+        """About how many bytes of text are read of a file of `size` bytes; none over the limit of a file."""
+        return 0 if size > Limits().file else size / (1 if self.parsers[suffix].in_process else DENSE)
+
+    def _sampled(self, found: Selection, left: float) -> Selection:
+        """The files that fit into a sample of `left` bytes of text; the others are lines."""
+        kept = Selection({}, found.decided)
+        for name in sorted(found.to_read, key=lambda name: sha256(name.encode("utf-8", "replace")).digest()):
+            file = found.to_read[name]
+            if (size := self.text_size(file.size, file.suffix)) > left:
+                kept.decided.append(ManifestLine.of(file, Decision(False, OTHER)))
+            else:
+                kept.to_read[name] = file
+                left -= size
+        return replace(kept, to_read=dict(sorted(kept.to_read.items())))
 
     def _listed(self) -> tuple[dict[str, Path], list[Skipped]]:
         if self.path.is_file():
@@ -164,6 +191,7 @@ class FolderLoader:
 
     def _read(self, found: Selection) -> Iterator[tuple[ManifestLine, Document | None]]:
         """The lines of parsed files, with the document of an included file."""
+        known: dict[str, str] = {}
         metadata = self.metadata.read(found.paths, [line.path for line in found.decided], self.redactor)
         for read in read_files(found.paths, self.parsers, self.redactor, self.workers, password_env=self._password_env):
             file, content = found.to_read[read.name], read.content
@@ -171,6 +199,9 @@ class FolderLoader:
                 yield ManifestLine.of(file, None, read), None
                 continue
             decision = self.rules.decide(replace(file, text=content.text)) or Decision(True)
+            if not self.copies and decision.includes and content.text.strip():
+                text = sha256(content.text.encode("utf-8", "replace")).hexdigest()
+                decision = decision if known.setdefault(text, read.name) == read.name else Decision(False, COPY)
             line, properties = ManifestLine.of(file, decision, read), metadata.of(read.name, content)
             document = Document(read.name, content.text, properties, content.blocks, content.redactions)
             yield (line, document) if decision.includes else (line.measured(document), None)

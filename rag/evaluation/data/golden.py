@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from rag.core.errors import DataError, UserError, closest, together
-from rag.core.roles import Loader, Questions
+from rag.core.roles import Loader, Questions, Redactor
 from rag.core.source_files import suffix_of
 from rag.core.types import FATES, SPLITS, Anchor, Document, Evidence, Example, Span, document_of, spans_of
 from rag.documents.anchors.quote_anchors import Documents, find_document
+from rag.documents.clean.noise import Dropped
 from rag.documents.clean.redact import redacted_questions
 from rag.documents.folder.file_tree import Skipped, SkippedWarning, tally
 from rag.documents.folder.files import gathered
@@ -114,6 +115,20 @@ class Golden:
     def by_digest(self) -> dict[str, "Golden"]:
         """This set under each of its three digests, as the stages of a graph look it up."""
         return dict.fromkeys((self.corpus_digest, self.queries_digest, self.golden_digest), self)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A corpus in memory, in place of the loader that read it."""
+
+    documents: tuple[Document, ...]
+    skipped: tuple[Skipped, ...] = ()
+    dropped: Mapping[str, Sequence[Dropped]] = field(default_factory=dict)
+    redactor: Redactor | None = None
+
+    def load(self) -> Iterator[Document]:
+        """The documents."""
+        return iter(self.documents)
 
 
 def gold_spans(example: Example) -> list[Span]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from rag.config.build import Components
@@ -11,6 +12,7 @@ from rag.config.validation import control_of, repeats_of
 from rag.core.assessments import Spent
 from rag.core.errors import ProblemsError, UserError
 from rag.core.numbers import finite
+from rag.core.roles import Loader
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data import sampling
 from rag.evaluation.data.golden import Golden
@@ -24,6 +26,7 @@ from rag.execution.store.budget import Ledger
 from rag.execution.store.cached_replies import components_for as components_for
 from rag.execution.store.store import Entry, Store
 
+NO_CORPORA: Mapping[str, Loader] = MappingProxyType({})
 ELSEWHERE = ("language", "store", "execute", "latency", "data", "replay", "budget")
 """Keys of the wiring that do not change what a trial is; the components have the language among their parameters."""
 
@@ -43,7 +46,7 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Plan:
-    """The union of the stages of all trials, and which of them must run."""
+    """The union of the stages of all trials, and which of them must run; `loaded` are corpora that are read already."""
 
     experiment: Experiment
     trials: tuple[PlannedTrial, ...]
@@ -52,6 +55,7 @@ class Plan:
     to_run: tuple[str, ...]
     estimate: "Estimate"
     ledger: Ledger
+    loaded: Mapping[str, Loader] = field(default_factory=dict)
 
     @property
     def stages(self) -> Mapping[str, Stage]:
@@ -99,18 +103,25 @@ def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
     return tuple(filter(None, (trial.ends.score, trial.ends.latency)))
 
 
-def make(experiment: Experiment, store: Store, parses: bool = True) -> Plan:
+def make(experiment: Experiment, store: Store, parses: bool = True, loaded: Mapping[str, Loader] = NO_CORPORA) -> Plan:
     """Compose, build and key every trial; ProblemsError with the errors of all trials.
 
-    UnparsedError where files of a corpus are not parsed yet and `parses` is False.
+    UnparsedError where files of a corpus are not parsed yet and `parses` is False. `loaded` are corpora that are read already,
+    by the digest of the config of their loader.
     """
     trials = experiment.trials()
     if not parses:
         refuse_unparsed((trial.config for trial in trials), components_for(store))
-    return assemble(experiment, trials, store)
+    return assemble(experiment, trials, store, loaded=loaded)
 
 
-def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None) -> Plan:
+def assemble(
+    experiment: Experiment,
+    trials: Sequence[Trial],
+    store: Store,
+    ledger: Ledger | None = None,
+    loaded: Mapping[str, Loader] = NO_CORPORA,
+) -> Plan:
     """Build and key trials that are composed already; ProblemsError with the errors of all trials.
 
     Spending is counted in `ledger`, or in a new ledger with the budget that the trials name.
@@ -123,7 +134,7 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
     digests = Digests(without_runtime)
     for trial in trials:
         try:
-            golden = _golden(trial.config, graph.components, goldens)
+            golden = _golden(trial.config, graph.components, goldens, loaded)
             last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), golden)
         except UserError as error:
             problems.setdefault(str(error), error)
@@ -138,13 +149,17 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
     to_run = missing(graph, ends, store)
     by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
     by_data |= {golden.golden_digest: golden for golden in goldens.values()}
-    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger)
+    return Plan(
+        experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger, loaded
+    )
 
 
-def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden]) -> Golden:
+def _golden(
+    config: Mapping[str, Any], components: Components, known: dict[str, Golden], loaded: Mapping[str, Loader]
+) -> Golden:
     key = digest(config["loader"], config["dataset"], *(config.get(name) for name in ("split", "sample", "sample_seed")))
     if key not in known:
-        loader = components.role("loader", config["loader"])
+        loader = loaded.get(digest(config["loader"])) or components.role("loader", config["loader"])
         questions = components.role("dataset", config["dataset"])
         known[key] = sampling.asked(golden_sets.load(loader, questions), config)
     return known[key]
