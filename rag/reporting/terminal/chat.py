@@ -15,8 +15,9 @@ from rag.core.roles import changes_nothing
 from rag.core.text.citations import places_of
 from rag.core.types import REPLIED, Query
 from rag.pipeline.conversation.session import Exchange, Session
+from rag.pipeline.search.locked_files import proposed
 from rag.pipeline.shapes.answer_json import answer_json, found_passages, look_json
-from rag.reporting.terminal.answers import QUOTED, answered, looked, remarks, sources, unusable
+from rag.reporting.terminal.answers import QUOTED, answered, looked, propose_lock, remarks, sources, unusable
 from rag.reporting.terminal.line_input import PROMPT, Typed
 from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
 from rag.reporting.terminal.passages import passages, passages_of_answer
@@ -113,7 +114,13 @@ class Chat:
             sources(exchange.answer)
         elif searched and exchange.answer.contexts:
             out.print("[dim]/sources shows what was found.[/dim]")
+        propose_lock(self._named(exchange.question), "/lock")
         out.print()
+
+    def _named(self, question: str) -> list[str]:
+        """Files whose names are in a question, behind those that are locked; empty for none."""
+        found = proposed(self.session.pipeline, question)
+        return [*self.limits["lock"], *found] if found else []
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
