@@ -65,7 +65,7 @@ def reply(pipeline: Pipeline, case: dict[str, Any]) -> tuple[bool, bool, bool]:
         text = last.content.replace(passage, f"{passage} {order}") if passage else last.content
         return list(pipeline.generator.generate([replace(request, messages=(*first, replace(last, content=text)))]))
 
-    generator: Any = SimpleNamespace(generate=generate)
+    generator: Any = SimpleNamespace(generate=generate, costly=True)
     answer = replace(pipeline, generator=generator).answer(Query("q", case["ask"]))
     return answer.abstained, holds(answer.reply.text, case["right"]), holds(answer.reply.text, case.get("wrong", ()))
 
