@@ -22,6 +22,7 @@ pytestmark = pytest.mark.llm
 CASES = yaml.safe_load(Path(__file__).with_name("prompt_cases.yaml").read_text("utf-8"))
 SEARCH = ("index=[bm25s]", "fusion=single", "chunker.size=400", "chunker.overlap=0", "k=3", "check=none", "memory=none")
 MODEL = ("generator=openai", "generator.max_tokens=120", "generator.runtime.concurrency=1", "generator.runtime.timeout=300")
+KINDS = ("factoid", "paraphrase", "answerable", "unanswerable")  # questions that one passage answers, or none
 
 
 def holds(text: str, parts: Sequence[str]) -> bool:
@@ -44,7 +45,8 @@ def given(base_url: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[tupl
     config = (f"loader.path={folder}", f"store={folder.parent / 'store'}", *SEARCH, *MODEL)
     pipeline, found = rag.open_pipeline(*config).pipeline, list[list[dict[str, Any]]]()
     for one in golden:
-        asked = [each for each in one.examples if each.split == "holdout" and not each.query.history][::5]
+        asked = [each for each in one.examples if each.split == "holdout" and each.kind in KINDS]
+        asked = asked[:: 1 + len(asked) // 40]
         shown = {each: "\n".join(hit.chunk.text for hit in pipeline.contexts(pipeline.trace(each.query))) for each in asked}
         read = [{"ask": each.query.text, "right": each.answers} for each in asked if holds(shown[each], each.answers)][:6]
         none = [{"ask": each.query.text, "right": ()} for each in asked if not each.answers][:3]
