@@ -86,6 +86,12 @@ def test_the_refusal_is_said_as_it_is_recognised(name: str) -> None:
 
 
 @pytest.mark.parametrize("reasoning", STRATEGIES)
+@pytest.mark.parametrize("name", REFUSING)
+def test_the_question_comes_last(name: str, reasoning: str) -> None:
+    assert reasoning_by(name, reasoning).render(FULL)[-1].content.endswith("THE {question}?")
+
+
+@pytest.mark.parametrize("reasoning", STRATEGIES)
 @pytest.mark.parametrize("name", choices("prompt"))
 def test_reasoning_before_the_answer_is_announced(name: str, reasoning: str) -> None:
     prompt = reasoning_by(name, reasoning)
@@ -100,6 +106,17 @@ def test_layers_stand_in_the_order_of_their_authority() -> None:
     order = ("THE PROJECT", "PINNED TEXT", "SAID BEFORE", "THE SUMMARY", "EARLIER QUESTION", "THE {question}?")
     places = [messages[-1].content.index(part) for part in order]
     assert places == sorted(places)
+
+
+def test_locked_files_are_numbered_above_the_sources() -> None:
+    locked = replace(FULL, files=("a.py", "b.py"))
+    shown = built("prompt=layered").render(locked)[-1].content
+    files, _, rest = shown.partition("Sources:\n\n")
+    assert files.endswith(
+        "PINNED TEXT\n\nSAID BEFORE\n\nFile a.py:\n[1] FIRST {text}\n\nFile b.py:\n[2] SECOND {nothing}\n\nSAID AFTER\n\n"
+    )
+    assert rest.startswith("(none)\n")
+    assert built("prompt=cited").render(locked) == built("prompt=cited").render(FULL)
 
 
 def test_a_strategy_of_ones_own_is_added() -> None:
