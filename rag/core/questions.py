@@ -19,10 +19,13 @@ REPLIED = ("pleasantry", "conversation")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of a conversation."""
+    """One message of a conversation, `at` seconds since 1970; `tag` is its intent, `source` the files that it cites."""
 
     role: Literal["user", "assistant"]
     text: str
+    at: float | None = None
+    tag: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import PurePath
+from types import MappingProxyType
 
 import numpy as np
 
@@ -58,16 +59,16 @@ def chosen(
     exclude: Sequence[str],
     pins: Sequence[str],
     documents: Sequence[Document],
-    unread: Mapping[str, str] | None = None,
+    unread: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[str], frozenset[str]]:
     """The doc_ids of locked files, and of excluded documents; ConfigError as `named`, and for an excluded pin.
 
     `unread` says of files of the folder why they are no documents.
     """
-    if lost := [name for name in lock if name in (unread or {})]:
+    if lost := [name for name in lock if name in unread]:
         raise ConfigError(
             "lock",
-            f"{lost[0]!r} is no document: {(unread or {})[lost[0]]}",
+            f"{lost[0]!r} is no document: {unread[lost[0]]}",
             "`rag data check` lists the files that are not read",
         )
     gone = frozenset(document.doc_id for document in named("exclude", exclude, documents))

@@ -114,13 +114,9 @@ class Chat:
             sources(exchange.answer)
         elif searched and exchange.answer.contexts:
             out.print("[dim]/sources shows what was found.[/dim]")
-        propose_lock(self._named(exchange.question), "/lock")
+        if found := proposed(self.session.pipeline, exchange.question):
+            propose_lock([*self.limits["lock"], *found], "/lock")
         out.print()
-
-    def _named(self, question: str) -> list[str]:
-        """Files whose names are in a question, behind those that are locked; empty for none."""
-        found = proposed(self.session.pipeline, question)
-        return [*self.limits["lock"], *found] if found else []
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
@@ -174,6 +170,7 @@ class Chat:
             out.print(f"[bold]{number}  {escape(exchange.question)}[/bold]", soft_wrap=not out.is_terminal)
             answer = escape(exchange.answer.reply.text.strip()) or "[dim]no answer[/dim]"
             out.print(f"   {answer}", soft_wrap=not out.is_terminal)
+            out.print(f"   [dim]{escape(exchange.about)}[/dim]", soft_wrap=not out.is_terminal)
         if history := self.session.history:
             (kept,) = self.session.pipeline.reading.memory.recall([Query("history", "", history)])
             said = f"The memory keeps {len(kept.turns)} of {amount(len(history), 'message')} word for word."

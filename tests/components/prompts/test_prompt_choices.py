@@ -106,9 +106,6 @@ def test_layers_stand_in_the_order_of_their_authority() -> None:
     order = ("THE PROJECT", "PINNED TEXT", "SAID BEFORE", "THE SUMMARY", "EARLIER QUESTION", "THE {question}?")
     places = [messages[-1].content.index(part) for part in order]
     assert places == sorted(places)
-
-
-def test_locked_files_are_numbered_above_the_sources() -> None:
     locked = replace(FULL, files=("a.py", "b.py"))
     shown = built("prompt=layered").render(locked)[-1].content
     files, _, rest = shown.partition("Sources:\n\n")
