@@ -66,11 +66,8 @@ def chosen(
     `unread` says of files of the folder why they are no documents.
     """
     if lost := [name for name in lock if name in unread]:
-        raise ConfigError(
-            "lock",
-            f"{lost[0]!r} is no document: {unread[lost[0]]}",
-            "`rag data check` lists the files that are not read",
-        )
+        what = f"{lost[0]!r} is no document: {unread[lost[0]]}"
+        raise ConfigError("lock", what, "`rag data check` lists the files that are not read")
     gone = frozenset(document.doc_id for document in named("exclude", exclude, documents))
     if both := [name for name in pins if name in gone]:
         raise ConfigError("pinned", f"{both[0]!r} is excluded", "leave it out of pinned, or of exclude")

@@ -36,10 +36,8 @@ def propose_lock(names: Sequence[str], command: str = "") -> None:
     if names:
         listed = ",".join(written("lock", name).removeprefix("lock=") for name in names)
         shown = f"{command} {shlex.join(names)}" if command else shlex.quote(f"lock=[{listed}]")
-        out.print(
-            f"[cyan]{escape(visible(shown))}[/cyan] [dim]reads the files that the question names, without a search.[/dim]",
-            soft_wrap=True,
-        )
+        does = "[dim]reads the files that the question names, without a search.[/dim]"
+        out.print(f"[cyan]{escape(visible(shown))}[/cyan] {does}", soft_wrap=True)
 
 
 def answered(answer: Answer, generator: Generator, heard: str) -> None:

@@ -51,8 +51,8 @@ def test_a_later_question_sees_what_was_said_without_its_markers(pipeline: Pipel
     assert heard == ["At ", "seven [1]."]
     second = session.ask("What does it cost?")
     asked, said = second.answer.query.history
-    assert asked == Turn("user", "When does the ferry leave?", asked.at)
-    assert said == Turn("assistant", "At seven.", asked.at, "", "winter.md")
+    assert (asked, said) == (Turn("user", "When does the ferry leave?"), Turn("assistant", "At seven."))
+    assert (asked.at, asked.source, said.at, said.source) == (session.exchanges[0].at, "", asked.at, "winter.md")
     assert "ferry" in second.trace.sought.texts[0]
     assert "At seven." in "\n".join(message.content for message in generator.seen[1].messages)
     assert len(session.history) == 4
