@@ -38,6 +38,7 @@ def experiment() -> Schema:
         "split": TEXT | {"description": "tune, holdout or all."},
         "holdout": {"type": "integer", "minimum": 0, "description": "How many of the best are measured again."},
         "controls": {"type": "boolean", "description": "Whether the recommended trial also runs its controls."},
+        "repeats": {"type": "integer", "minimum": 1, "description": "How often a model answers each question."},
         "answers": TEXTS | {"description": "Metrics of the answers of the recommended trial and its controls only."},
         "wins": _closed({"axis": TEXT, "by": TEXT}, ["axis"])
         | {"description": "A sentence for each choice of an axis: where it is best."},

@@ -75,6 +75,7 @@ TRIALS = (
         "reranker.encoder._target_=support.judge_texts.WordEncoder",
     ),
     ("generator=none", "selector=relevance_gate"),
+    ("generator=system", "system=results", "system.path=results.jsonl"),
     ("generator=extractive", "control=closed_book"),
     ("generator=extractive", "control=shuffled_contexts"),
     ("generator=extractive", "control=gold_contexts"),
@@ -88,6 +89,9 @@ Ran = dict[str, set[str]]
 def _talk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A golden set with a conversation."""
     monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: TRUSTED)
+    row = {"passages": ["Dogs travel free of charge."], "answer": "Free [1]."}
+    lines = (json.dumps({"id": f"t-{number}", **row}) + "\n" for number in (1, 2))
+    (here / "results.jsonl").write_text("".join(lines), "utf-8")
     (here / "roster.csv").write_text("id,Kind\nmd,Markdown\n", "utf-8")
     with (write_golden(here / "golden") / "talk.jsonl").open("w", encoding="utf-8") as file:
         for number, (text, history, place) in enumerate(TALK, 1):
@@ -208,6 +212,8 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.loaders.native_questions": {"rag.components.loaders.data_slice"},
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
+        "rag.plugins.systems.systems.http": {"rag.components.parsers.xlsx"},
+        "rag.plugins.systems.systems.results": {"rag.components.parsers.xlsx"},
         "rag.plugins.rare_formats.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
         "rag.components.passages.contextual": {"rag.components.passages.titled"},
         "rag.components.passages.row": {"rag.components.passages.titled"},

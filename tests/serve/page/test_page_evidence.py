@@ -77,7 +77,7 @@ def test_findings_are_shown_with_their_place(page: Opened) -> None:
     page.server.plays(say("Up to five days [1]. It is a Tuesday [9]."))
     turn = page.ask(LEAVE)
     turn.locator(".warning").click()
-    expect(page.page.get_by_role("tab", name="Checks (1)")).to_have_attribute("aria-selected", "true")
+    expect(page.page.get_by_role("tab", name="Checks (2)")).to_have_attribute("aria-selected", "true")
     assert "cites 9" in page.page.inner_text("#panel .findings")
 
 
