@@ -186,8 +186,15 @@ def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> N
 
 @verb(study)
 def ui(port: int = 5000) -> None:
-    """Start MLflow's web interface on 127.0.0.1, with the trials in it."""
+    """Start MLflow's web interface on 127.0.0.1, and print addresses there: of the last sweep of each experiment.
+
+    One has the trials, best first, and their charts; one compares two of them question by question.
+    """
     from rag.tracking import sweep_runs
 
-    # The server replaces this process, so that Ctrl-C and a service manager reach it.
-    os.execv(sys.executable, [sys.executable, *sweep_runs.server_command(port)])  # noqa: S606
+    command, views = sweep_runs.server_command(port)
+    for name, address in views:
+        print_line(f"{name}: {address}")
+    if command:
+        # The server replaces this process, so that Ctrl-C and a service manager reach it.
+        os.execv(sys.executable, [sys.executable, *command])  # noqa: S606

@@ -24,7 +24,7 @@ from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Winner
 from rag.execution.sweep.sweep import Sweep
-from rag.tracking import evaluation_traces, mlflow_client, trial_results
+from rag.tracking import evaluation_traces, mlflow_client, shared_views, trial_results
 from rag.tracking.connection import tracking_uri
 from rag.tracking.receipts import Receipt
 from rag.tracking.run_content import SweepRun, TrialRun
@@ -65,22 +65,24 @@ def send(
 def _questions(
     made: Plan, store: Store, controlled: Controlled, verdict: Winner | None
 ) -> dict[str, list[evaluation_traces.TracedQuestion]]:
-    """The questions of the recommended trial, with all metrics of its answers."""
+    """The questions of the recommended trial, with all metrics of its answers, and of its rival."""
     if verdict is None:
         return {}
-    whole = controlled.plan if controlled.plan and controlled.trial_id == verdict.recommended else None
-    trials = whole.trials[:1] if whole else [trial for trial in made.trials if trial.trial_id == verdict.recommended]
-    return {verdict.recommended: trial_results.questions(trials[0], whole or made, store)}
+    known = {trial.trial_id: (trial, made) for trial in made.trials}
+    if controlled.plan and controlled.trial_id == verdict.recommended:
+        known[verdict.recommended] = controlled.plan.trials[0], controlled.plan
+    return {id_: trial_results.questions(*known[id_], store) for id_ in (verdict.recommended, verdict.rival) if id_ in known}
 
 
-def server_command(port: int) -> list[str]:
-    """The arguments to Python that start MLflow on 127.0.0.1 with the runs of this folder."""
+def server_command(port: int) -> tuple[list[str], list[tuple[str, str]]]:
+    """The arguments to Python that start MLflow on 127.0.0.1, none for a server's URI; names and addresses of views."""
     uri = mlflow_client.prepare(None, FOLDER)
-    if uri.startswith(("http:", "https:", "databricks")):
-        raise UserError(
-            "MLFLOW_TRACKING_URI", f"is {redacted_text('uri', uri)}, a server that runs already", "open it in a browser"
-        )
-    return ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", "127.0.0.1", "--port", str(port)]
+    if uri.startswith("databricks"):
+        raise UserError("MLFLOW_TRACKING_URI", f"is {redacted_text('uri', uri)}", "open it in a browser")
+    runs = uri.startswith(("http:", "https:"))
+    place = redacted_text("uri", uri.rstrip("/")) if runs else f"http://127.0.0.1:{port}"
+    command = ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", "127.0.0.1", "--port", str(port)]
+    return [] if runs else command, [(name, place + page) for name, page in shared_views.share(uri)]
 
 
 def untracked() -> str:

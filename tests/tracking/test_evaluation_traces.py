@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, expect
 from support.command_line import Verb, verb
 from support.gate_experiment import write_gated, write_many
+from support.mlflow_process import mlflow_process
 
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Mean, Standing, Winner
@@ -131,7 +133,7 @@ def test_the_parent_run_has_what_to_expect_of_the_choice_and_a_contradiction() -
     assert trial_results.verdict_tags(found)["contradiction"] == "No."
 
 
-def test_every_question_of_the_recommended_trial_is_a_trace(there: Any) -> None:
+def test_every_question_of_the_recommended_trial_and_its_rival_is_a_trace(there: Any) -> None:
     golden = [json.loads(line) for line in Path("golden/questions.jsonl").read_text("utf-8").splitlines()]
     tune = {line["id"]: line for line in golden if line["split"] == "tune"}
     run = recommended(there)
@@ -156,7 +158,7 @@ def test_every_question_of_the_recommended_trial_is_a_trace(there: Any) -> None:
             assert passage["page_content"] == (Path("golden/documents") / place).read_text("utf-8")[start:end]
     mean = sum(feedback(trace)["ndcg_10"] for trace in traces) / TUNE
     assert mean == pytest.approx(run.data.metrics["ndcg_10"])
-    assert sum(len(traces_of(there, other)) for other in all_runs(there)[1]) == TUNE
+    assert [len(traces_of(there, each)) for each in all_runs(there)[1]] == [TUNE, TUNE]
 
 
 def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(there: Any, rag: Verb) -> None:
@@ -186,7 +188,7 @@ def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(t
         patch.setattr(TracingClient, "start_trace", until_killed)
         assert rag("track", "study.yaml").code != 0
     experiment = [recommended(there).info.experiment_id]
-    assert len(there.search_traces(locations=experiment, include_spans=False)) == TUNE // 2 - 1
+    assert len(there.search_traces(locations=experiment, include_spans=False)) == TUNE // 2 - 1 + TUNE, "its rival has all"
     assert rag("track", "study.yaml").code == 0
     traces = traces_of(there, recommended(there))
     assert len({trace.info.client_request_id for trace in traces}) == len(traces) == TUNE
@@ -195,3 +197,26 @@ def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(t
     parent = all_runs(there)[0]
     histories = [there.get_metric_history(parent.info.run_id, name) for name in parent.data.metrics]
     assert {len(history) for history in histories} == {1}, "no value is sent twice"
+
+
+def test_pages_of_mlflow_compare_the_trials_and_two_of_them_by_question(
+    there: Any, swept: Path, browser: Browser, rag: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = ("--workers", "1", "--backend-store-uri", there.tracking_uri)
+    with mlflow_process("server", *stores, folder=swept, ping="health") as url:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
+        (trials, table), (pair, questions) = (line.split(f": {url}/") for line in rag("ui").out.splitlines())
+        assert (trials, pair) == ("study", "study, question by question")
+        best, other = sorted(all_runs(there)[1], key=lambda run: -run.data.metrics["ndcg_10"])
+        page = browser.new_page(viewport={"width": 1800, "height": 800})
+        page.goto(f"{url}/{table}")
+        expect(page.locator(".ag-root a[href*='/runs/']")).to_have_text([best.info.run_name, other.info.run_name])
+        values = [f"{run.data.metrics['ndcg_10']:.4g}" for run in (best, other)]
+        expect(page.locator("[role=gridcell][col-id='metrics.`ndcg_10`']")).to_contain_text(values)
+        page.goto(f"{url}/{table.replace('TABLE', 'CHART')}")
+        expect(page.get_by_text("Parallel Coordinates")).to_be_visible()
+        page.goto(f"{url}/{questions}")
+        expect(page.get_by_text("What does the amber lantern cost?").first).to_be_visible()
+        difference = best.data.metrics["ndcg_10"] - other.data.metrics["ndcg_10"]
+        expect(page.get_by_text(f"+{difference:.2f}").first).to_be_visible()
+        page.close()

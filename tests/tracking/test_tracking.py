@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from support.ports import free_port
 
 from rag.core.errors import ServiceError
-from rag.tracking import evaluation_traces, mlflow_client, run_content
+from rag.tracking import evaluation_traces, mlflow_client, run_content, shared_views
 from rag.tracking.run_content import TABLE, SweepRun, TrialRun
 
 GONE = 2**22 + 7
@@ -363,6 +363,28 @@ def test_a_server_takes_a_trial_in_four_requests_and_files_in_two(
     assert len(paths) == 2 + len(files)
     for name, text in files.items():
         assert [path.read_text("utf-8") for path in artifacts.rglob(name)] == [text]
+
+
+def test_a_view_of_the_last_sweep_is_sorted_by_its_objective(uri: str) -> None:
+    metrics = {"ndcg@10": 0.5, "recall@10": 0.5, "latency_p95_ms": 9.0, "objective": 0.5, "ndcg@10_low": 0.4}
+    orders = {
+        "maximize recall@10, latency_p95_ms <= 200": ("recall_10", False),
+        "minimize latency_p95_ms": ("latency_p95_ms", True),
+        "0.5 * recall@10 + 0.5 * ndcg@10": ("objective", False),
+        "maximize mrr@10": ("latency_p95_ms", False),  # no trial has a value
+    }
+    usual = ["ndcg_10", "recall_10", "latency_p95_ms"]
+    for text, (first, rising) in orders.items():
+        parent = mlflow_client.track(
+            sweep(*(trial(number, metrics=metrics) for number in (1, 2)), params={"objective": text}), uri
+        )
+        ((name, address),) = shared_views.share(uri)
+        experiment = client_of(uri).get_experiment_by_name("study")
+        state = json.loads(experiment.tags[f"mlflow.sharedViewState.{parent}"])
+        assert (name, parent in address, parent in state["searchFilter"]) == ("chunk sizes", True, True)
+        assert (state["orderByKey"], state["orderByAsc"]) == (f"metrics.`{first}`", rising)
+        shown = [f"metrics.`{name}`" for name in dict.fromkeys([first, *usual])]
+        assert state["selectedColumns"] == ["params.`chunker.size`", *shown, "tags.`verdict`"]
 
 
 def test_traces_hold_no_secrets(uri: str) -> None:

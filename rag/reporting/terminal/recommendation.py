@@ -128,9 +128,7 @@ def next_steps(done: Sweep, winner: Winner | None, called: str) -> None:
     if winner is None:
         return
     trial = f"trial={winner.recommended}"
-    rivals = [other for other in winner.standings if other.trial_id != winner.recommended and other.admitted]
-    rival = winner.best if winner.best != winner.recommended else rivals[0].trial_id if rivals else ""
-    verbs = [f"rag study compare {rival} {winner.recommended}"] if rival else []
+    verbs = [f"rag study compare {winner.rival} {winner.recommended}"] if winner.rival else []
     if called:
         experiment, *overrides = shlex.split(called)
         # The trial holds the overrides of this sweep.

@@ -162,6 +162,12 @@ class Winner:
         return cls(**plain, tied=tuple(content["tied"]), standings=standings, expected=expected)
 
     @property
+    def rival(self) -> str:
+        """The trial to compare the recommended one with: the best, or else the first other one; empty without another."""
+        others = [each.trial_id for each in self.standings if each.trial_id != self.recommended and each.admitted]
+        return self.best if self.best != self.recommended else next(iter(others), "")
+
+    @property
     def front(self) -> tuple[str, ...]:
         """The admitted trials that no other dominates, in the order of the leaderboard."""
         return tuple(each.trial_id for each in self.standings if each.admitted and not each.dominated_by)
