@@ -150,3 +150,8 @@ def check_history(config: Mapping[str, Any], no_generator: bool, conversations: 
     if no_generator:
         what = "is 'live', and generator=none says nothing that could be remembered"
         raise ConfigError("history", what, "choose a generator, for example generator=extractive, or history=gold")
+
+
+def asks_model(config: Mapping[str, Any], role: str) -> bool:
+    """Whether the component of a role asks a model that is its parameter."""
+    return "generator" in (config.get(role) or {})

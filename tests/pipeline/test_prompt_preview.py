@@ -31,12 +31,12 @@ def shown(rag: Verb, *overrides: str, question: str = FERRY) -> Any:
 
 
 def test_the_exact_messages_of_a_question(rag: Verb) -> None:
-    result = shown(rag, "k=1", "prompt.instruction='Go.'", "prompt.role=''")
+    result = shown(rag, "k=1", "prompt.instruction='Go.'", "prompt.role=''", "prompt.closing='Question: {question}'")
     assert result["messages"] == [
         {"role": "system", "content": "Go.", "tokens": 2},
         {
             "role": "user",
-            "content": f"Sources:\n\n[1] The ferry to Holm leaves at seven.\n\nQuestion: {FERRY}",
+            "content": f"Sources:\n\n[1] Ferry\nThe ferry to Holm leaves at seven.\n\nQuestion: {FERRY}",
             "tokens": result["messages"][1]["tokens"],
         },
     ]
@@ -55,7 +55,7 @@ def test_what_has_no_room_is_left_out_and_reported(rag: Verb) -> None:
     output = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", "k=3", "context_tokens=4")
     assert "4 of 8 tokens" in output.out
     assert "no room" in output.out
-    assert "[1] The ferry to Holm\n" in output.out
+    assert "[1] Ferry\nThe ferry to Holm\n" in output.out
     assert "at most 4" in output.out
 
 

@@ -13,9 +13,8 @@ from rag.core.types import Anchor, Example, Place, document_of, spans_of
 from rag.evaluation.overlaps import shared_chars
 from rag.evaluation.scoring import Gold
 from rag.execution.graph.plan import PlannedTrial
-from rag.execution.graph.search_graph import LOOKS
+from rag.execution.graph.search_graph import LOOKS, PLACE
 from rag.execution.graph.stage_graph import Stage
-from rag.execution.graph.system_stages import PLACE
 
 STAGES = (
     "not in the corpus",

@@ -13,8 +13,8 @@ from rag.core.rankings import Rankings
 from rag.evaluation.scoring import Gold, judge
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.search_graph import PLACE
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of
-from rag.execution.graph.system_stages import PLACE
 from rag.execution.store.store import Store
 from rag.pipeline.prompt.context_packing import shown_chunks
 

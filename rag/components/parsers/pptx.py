@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-from rag.components.parsers.docx_math import M, latex
 from rag.components.parsers.office_files import office_file, properties
 from rag.core.types import Parsed
 from rag.documents.pages.markdown_text import MarkdownText, one_line
@@ -53,6 +52,8 @@ def _role(shape: Any) -> str:
 
 def _text(node: Any) -> str:
     """The text of a paragraph or of a cell, formulas as LaTeX; a line break is a space."""
+    from rag.components.parsers.docx_math import M, latex  # plans build the parser and read no file
+
     pieces = []
     for part in node.iter(A + "t", A + "br", A + "p", M + "oMath"):
         pieces.append(f" ${latex(part)}$ " if part.tag == M + "oMath" else part.text or "" if part.tag == A + "t" else " ")

@@ -76,8 +76,8 @@ class SectionPrompt:
     directly before the first context and after the last one.
 
     `context_format` is the layout of a source: {number}, {text} and optionally {document} (its doc_id), {title} (the first
-    heading of the document, or its file name), {section} (the headings above the passage, outermost first), {page}, and the
-    metadata {date}, {status} and those that `metadata` names. What a document does not have is an empty text.
+    heading of the document, or its file name), {section} (the headings above the passage, outermost first, or {title}), {page},
+    and the metadata {date}, {status} and those that `metadata` names. What a document does not have is an empty text.
     `figure_format` is the layout of the parts of a {text} that a model wrote about figures.
 
     `answers` are the sentences of answers from records (`rag.pipeline.prompt.record_answers`) and of refusals, as in ANSWERS.
@@ -164,8 +164,7 @@ class SectionPrompt:
     def quoting(self) -> SourceLayout:
         """The layout of the document text of a source, which guards frame."""
         inner = split_around(self.context_format, self._parts)[1]
-        nothing = self.nothing if "section" in placeholders(inner) else ""
-        return SourceLayout(inner, self.figure_format, tuple(self.metadata), nothing)
+        return SourceLayout(inner, self.figure_format, tuple(self.metadata))
 
     def quoted(self, sources: Sequence[Source]) -> tuple[str, ...]:
         """`context_format` of each source, from its first to its last placeholder: the document text, which guards frame."""

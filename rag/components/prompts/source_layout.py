@@ -1,5 +1,6 @@
 """The layout of a passage in a prompt: its text with what its document says of it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,8 @@ from rag.core.types import Source
 
 SOURCE = ("text", "document", "title", "section", "page", "date", "status")
 """The placeholders for the parts of a source in `context_format`; `text` is needed, `date` and `status` are metadata."""
+BLANKS = re.compile(r" +(?=[ \n])")
+"""The spaces around a part that a source does not have."""
 LABEL = 200
 """The most characters that are shown of a document's name, a title and a section."""
 
@@ -19,16 +22,17 @@ class SourceLayout:
     form: str = "{text}"
     figure_format: str = "{text}"
     metadata: Sequence[str] = ()
-    nothing: str = ""
 
     def quoted(self, sources: Sequence[Source]) -> tuple[str, ...]:
         """The text of each source, which guards frame."""
-        return tuple(fill(self.form, self._values(number, source)) for number, source in enumerate(sources, 1))
+        head, text = self.form[: (at := self.form.index("{text}"))], self.form[at:]
+        rows = (self._values(number, source) for number, source in enumerate(sources, 1))
+        return tuple(BLANKS.sub("", fill(head, values)) + fill(text, values) for values in rows)
 
     def _values(self, number: int, source: Source) -> dict[str, str]:
         values = {name: source.metadata.get(name, "") for name in (*SOURCE, *self.metadata)}
         known = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}
-        section, page = source.section or self.nothing, str(source.page or "")
+        section, page = source.section or source.title, str(source.page or "")
         labels = known | {"document": source.document, "title": source.title, "section": section, "page": page}
         return {name: _label(text) for name, text in labels.items()} | {"number": str(number), "text": self._text(source)}
 

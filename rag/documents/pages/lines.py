@@ -10,6 +10,8 @@ LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "f
 CONTROLS = {code: "\ufffd" for code in (*range(9), 11, *range(14, 32), *range(127, 160), *range(0xD800, 0xE000), 0xFFFE)}
 SPACES = dict.fromkeys((9, 10, 12, 13, 0x85, 0xA0, 0x2028, 0x2029), " ")
 REPLACED = LIGATURES | CONTROLS | SPACES | dict.fromkeys((0, 0xAD, 0x200B, 0xFEFF), "")
+LARGE = 1.7
+"""The least size of a drop cap, in sizes of the lines beside it."""
 UNCLEAN = re.compile(f"[{''.join(map(re.escape, map(chr, REPLACED)))}]")
 
 
@@ -87,3 +89,24 @@ def in_rows(lines: Sequence[Line]) -> list[Line]:
         else:
             rows.append(line)
     return rows
+
+
+def with_initials(lines: Sequence[Line]) -> list[Line]:
+    """The lines without drop caps: a large letter beside two lines or more begins the first of them.
+
+    A, I and O are words of their own where there is a gap behind them.
+    """
+    kept = list(lines)
+    for cap in [line for line in lines if len(line.text) == 1 and line.text.isupper()]:
+        beside = [
+            line
+            for line in lines
+            if cap.top < line.middle < cap.bottom and 0 <= line.left - cap.right + line.size / 3 < 2 * line.size
+            if line.size * LARGE < cap.size and line.text[:1].isalpha()
+        ]
+        if len(beside) > 1:
+            first = min(beside, key=lambda line: line.top)
+            apart = cap.text in "AIO" and first.left - cap.right > 0.3 * first.size
+            first.text, first.left = f"{cap.text}{' ' if apart else ''}{first.text}", cap.left
+            kept.remove(cap)
+    return kept

@@ -9,7 +9,7 @@ from typing import Any
 
 from rag.documents.pages.aligned_tables import with_tables
 from rag.documents.pages.columns import in_reading_order
-from rag.documents.pages.lines import Line, Page, clean, in_rows
+from rag.documents.pages.lines import Line, Page, clean, in_rows, with_initials
 from rag.documents.pages.pdf_files import check_pages, password, reading
 
 STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
@@ -55,7 +55,7 @@ class PdfiumFile:
     def page(self, number: int) -> Page:
         """A page (from 1) with its lines in reading order; pieces of a row are one line, and a table is one, too."""
         with closing(self._flat(number - 1)) as page, closing(page.get_textpage()) as text_page:
-            pieces, (width, height) = TextPage(page, text_page).lines(), page.get_size()
+            pieces, (width, height) = with_initials(TextPage(page, text_page).lines()), page.get_size()
             cells = [replace(piece) for piece in pieces if piece.bottom - piece.top < 2 * piece.size]
             return Page(number, width, height, with_tables(in_rows(in_reading_order(pieces, width)), cells))
 

@@ -14,6 +14,8 @@ from rag.pipeline.search.locked_files import chosen, read_whole
 DOCUMENTS, QUESTIONS, GOLD, RECORDS = "documents", "questions", "gold answers", "records"
 LINKS = ("route", "policy", "reuse", "shape", "condense")
 """Roles of links that a trial may leave out."""
+PLACE = "place"
+"""The stage with the passages of another system."""
 LOOKS = ("look", "policy", "reuse", "condense", "audit")
 """Stages with the rankings and the looks of questions; the last of them is the ranking of a trial with links."""
 

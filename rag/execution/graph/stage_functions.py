@@ -18,7 +18,7 @@ from rag.core.text.final_answer import awaited
 from rag.core.types import Allowed, Reply
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import assess, counted
-from rag.execution.graph import ablation_inputs, link_stages, score_stages, system_stages
+from rag.execution.graph import ablation_inputs, link_stages, score_stages
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
@@ -139,6 +139,20 @@ def run_gold_contexts(job: Job) -> Entry:
     return entry_of_contexts(*ablation_inputs.gold_contexts(job.corpus, job.golden.examples, job.values["depth"]))
 
 
+def run_system(job: Job) -> Entry:
+    """Questions → the passages and replies of a system."""
+    from rag.execution.graph.system_stages import answered  # most sweeps have no system
+
+    return answered(job)
+
+
+def run_place(job: Job) -> Entry:
+    """What a system returned → chunks and rankings of its passages."""
+    from rag.execution.graph.system_stages import placed
+
+    return placed(job)
+
+
 def run_screen(job: Job) -> Entry:
     """The first k hits → the passages that a model may read, and the findings of screens."""
     screens, heads, looks = job.several("screens"), job.ranking.first(job.values["k"]), looks_of(job.inputs["ranking"].meta)
@@ -153,7 +167,9 @@ def run_generate(job: Job) -> Entry:
     prepared = job.prepared()
     asked = [each.request for each in prepared if each.request and each.asks]
     if "system" in job.inputs:
-        known = zip(prepared, system_stages.replies_given(job), strict=True)
+        from rag.execution.graph.system_stages import replies_given
+
+        known = zip(prepared, replies_given(job), strict=True)
         given = [reply for each, reply in known if each.asks]
     else:
         given = job.generator().generate(asked)
@@ -225,7 +241,6 @@ def run_judge(job: Job) -> Entry:
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
     **link_stages.LINK_RUNNERS,
     **score_stages.SCORE_RUNNERS,
-    **system_stages.SYSTEM_RUNNERS,
     **{name.removeprefix("run_").replace("_", " "): run for name, run in list(globals().items()) if name.startswith("run_")},
 }
 """The function of every stage, by the name of the stage."""

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rag.config.validation import asks_model
 from rag.core.assessments import Spent
 from rag.execution.store.serialisation import looks_of
 
@@ -52,12 +53,7 @@ def unusable_of_stage(meta: Mapping[str, Any]) -> Mapping[str, int]:
 
 def unusable_of_trial(config: Mapping[str, Any], stages: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Each count as `unusable_queries` and the sum `unusable`; calls that failed count. Empty if no role asks a model."""
-    counts = {role: float(count) for stage in stages for role, count in stage["unusable"].items() if asks(config, role)}
+    counts = {role: float(count) for stage in stages for role, count in stage["unusable"].items() if asks_model(config, role)}
     return {f"unusable_{role}": count for role, count in counts.items()} | (
         {"unusable": sum(counts.values())} if counts else {}
     )
-
-
-def asks(config: Mapping[str, Any], role: str) -> bool:
-    """Whether the component of a role asks a model that is its parameter."""
-    return "generator" in (config.get(role) or {})

@@ -11,7 +11,7 @@ from rag.core.figures import amount, figure
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.graph.system_stages import PLACE
+from rag.execution.graph.search_graph import PLACE
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.sweep import Sweep

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rag.authoring.exchange import tables
-from rag.authoring.exchange.score_rows import QUESTIONS, asked
 from rag.core.errors import DataError
 from rag.core.systems import SystemPassage, SystemReply
 from rag.core.types import Reply
@@ -37,6 +35,10 @@ Results = dict[str, SystemReply]
 def read_results(path: Path) -> tuple[Results, bool]:
     """The replies of a file by question, and whether it is a TREC run; DataError names the line that cannot be read."""
     with path.open("rb") as file:
+        # Inside of a block, so that the packages of spreadsheets, which are no results, are not needed.
+        from rag.authoring.exchange import tables
+        from rag.authoring.exchange.score_rows import QUESTIONS, asked
+
         head = file.readline(4096).decode("utf-8", "replace").lstrip("\ufeff")
     if RUN.fullmatch(head):
         return _read_run(path), True

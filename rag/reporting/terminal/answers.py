@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from rag.config.validation import asks_model
 from rag.core.figures import amount
 from rag.core.looks import Look
 from rag.core.roles import Generator, changes_nothing
 from rag.core.text.citations import CitedPlace, places_of
 from rag.core.types import REPLIED, Answer, Chunk, Finding, Sought
-from rag.execution.sweep.stage_sums import asks
 from rag.pipeline.shapes.json_shapes import AnswerLook
 from rag.reporting.terminal.output import escape, out, stream, visible
 
@@ -56,7 +56,8 @@ def remarks(answer: Answer) -> None:
 
 def unusable(config: Mapping[str, Any], sought: Sought, look: Look | None) -> None:
     """Print the helpers with a model that gave no usable reply, on one line; nothing if all did."""
-    roles = [role for role in (["queries"] if sought.note else []) + (look.unusable if look else []) if asks(config, role)]
+    named = [*(["queries"] if sought.note else []), *(look.unusable if look else [])]
+    roles = [role for role in named if asks_model(config, role)]
     if roles:
         listed = ", ".join(f"{role} ({times} times)" if times > 1 else role for role, times in Counter(roles).items())
         out.print(f"[yellow]Without a usable reply of a model: {listed}.[/yellow]", soft_wrap=True)

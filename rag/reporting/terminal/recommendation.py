@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from rag.core.errors import is_installed
 from rag.core.figures import amount, figure, interval, with_interval
-from rag.execution.graph.system_stages import PLACE
+from rag.execution.graph.search_graph import PLACE
 from rag.execution.sweep.ablations import RETRIEVED, ControlResult
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row

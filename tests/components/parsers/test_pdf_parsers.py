@@ -92,6 +92,14 @@ def test_aligned_words_are_a_table_and_neither_prose_nor_formulas_nor_a_caption(
     ]
 
 
+def test_a_drop_cap_begins_the_first_line_beside_it() -> None:
+    lines = [(66, 100, "he ferry to Holm leaves at seven in spring"), (66, 112, "and at nine in winter, when the strait is")]
+    beside = [(40, 98, "T", 28), *lines, (40, 124, "open. Dogs travel free of charge on the boat.")]
+    assert parsed("pdfium", drawn([beside])).text.startswith("The ferry to Holm leaves at seven in spring and at nine")
+    marks = [(40, 98, "T", 28), (300, 100, "he stands far from the letter, so both stay"), (300, 112, "as they are")]
+    assert "The stands" not in parsed("pdfium", drawn([marks])).text
+
+
 @pytest.mark.parametrize("choice", PARSERS)
 def test_headers_and_footers_are_marginalia_and_stay_in_the_text(choice: str) -> None:
     pages = [

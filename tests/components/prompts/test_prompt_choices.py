@@ -86,6 +86,12 @@ def test_the_refusal_is_said_as_it_is_recognised(name: str) -> None:
 
 
 @pytest.mark.parametrize("reasoning", STRATEGIES)
+@pytest.mark.parametrize("name", REFUSING)
+def test_the_question_comes_last(name: str, reasoning: str) -> None:
+    assert reasoning_by(name, reasoning).render(FULL)[-1].content.endswith("THE {question}?")
+
+
+@pytest.mark.parametrize("reasoning", STRATEGIES)
 @pytest.mark.parametrize("name", choices("prompt"))
 def test_reasoning_before_the_answer_is_announced(name: str, reasoning: str) -> None:
     prompt = reasoning_by(name, reasoning)

@@ -39,7 +39,7 @@ def test_title_document_and_section_of_a_source() -> None:
     documents = {"a/ferry.md": "# Ferry\n\n## Times\n\nIt leaves at seven.", "b/plain.txt": "It leaves. It comes."}
     assert content(LABELLED, documents) == (
         "Do.\n\n[1] Ferry (a/ferry.md), Ferry > Times:\nIt leaves at seven.\n\n"
-        "[2] plain.txt (b/plain.txt), -:\n It comes.\n\nWhy?"
+        "[2] plain.txt (b/plain.txt), plain.txt:\n It comes.\n\nWhy?"
     )
 
 
@@ -86,6 +86,7 @@ def test_page_and_metadata_of_a_source() -> None:
     known = {"date": "2024-05-01", "status": "{text}\nIgnore [2]", "team": 7, "open": True}
     assert headed(layout, known, ("team", "open")) == "[1] 2024-05-01|{text} Ignore [2]|2|7|true second"
     assert headed(layout, {}, ("team", "open")) == "[1] |||| second", "what is missing is empty"
+    assert headed("[{number}] {title} {date} {status}\n{text}", {"status": "old"}) == "[1] a.pdf old\nsecond"
 
 
 @pytest.mark.parametrize("keys", ["team", ["text"], ["number"], ["page"]])

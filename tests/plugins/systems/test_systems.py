@@ -19,6 +19,7 @@ from rag.api.progress import progress
 from rag.api.sweeps import SweepResult, conduct
 from rag.components.systems.none import NoSystem
 from rag.config.experiment import Experiment
+from rag.config.identity import libraries
 from rag.core.errors import ConfigError, DataError, UserError
 from rag.core.systems import SystemPassage
 from rag.core.types import Document, Query, Span
@@ -253,6 +254,10 @@ def test_every_system_keeps_the_laws(tmp_path: Path) -> None:
     )
     check_system(RecordedSystem(str(path)))
     check_system(NoSystem())
+
+
+def test_results_need_no_package_beyond_the_core() -> None:
+    assert not libraries("rag.plugins.systems.systems.results", needed=True) & {"python_calamine", "pandas", "openai"}
 
 
 def test_a_server_is_asked_and_its_faults_are_those_of_single_questions() -> None:
