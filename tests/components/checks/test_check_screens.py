@@ -129,10 +129,8 @@ def test_both_words_and_sense_must_be_missing() -> None:
 
 def test_only_what_may_depend_on_the_turn_before_is_read_with_it() -> None:
     # Alone 1 of 3 stems, together 5 of 7.
-    passage, before = (
-        ranking("The ferry to Holm leaves at ten on a weekday in winter."),
-        "Does the ferry leave for Holm on a winter weekday?",
-    )
+    passage = ranking("The ferry to Holm leaves at ten on a weekday in winter.")
+    before = "Does the ferry leave for Holm on a winter weekday?"
     assert reasons(shipped(), "Who will bake bread on the ferry?", passage, before)
     assert reasons(shipped(), "Will they bake bread on the ferry?", passage, before) == []
     assert reasons(shipped(), "Will they bake bread on the ferry?", passage)
