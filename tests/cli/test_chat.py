@@ -6,7 +6,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import struct
 import subprocess
@@ -26,7 +25,6 @@ from support.small_set import write_golden
 
 from rag.config.catalog import choice, choices
 from rag.config.defaults_list import providers
-from rag.core.files import shipped
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.session import Session
 from rag.reporting.terminal.chat import Chat
@@ -335,14 +333,12 @@ What have we discussed? /topics
 def test_a_conversation_of_thirteen_messages(
     name: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every preset, with what stands in for its models, on a part of the handbook in which a document speaks of baking."""
-    for part in ("leave", "equipment"):
-        shutil.copytree(shipped("datasets") / "handbook" / "documents" / part, here / "some" / "documents" / part)
+    """Every preset, with what stands in for its models, on the handbook: a document of it speaks of baking."""
     for variable in (*chain(*providers(choice("generator", "auto")).values()), "QDRANT_URL"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HF_HUB_CACHE", str(here))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(re.sub(r"(?<=[.?!]) ", "\n", SAID).encode())))
-    config = config_of([f"preset={name}", "dataset=native", "dataset.path=some"])
+    config = config_of([f"preset={name}"])
     talk = Chat(Session(open_config(config)), config, name)
     talk.run()
     answers = [exchange.answer for exchange in talk.session.exchanges]
