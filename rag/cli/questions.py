@@ -60,7 +60,7 @@ def ask(
     A trial without a generator gets the default one; generator=…, prompt=…, k=… next to trial=<id> replace its own.
 
     With --json, one object: the answer as POST /ask returns it, with its trace; not_as_measured says what differs from the
-    trial, empty for nothing.
+    trial, empty for nothing; proposed_lock names the files whose names are in the question.
     """
     from rag.core.errors import ConfigError
 
@@ -91,10 +91,11 @@ def _of_folder(overrides: Sequence[str]) -> list[str]:
 
 def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_json: bool) -> None:
     from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
+    from rag.pipeline.search.locked_files import proposed
     from rag.pipeline.search.search_filter import narrowed, where_scope
     from rag.pipeline.shapes.answer_json import found_passages
     from rag.pipeline.shapes.passage_fates import traced_answer
-    from rag.reporting.terminal.answers import QUOTED, answered, looked, print_difference, unusable
+    from rag.reporting.terminal.answers import QUOTED, answered, looked, print_difference, propose_lock, unusable
     from rag.reporting.terminal.passages import passages, passages_of_answer
     from rag.reporting.terminal.streamed_answer import Waiting
 
@@ -109,9 +110,10 @@ def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_js
         answer = pipeline.answer_from(query, trace, None if as_json else hear, early=True, read=hear.reading)
     record = traced_answer(pipeline, trace, answer)
     if as_json:
-        print_json({**record, "not_as_measured": differs})
+        print_json({**record, "not_as_measured": differs, "proposed_lock": proposed(pipeline, question)})
         return
     answered(answer, pipeline.generator, hear.heard)
+    propose_lock(proposed(pipeline, question))
     unusable(config, trace.sought, answer.look)
     if answer.reply.citations and not getattr(pipeline.generator, "costly", False):
         print_difference(QUOTED)

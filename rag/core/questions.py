@@ -1,6 +1,6 @@
 """Questions and their gold. All records are immutable."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rag.core.documents import Span
@@ -19,10 +19,16 @@ REPLIED = ("pleasantry", "conversation")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of a conversation."""
+    """One message of a conversation, `at` seconds since 1970; `tag` is its intent, `source` the files that it cites.
+
+    Two turns are equal if the same role said the same.
+    """
 
     role: Literal["user", "assistant"]
     text: str
+    at: float | None = field(default=None, compare=False)
+    tag: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ class Material:
 
     `results` are texts of records, framed like contexts and without a number. `condensed` replaces the contexts in a prompt
     that can show it, its texts framed; `headers` are the lines of a shape. A context is the text of `Quoting.quoted`, if the
-    prompt has that method, as guards changed it.
+    prompt has that method, as guards changed it. `files` names the file of each context where files replace the search.
     """
 
     query: Query
@@ -136,6 +136,7 @@ class Material:
     results: tuple[str, ...] = ()
     condensed: Condensed | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

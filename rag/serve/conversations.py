@@ -52,9 +52,8 @@ class StoredTurn:
     @property
     def messages(self) -> tuple[Turn, ...]:
         """Question and answer as a later question reads them."""
-        return (
-            () if self.pleasantry else remembered_turn(self.question, Answer(Query("", self.question), (), Reply(self.answer)))
-        )
+        answer = Answer(Query("", self.question), (), Reply(self.answer))
+        return () if self.pleasantry else remembered_turn(self.question, answer, self.at)
 
 
 @dataclass(frozen=True, slots=True)

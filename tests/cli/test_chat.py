@@ -227,8 +227,9 @@ def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[T
         at.expect("nothing was answered yet")
         at.type("/sorces\n")
         at.expect("did you mean '/sources'?")
-        at.type(f"When does the \x1b[31mferry leave, {'if I may ask ' * 20}please?\n")
+        at.type(f"When does the \x1b[31mferry leave in Winter.md, {'if I may ask ' * 20}please?\n")
         at.expect("at seven [1].")
+        at.expect("/lock winter.md reads the files that the question names")
         at.expect("> ")
         at.type("/sources\n")
         assert "cited" in at.expect("no ferry at all.")
@@ -249,6 +250,7 @@ def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[T
         at.type("/history\n")
         said = at.expect("at seven [1].")
         assert "please?" in said
+        assert re.search(r"\n +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d · winter\.md", at.expect("The memory"))
         assert max(map(len, said.splitlines())) <= COLUMNS  # broken between words, not by the terminal
         at.type("/reset\n")
         at.expect("Forgotten.")

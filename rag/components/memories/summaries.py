@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.models.chat import Given, ask, spent
@@ -64,9 +65,7 @@ class PickedSentences:
         return [Summary(self._picked(older, tokens)) for older in olders]
 
     def _picked(self, older: Older, tokens: int) -> str:
-        new = [
-            turn_line(self.turn_format, turn.role, piece) for turn in older.turns for piece in pieces(turn.text, self.language)
-        ]
+        new = [turn_line(self.turn_format, turn, piece) for turn in older.turns for piece in pieces(turn.text, self.language)]
         lines = list(dict.fromkeys([*filter(None, older.summary.splitlines()), *new]))
         return "\n".join(fitting(lines, self._worth(lines), tokens)) or truncate("\n".join(lines), tokens)
 
@@ -116,7 +115,7 @@ class ModelSummary:
         return [_summary(reply, instead.text, tokens) for reply, instead in zip(replies, picked, strict=True)]
 
     def _request(self, older: Older) -> Request:
-        turns = "\n".join(turn_line(self.turn_format, turn.role, turn.text) for turn in older.turns)
+        turns = "\n".join(turn_line(self.turn_format, turn, turn.text) for turn in older.turns)
         prompt = fill(self.prompt, {"summary": older.summary or self.nothing, "turns": turns})
         system = [Message("system", self.instruction)] if self.instruction else []
         return Request(Query("summary", ""), (), (*system, Message("user", prompt)))
@@ -130,9 +129,11 @@ def _summary(reply: Given, instead: str, tokens: int) -> Summary:
     return Summary(truncate(text, tokens), "", *spent(reply))
 
 
-def turn_line(template: str, role: str, text: str) -> str:
-    """A turn, laid out on one line."""
-    return fill(template, {"role": role, "text": " ".join(text.split())})
+def turn_line(template: str, turn: Turn, text: str) -> str:
+    """A text of a turn, laid out on one line."""
+    said = "" if turn.at is None else datetime.fromtimestamp(turn.at, UTC).strftime("%Y-%m-%d %H:%M")
+    known = {"role": turn.role, "time": said, "tag": turn.tag, "source": turn.source}
+    return fill(template, {**known, "text": " ".join(text.split())})
 
 
 def truncate(text: str, tokens: int) -> str:

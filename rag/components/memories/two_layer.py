@@ -27,7 +27,8 @@ class TwoLayerMemory:
     """Recalls the last `turns` messages, and the best older ones that fit into `tokens` tokens, in the order of the history.
 
     The score of a message is the mean, weighted by `topic`, `freshness` and `importance`, of three values in [0, 1]: the share
-    of its words in the question and the last turns; 1/2 to the power of its age in units of `half_life`; the number of its
+    of its words in the question and the last turns; 1/2 to the power of its age in units of `half_life` and, where turns have a
+    time, of the time up to the last turn in units of `hours`; the number of its
     values (numbers, ids, names) out of three, or 1 if it contains one of `signals`. With a score of `whole` or more the message
     is shown whole; from `least` on its best sentences are shown, as many as the score's share of `whole`.
 
@@ -43,6 +44,7 @@ class TwoLayerMemory:
     freshness: float = 0.25
     importance: float = 0.25
     half_life: float = 6.0
+    hours: float | None = None
     whole: float = 0.45
     least: float = 0.15
     overlap: float = 0.5
@@ -59,6 +61,8 @@ class TwoLayerMemory:
             raise ConfigError("memory.topic", f"and the other weights are {weights}", "weights of at least 0, not all 0")
         if not self.half_life > 0:
             raise ConfigError("memory.half_life", f"is {self.half_life}", "a number of messages above 0")
+        if self.hours is not None and not self.hours > 0:
+            raise ConfigError("memory.hours", f"is {self.hours}", "a number of hours above 0, or null")
         if not 0 <= self.least <= self.whole <= 1:
             raise ConfigError("memory.least", f"is {self.least}", "a number from 0 to memory.whole, which is at most 1")
         if not 0 < self.overlap <= 1:
@@ -87,9 +91,9 @@ class TwoLayerMemory:
         for place, turn in enumerate(older):
             later = zip(contents[place + 1 :], turns[place + 1 :], strict=True)
             newer = (content for content, other in later if other.role == turn.role)
-            score = self._score(turn, contents[place], now, len(turns) - place)
+            score = self._score(turn, contents[place], now, len(turns) - place + self._gap(turn, turns[-1]))
             if score >= self.least and not any(self._replaces(content, contents[place]) for content in newer):
-                lines.append(turn_line(self.turn_format, turn.role, self._cut(turn.text, score, now)))
+                lines.append(turn_line(self.turn_format, turn, self._cut(turn.text, score, now)))
                 scores.append(score)
         return lines, scores
 
@@ -97,7 +101,13 @@ class TwoLayerMemory:
     def _signal(self) -> re.Pattern[str]:
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, self.signals))})\b", re.IGNORECASE)
 
-    def _score(self, turn: Turn, content: Statement, now: frozenset[str], age: int) -> float:
+    def _gap(self, turn: Turn, last: Turn) -> float:
+        """The messages that the time between two turns counts for."""
+        if self.hours is None or turn.at is None or last.at is None:
+            return 0.0
+        return self.half_life * max(0.0, last.at - turn.at) / 3600 / self.hours
+
+    def _score(self, turn: Turn, content: Statement, now: frozenset[str], age: float) -> float:
         words = content.stems | content.values
         signalled = bool(self.signals) and self._signal.search(turn.text)
         parts = (

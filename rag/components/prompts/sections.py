@@ -13,16 +13,8 @@ from rag.core.text.templates import check_template, fill, placeholders, split_ar
 from rag.core.types import INPUTS, Material, Message, Source
 
 SECTIONS = (
-    "role",
-    "instruction",
-    "context",
-    "output_constraints",
-    "style_or_tone",
-    "output_format",
-    "examples",
-    "goal",
-    "reasoning",
-    "closing",
+    *("role", "instruction", "context", "output_constraints", "style_or_tone", "output_format", "examples", "goal"),
+    *("reasoning", "closing"),
 )
 """The sections in the order of a message."""
 
@@ -73,7 +65,8 @@ class SectionPrompt:
     All material is shown, named or not. By default contexts are in `context`, the question in `closing`, the summary of the
     conversation, pinned documents and results above the section with the contexts, headers above the one with the question.
     {contexts} is the condensed context where there is one and `condensed` lays it out. It includes the texts of guards,
-    directly before the first context and after the last one.
+    directly before the first context and after the last one. Contexts from locked files are numbered in {pinned} instead,
+    behind the pinned documents, if a section names it.
 
     `context_format` is the layout of a source: {number}, {text} and optionally {document} (its doc_id), {title} (the first
     heading of the document, or its file name), {section} (the headings above the passage, outermost first, or {title}), {page},
@@ -220,7 +213,10 @@ class SectionPrompt:
     def _values(self, material: Material) -> dict[str, str]:
         """The value of every placeholder."""
         turns = (fill(self.turn_format, {"speaker": turn.role, "text": turn.text}) for turn in material.recalled.turns)
-        pinned = (fill(self.pinned_format, {"name": document.doc_id, "text": document.text}) for document in material.pinned)
+        pinned = [fill(self.pinned_format, {"name": document.doc_id, "text": document.text}) for document in material.pinned]
+        contexts = self._contexts(material)
+        if material.files and self._names("pinned"):
+            pinned, contexts = [*pinned, contexts], self.no_contexts
         values = {
             "history": "\n".join(turns),
             "summary": material.recalled.summary,
@@ -231,7 +227,7 @@ class SectionPrompt:
         }
         shown = {name: text or self.nothing for name, text in values.items()}
         words = {word: getattr(self, word) for word in WORDS}
-        return shown | words | {"contexts": self._contexts(material), "question": material.query.text}
+        return shown | words | {"contexts": contexts, "question": material.query.text}
 
     def _contexts(self, material: Material) -> str:
         """The contexts with the texts of guards around them."""
@@ -241,6 +237,9 @@ class SectionPrompt:
             return self.context_separator.join(filter(None, texts))
         numbered = ((str(number), text) for number, text in enumerate(material.contexts, 1))
         shown = [fill(head, {"number": number}) + text + fill(tail, {"number": number}) for number, text in numbered]
+        if material.files and self._names("pinned"):
+            rows = zip(material.files, shown, strict=True)
+            shown = [fill(self.pinned_format, {"name": name, "text": text}) for name, text in rows]
         return self.context_separator.join(filter(None, (material.before, *(shown or [self.no_contexts]), material.after)))
 
 

@@ -38,7 +38,8 @@ def question_fields(example: Example) -> dict[str, object]:
 
 def query_fields(query: Query) -> dict[str, object]:
     """The fields of a query that a golden set has: what a conversation found is a result of a pipeline."""
-    return {name: value for name, value in _shallow(query).items() if name != "earlier"}
+    history = [{"role": turn.role, "text": turn.text} for turn in query.history]
+    return {name: value for name, value in _shallow(query).items() if name != "earlier"} | {"history": history}
 
 
 def asked_fields(example: Example) -> dict[str, object]:

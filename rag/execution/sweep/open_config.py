@@ -33,6 +33,7 @@ from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
 from rag.execution.sweep.reopen import stored_trial
 from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.search.locked_files import chosen, read_whole
 
 ANSWERING = (
     *("route", "policy", "reuse", "shape", "condense", "queries", "memory", "selector"),
@@ -149,7 +150,11 @@ def materials(config: Mapping[str, Any]) -> Materials:
         raise ConfigError("control", what, "leave it out, or control=none")
     store, terms = maintenance.at(config["store"]), Terms.of(config)
     graph = Graph(components_for(store, Ledger(store, terms)))
-    documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
+    loader = graph.components.role("loader", config["loader"])
+    documents, skipped = golden_sets.load_documents(loader), golden_sets.skipped_by(loader)
+    unread = {file.name: file.detail or file.reason for file in skipped}
+    locked, _ = chosen(config.get("lock") or (), (), (), documents, unread)
+    read_whole([document for document in documents if document.doc_id in locked], config.get("context_tokens"))
     golden = Golden(documents, ())
     trial = TrialGraph(graph, config, golden)
     for role in (*SINGLE, "memory", "prompt", "enrich", "roster"):

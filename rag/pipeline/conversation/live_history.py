@@ -34,14 +34,17 @@ Behind each answer, what its conversation has found by then.
 """
 
 
-def remembered_turn(question: str, answer: Answer) -> tuple[Turn, ...]:
+def remembered_turn(question: str, answer: Answer, at: float | None = None) -> tuple[Turn, ...]:
     """A question and its answer as turns of a history, without citation markers: later prompts have other passages.
 
     A pleasantry leaves no turn, so that a follow-up after it refers to what was asked before.
     """
     if answer.input == "pleasantry":
         return ()
-    return Turn("user", question), Turn("assistant", without_markers(answer.reply.text).strip() or UNSAID)
+    shape, texts = answer.look.shape if answer.look else None, [hit.chunk.span.doc_id for hit in answer.contexts]
+    tag, cited = shape.intent if shape else "", [texts[each - 1] for each in answer.reply.citations if 1 <= each <= len(texts)]
+    text = without_markers(answer.reply.text).strip() or UNSAID
+    return Turn("user", question, at, tag), Turn("assistant", text, at, tag, ", ".join(dict.fromkeys(cited)))
 
 
 def lived(examples: Sequence[Example], ask: Ask) -> list[Past]:

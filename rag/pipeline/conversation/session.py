@@ -1,7 +1,9 @@
 """A conversation with a pipeline: its questions and answers, and the history for the next question."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from rag.core.types import Answer, Found, Query, Ranking, Turn
 from rag.pipeline.conversation.live_history import remembered_turn
@@ -12,15 +14,27 @@ from rag.pipeline.search.steps import embed_queries
 
 @dataclass(frozen=True)
 class Exchange:
-    """An answered question, with the trace of its passages."""
+    """An answered question, with the trace of its passages; `at` is in seconds since 1970."""
 
     trace: Trace
     answer: Answer
+    at: float
 
     @property
     def question(self) -> str:
         """The question as typed."""
         return self.answer.query.text
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Question and answer as a later question reads them; none for a pleasantry."""
+        return remembered_turn(self.question, self.answer, self.at)
+
+    @property
+    def about(self) -> str:
+        """Time, tag and source of its turns."""
+        known = [part for turn in self.turns[1:] for part in (turn.tag, turn.source) if part]
+        return " · ".join([datetime.fromtimestamp(self.at).isoformat(" ", "seconds"), *known])
 
 
 @dataclass
@@ -44,7 +58,7 @@ class Session:
     @property
     def history(self) -> tuple[Turn, ...]:
         """The turns before the next question."""
-        return tuple(turn for each in self.exchanges for turn in remembered_turn(each.question, each.answer))
+        return tuple(turn for each in self.exchanges for turn in each.turns)
 
     def make_ready(self) -> None:
         """Load the model that the first question would otherwise wait for."""
@@ -62,7 +76,7 @@ class Session:
         """
         query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.found)
         trace = self.pipeline.trace_to_answer(query)
-        exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear, early=True, read=read))
+        exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear, early=True, read=read), time.time())
         self.exchanges.append(exchange)
         self.found = self.pipeline.earlier(query, trace)
         return exchange

@@ -121,7 +121,8 @@ class Reading:
         known = condensed and condensed.with_texts(framed.contexts[end:])
         headers = look.shape.headers if look and look.shape else ()
         around = framed.before, framed.after
-        material = Material(query, contexts, recalled, self.pinned, *around, results, known, headers)
+        names = tuple(chunk.span.doc_id for chunk in packed.chunks) if self.locked else ()
+        material = Material(query, contexts, recalled, self.pinned, *around, results, known, headers, names)
         request = Request(query, packed.chunks, self.prompt.render(material), gold, quoted=quoted)
         return Prepared(request, *shown)
 

@@ -1,9 +1,13 @@
 """Files that replace the search, and files that are never read."""
 
-from collections.abc import Iterable, Sequence
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from pathlib import PurePath
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,25 +19,55 @@ from rag.core.types import Document
 from rag.pipeline.prompt.cut_marks import OUTLINE
 from rag.pipeline.search.retrieval import LOCKED, Narrowed
 
+SHOWN = 5
+"""The most names that an error or a proposal lists."""
+LARGEST = 1_000_000
+"""The most characters that are read of locked files without `context_tokens`: about 250,000 tokens."""
+
 
 def named(where: str, names: Sequence[str], documents: Sequence[Document], globs: bool = True) -> tuple[Document, ...]:
-    """The documents of doc_ids and, with `globs`, of patterns such as `policies/*`; ConfigError for one without a document."""
+    """The documents of doc_ids and, with `globs`, of file names in any folder and of patterns such as `policies/*`.
+
+    ConfigError for a name without a document, and for a file name in several folders.
+    """
     by_name = {document.doc_id: document for document in documents} if names else {}
     found = dict[str, Document]()
     for name in names:
         fits = [name] if name in by_name else [each for each in by_name if globs and fnmatchcase(each, name)]
+        fits = fits or [each for each in by_name if globs and each.endswith(f"/{name}")]
+        if len(fits) > 1 and all(each.endswith(f"/{name}") for each in fits):
+            raise ConfigError(where, f"{len(fits)} files are named {name!r}", f"a doc_id: {', '.join(fits[:SHOWN])}")
         if not fits:
-            # There may be thousands of documents: name a few.
-            known = get_close_matches(name, by_name, n=5, cutoff=0.3) or list(by_name)[:5]
-            raise ConfigError(where, f"there is no document {name!r}", f"a doc_id, for example {', '.join(known)}")
+            raise ConfigError(where, *_missing(name, list(by_name)))
         found |= {each: by_name[each] for each in fits}
     return tuple(found.values())
 
 
+def _missing(name: str, known: Sequence[str]) -> tuple[str, str]:
+    """Why no document has a name, and what would do; no file outside of the documents is opened."""
+    below = [each for each in known if each.startswith(f"{name.rstrip('/')}/")]
+    if below:
+        return f"{name!r} is a folder", f"its files: {shlex.quote(name.rstrip('/') + '/*')}"
+    if PurePath(name).is_absolute() or ".." in PurePath(name).parts:
+        return f"{name!r} is outside of the documents", "the path of a file within their folder; copy other files into it"
+    close = get_close_matches(name, known, n=SHOWN, cutoff=0.3) or known[:SHOWN]  # There may be thousands of documents.
+    return f"there is no document {name!r}", f"a doc_id, for example {', '.join(close)}"
+
+
 def chosen(
-    lock: Sequence[str], exclude: Sequence[str], pins: Sequence[str], documents: Sequence[Document]
+    lock: Sequence[str],
+    exclude: Sequence[str],
+    pins: Sequence[str],
+    documents: Sequence[Document],
+    unread: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[str], frozenset[str]]:
-    """The doc_ids of locked files, and of excluded documents; ConfigError as `named`, and for an excluded pin."""
+    """The doc_ids of locked files, and of excluded documents; ConfigError as `named`, and for an excluded pin.
+
+    `unread` says of files of the folder why they are no documents.
+    """
+    if lost := [name for name in lock if name in unread]:
+        what = f"{lost[0]!r} is no document: {unread[lost[0]]}"
+        raise ConfigError("lock", what, "`rag data check` lists the files that are not read")
     gone = frozenset(document.doc_id for document in named("exclude", exclude, documents))
     if both := [name for name in pins if name in gone]:
         raise ConfigError("pinned", f"{both[0]!r} is excluded", "leave it out of pinned, or of exclude")
@@ -56,8 +90,29 @@ def limited(pipeline: Narrowed, lock: Sequence[str], exclude: Sequence[str]) -> 
 
 
 def read_whole(documents: Iterable[Document], tokens: int | None) -> bool:
-    """Whether files are read from end to end, so that nothing is searched for."""
-    return tokens is None or sum(count(document.text) for document in documents) <= tokens
+    """Whether files are read from end to end, so that nothing is searched for; ConfigError for more than LARGEST."""
+    if tokens is not None:
+        return sum(count(document.text) for document in documents) <= tokens
+    if (size := sum(len(document.text) for document in documents)) > LARGEST:
+        remedy = "context_tokens=8000 reads the best sections; or lock fewer or smaller files"
+        raise ConfigError("lock", f"the files have {size:,} characters, and a prompt at most {LARGEST:,}", remedy)
+    return True
+
+
+def proposed(pipeline: Narrowed, question: str) -> list[str]:
+    """The first SHOWN doc_ids of files whose names, with suffix, are in a question, but for locked and excluded files."""
+    corpus, left, found = pipeline.corpus, question.casefold(), list[str]()
+    locked = set(corpus.doc[pipeline.allowed].tolist()) if pipeline.reading.locked and pipeline.allowed is not None else ()
+    open_ = [
+        document.doc_id
+        for row, document in enumerate(corpus.documents)
+        if PurePath(document.doc_id).suffix and row not in locked and document.doc_id not in pipeline.excluded
+    ]
+    spelt = {name.casefold() for each in open_ for name in (each, PurePath(each).name)}
+    for name in sorted((each for each in spelt if each in left), key=len, reverse=True):
+        left, times = re.subn(rf"(?<![\w./\\-]){re.escape(name)}(?![\w/-]|\.\w)", " / ", left)
+        found += [each for each in open_ if times and name in (each.casefold(), PurePath(each).name.casefold())]
+    return list(dict.fromkeys(found))[:SHOWN]
 
 
 def _locked(pipeline: Narrowed, rows: Sequence[int]) -> Narrowed:

@@ -1,9 +1,11 @@
 """An answer with its remarks: that it declines, the findings of checks and guards, the cited passages."""
 
+import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rag.config.compose import written
 from rag.config.validation import asks_model
 from rag.core.figures import amount
 from rag.core.looks import Look
@@ -27,6 +29,15 @@ QUOTED = "No model is configured: sentences are quoted."
 def print_difference(sentence: str) -> None:
     """Print how the pipeline differs from the trial that was named."""
     out.print(escape(sentence), style="dim", soft_wrap=True)
+
+
+def propose_lock(names: Sequence[str], command: str = "") -> None:
+    """Print what reads files whole whose names are in a question: a command of a chat, or an override; nothing for none."""
+    if names:
+        listed = ",".join(written("lock", name).removeprefix("lock=") for name in names)
+        shown = f"{command} {shlex.join(names)}" if command else shlex.quote(f"lock=[{listed}]")
+        does = "[dim]reads the files that the question names, without a search.[/dim]"
+        out.print(f"[cyan]{escape(visible(shown))}[/cyan] {does}", soft_wrap=True)
 
 
 def answered(answer: Answer, generator: Generator, heard: str) -> None:

@@ -15,8 +15,9 @@ from rag.core.roles import changes_nothing
 from rag.core.text.citations import places_of
 from rag.core.types import REPLIED, Query
 from rag.pipeline.conversation.session import Exchange, Session
+from rag.pipeline.search.locked_files import proposed
 from rag.pipeline.shapes.answer_json import answer_json, found_passages, look_json
-from rag.reporting.terminal.answers import QUOTED, answered, looked, remarks, sources, unusable
+from rag.reporting.terminal.answers import QUOTED, answered, looked, propose_lock, remarks, sources, unusable
 from rag.reporting.terminal.line_input import PROMPT, Typed
 from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
 from rag.reporting.terminal.passages import passages, passages_of_answer
@@ -113,6 +114,8 @@ class Chat:
             sources(exchange.answer)
         elif searched and exchange.answer.contexts:
             out.print("[dim]/sources shows what was found.[/dim]")
+        if found := proposed(self.session.pipeline, exchange.question):
+            propose_lock([*self.limits["lock"], *found], "/lock")
         out.print()
 
     def _command(self, line: str) -> None:
@@ -167,6 +170,7 @@ class Chat:
             out.print(f"[bold]{number}  {escape(exchange.question)}[/bold]", soft_wrap=not out.is_terminal)
             answer = escape(exchange.answer.reply.text.strip()) or "[dim]no answer[/dim]"
             out.print(f"   {answer}", soft_wrap=not out.is_terminal)
+            out.print(f"   [dim]{escape(exchange.about)}[/dim]", soft_wrap=not out.is_terminal)
         if history := self.session.history:
             (kept,) = self.session.pipeline.reading.memory.recall([Query("history", "", history)])
             said = f"The memory keeps {len(kept.turns)} of {amount(len(history), 'message')} word for word."

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,10 @@ def save(session: Session, config: Mapping[str, Any], path: Path, replace: bool 
 
 
 def _json(session: Session, config: Mapping[str, Any]) -> str:
-    turns = [traced_answer(session.pipeline, exchange.trace, exchange.answer) for exchange in session.exchanges]
+    turns = [
+        {**traced_answer(session.pipeline, each.trace, each.answer), "messages": [asdict(turn) for turn in each.turns]}
+        for each in session.exchanges
+    ]
     return json.dumps({"config": redacted_json(config), "turns": turns}, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -38,6 +42,7 @@ def _markdown(session: Session) -> str:
     for exchange in session.exchanges:
         # Each line of a question is quoted.
         lines += [*(f"> {line}" for line in exchange.question.splitlines()), "", exchange.answer.reply.text.strip() or "…", ""]
+        lines += [f"- {exchange.about}"]
         lines += [f"- {finding.source}: {finding.what}" for finding in exchange.answer.findings]
         cited = set(exchange.answer.reply.citations)
         for number, (hit, place) in enumerate(zip(exchange.answer.contexts, places_of(exchange.answer), strict=True), 1):

@@ -38,6 +38,11 @@ def test_the_last_messages_are_always_shown_as_they_were_said() -> None:
 def test_what_was_said_lately_is_shown_before_what_was_said_long_ago() -> None:
     texts = ("alpha words", "beta words", "gamma words", *FILLER)
     only = {"topic": 0.0, "importance": 0.0, "half_life": 1.0, "least": 0.1}
+    # Two messages ago and two hours before the last one: 1/4 as without a time, 1/16 with it.
+    said = tuple(Turn("user", text, at, "wish", "a.py") for text, at in (("delta", 0.0), ("words", 7200.0)))
+    shown = [memory(**(only | more), turns=1, turn_format="{time} {tag} {source} {text}") for more in ({}, {"hours": 1.0})]
+    line = f"{RULE}\n1970-01-01 00:00 wish a.py delta"
+    assert [made.recall([Query("q", "x", said)])[0].summary for made in shown] == [line, RULE]
     # Half lives: 5, 4 and 3 messages ago are 1/32, 1/16 and 1/8.
     assert older("x", *texts, **only) == ["gamma words"]
     assert older("x", *texts, **(only | {"least": 0.06})) == ["beta words", "gamma words"]

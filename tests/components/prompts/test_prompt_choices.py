@@ -106,6 +106,14 @@ def test_layers_stand_in_the_order_of_their_authority() -> None:
     order = ("THE PROJECT", "PINNED TEXT", "SAID BEFORE", "THE SUMMARY", "EARLIER QUESTION", "THE {question}?")
     places = [messages[-1].content.index(part) for part in order]
     assert places == sorted(places)
+    locked = replace(FULL, files=("a.py", "b.py"))
+    shown = built("prompt=layered").render(locked)[-1].content
+    files, _, rest = shown.partition("Sources:\n\n")
+    assert files.endswith(
+        "PINNED TEXT\n\nSAID BEFORE\n\nFile a.py:\n[1] FIRST {text}\n\nFile b.py:\n[2] SECOND {nothing}\n\nSAID AFTER\n\n"
+    )
+    assert rest.startswith("(none)\n")
+    assert built("prompt=cited").render(locked) == built("prompt=cited").render(FULL)
 
 
 def test_a_strategy_of_ones_own_is_added() -> None:

@@ -50,7 +50,9 @@ def test_a_later_question_sees_what_was_said_without_its_markers(pipeline: Pipel
     assert session.ask("When does the ferry leave?", heard.append).answer.reply.text == "At seven [1]."
     assert heard == ["At ", "seven [1]."]
     second = session.ask("What does it cost?")
-    assert second.answer.query.history == (Turn("user", "When does the ferry leave?"), Turn("assistant", "At seven."))
+    asked, said = second.answer.query.history
+    assert (asked, said) == (Turn("user", "When does the ferry leave?"), Turn("assistant", "At seven."))
+    assert (asked.at, asked.source, said.at, said.source) == (session.exchanges[0].at, "", asked.at, "winter.md")
     assert "ferry" in second.trace.sought.texts[0]
     assert "At seven." in "\n".join(message.content for message in generator.seen[1].messages)
     assert len(session.history) == 4
@@ -128,12 +130,13 @@ def test_a_question_that_failed_leaves_no_turn() -> None:
 
 def test_a_transcript_never_takes_the_place_of_a_file_unasked(pipeline: Pipeline, tmp_path: Path) -> None:
     session = Session(replace(pipeline, generator=Scripted(["Seven [1]."])))
-    session.ask("When does\nthe ferry leave?")
+    exchange = session.ask("When does\nthe ferry leave?")
+    told = {"talk.md": f"\n\n- {exchange.about}\n", "talk.json": f'"at": {exchange.at},'}
     for name, marks in (("talk.md", ("> When does\n> the ferry", "Seven [1].", "- [1] cited `")), ("talk.json", ('"turns"',))):
         path = tmp_path / "new" / name
         save(session, {"generator": {"api_key": "sk-abcdefghijklmnopqrstuvwxyz"}}, path)
         text = path.read_text("utf-8")
-        assert all(mark in text for mark in marks)
+        assert all(mark in text for mark in (*marks, told[name]))
         assert "sk-abc" not in text
         with pytest.raises(DataError, match="is there already"):
             save(session, {}, path)
