@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag.config.compose import HELPER, compose
+from rag.config.catalog import NONE, PRESET, defaults
+from rag.config.compose import HELPER, compose, parsed
 from rag.config.composer import composing
 from rag.config.resolver import Resolver
 from rag.config.stand_ins import MARK, STAND_INS, remark
@@ -22,7 +23,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Trial:
-    """One configuration to evaluate. `choices` has the label of its choice by axis; `config` is resolved."""
+    """One configuration to evaluate. `choices` has the label of its choice by axis; `config` is resolved.
+
+    `name` has the labels of the axes with several choices; without such an axis it is that of the preset, or `default`.
+    """
 
     name: str
     choices: Mapping[str, str]
@@ -56,14 +60,22 @@ def compose_trials(fixed: Sequence[str], axes: Mapping[str, Sequence[Choice]]) -
     trials, problems, resolver = list[Trial](), dict[str, UserError](), Resolver()
     with composing():
         for picked in itertools.product(*axes.values()):
+            overrides = [*fixed, *(each for choice in picked for each in choice.overrides)]
             try:
-                config = compose([*fixed, *(each for choice in picked for each in choice.overrides)])
+                config = compose(overrides)
                 resolved = {key: resolver(key, config) for key in config if key != HELPER}
             except UserError as error:
                 problems.setdefault(str(error), error)
                 continue
             labels = {axis: choice.label for axis, choice in zip(axes, picked, strict=True)}
             shown = [labels[axis] for axis, choices in axes.items() if len(choices) > 1]
-            name = (" · ".join(shown) or "default") + (MARK if STAND_INS in resolved else "")
+            name = (" · ".join(shown) or _preset(overrides)) + (MARK if STAND_INS in resolved else "")
             trials.append(Trial(name, labels, resolved))
     return trials, list(problems.values())
+
+
+def _preset(overrides: Sequence[str]) -> str:
+    """The preset of a config; `default` for none."""
+    named = [str(override.value()) for override in parsed(overrides) if override.key_or_group == PRESET]
+    name = [str(defaults()[PRESET]), *named][-1]
+    return "default" if name == NONE else name

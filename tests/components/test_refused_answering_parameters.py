@@ -151,7 +151,9 @@ REFUSED = [
     *refused(CitationsCheck, {}, "check.citations", {"words": 0}),
     *refused(GroundedCheck, EMBEDDER, "check.grounded", {"theta": 1.1}, {"words": 0}),
     *refused(QuotesCheck, {}, "check.quotes", {"words": 0}),
-    *refused(OffTopicCheck, EMBEDDER, "check.off_topic", {"on_failure": "regenerate"}, {"words": 1.5}, {"floor": 2.0}),
+    *refused(
+        OffTopicCheck, EMBEDDER, "check.off_topic", {"on_failure": "regenerate"}, {"words": 1.5}, {"floor": 2.0}, {"short": -1}
+    ),
     *refused(OffTopicCheck, EMBEDDER, "check.off_topic", {"language": "english-ish"}),
     *refused(RetrievalFloorCheck, EMBEDDER, "check.retrieval_floor", {"on_failure": "regenerate"}, {"floor": 1.5}),
     *refused(SpotlightGuard, SPOTLIGHT, "guard.spotlight", {"opening": "<<>>"}, {"after": "{sentinel}"}, {"digits": 4}),

@@ -115,6 +115,7 @@ def test_the_preset_of_a_wiring_of_ones_own(here: Path) -> None:
     (here / "conf" / "config.yaml").write_text(wiring, "utf-8")
     assert composed()["stand_ins"] == ["a key (ASSAY_KEY) is missing: generator=extractive queries=last_turn stand in"]
     assert "stand_ins" not in composed("generator=extractive", "queries=none", "memory=none")
+    assert [ad_hoc(more).trials()[0].name for more in ([], ["preset=none"])] == ["tiny *", "default"]
 
 
 def test_values_of_a_preset_do_not_reach_another_choice(here: Path) -> None:
@@ -130,8 +131,10 @@ def test_trials_with_a_stand_in_are_marked(here: Path, monkeypatch: pytest.Monke
         "tiny *: generator=extractive queries=last_turn stand in.",
         "Missing: a key (ASSAY_KEY).",
     )
+    assert [trial.name for trial in ad_hoc(["preset=tiny", "depth=50"]).trials()] == ["tiny *"]
     monkeypatch.setenv("ASSAY_KEY", "k")
     assert [trial.name for trial in ad_hoc(["preset=none,tiny"]).trials()] == ["none", "tiny"]
+    assert [ad_hoc(["preset=tiny", *more]).trials()[0].name for more in ([], ["k=3,4"])] == ["tiny", "k 3"]
 
 
 def test_an_axis_of_presets_beside_an_axis_of_one_of_their_parts(here: Path) -> None:

@@ -1,5 +1,6 @@
 """Whether a message is a question on the topic of the documents, before a model is asked."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -7,7 +8,7 @@ from functools import cached_property
 from rag.components.checks.failure_action import check_before_model, finding_before_model
 from rag.components.checks.message_kinds import MessageKinds
 from rag.components.checks.nearness import nearest, question_vectors, wordings
-from rag.core.checks import check_number
+from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
 from rag.core.memo import Recent
 from rag.core.roles import Embedder, Scaled
@@ -27,14 +28,17 @@ class OffTopicCheck:
     share `words` of its stems is in the passages and their headings, and the cosine of its nearest passage is below `floor`, by
     default the floor of the embedder (`Scaled`). Without a floor, only questions that share no stem at all are off topic.
 
-    Without passages the check passes. A follow-up is also tried together with the last turn of the user, as in
-    `retrieval_floor`. Questions that share more words need no vectors; passages are embedded in the order of their rank until
-    one reaches the floor, and the vectors of recent passages are reused. `on_failure` is refuse or flag.
+    Without passages the check passes. A follow-up of at most `short` stems, or with a word of `leaning`, is also tried
+    together with the last turn of the user; another one names its own topic, and the words of that turn would let it pass.
+    Questions that share more words need no vectors; passages are embedded in the order of their rank until one reaches the
+    floor, and the vectors of recent passages are reused. `on_failure` is refuse or flag.
     """
 
     embedder: Embedder
     words: float = 0.67
     floor: float | None = None
+    short: int = 2
+    leaning: str = ""
     kinds: MessageKinds = field(default_factory=MessageKinds)
     language: str = "english"
     languages: Sequence[str] = ("english",)
@@ -43,6 +47,7 @@ class OffTopicCheck:
     def __post_init__(self) -> None:
         check_before_model("off_topic", self.on_failure)
         check_number("check.off_topic.words", self.words, 0, 1)
+        check_whole("check.off_topic.short", self.short, 0)
         if self.floor is not None:
             check_number("check.off_topic.floor", self.floor, -1, 1, "a cosine, or null")
         check_language("check.off_topic.language", self.language)
@@ -58,6 +63,7 @@ class OffTopicCheck:
         """One finding for a message that is declined, or replied to."""
         reader, known = Stems(self.language), list(map(self._kind, queries))
         reasons = ["" if query.history or reader.terms(query.text) else "this asks nothing" for query in queries]
+        queries = [query if self._leans(query.text, reader) else replace(query, history=()) for query in queries]
         shares = [_share(query, ranking, reader) for query, ranking in zip(queries, contexts, strict=True)]
         doubtful = [
             number for number, share in enumerate(shares) if not (known[number] or reasons[number]) and share <= self.words
@@ -67,6 +73,10 @@ class OffTopicCheck:
             reasons[number] = self._reason(shares[number], cosine)
         rows = zip(known, reasons, strict=True)
         return [[each] if each else [self._finding(reason, "off_topic")] if reason else [] for each, reason in rows]
+
+    def _leans(self, text: str, reader: Stems) -> bool:
+        """Whether a question may depend on the turn before it."""
+        return len(reader.of(text)) <= self.short or not set(self.leaning.split()).isdisjoint(re.findall(r"\w+", text.lower()))
 
     def _kind(self, query: Query) -> Finding | None:
         kind, reply = self.kinds.kind(query)

@@ -127,6 +127,15 @@ def test_both_words_and_sense_must_be_missing() -> None:
     assert reasons(shipped(Fixed(0.7)), question) == []  # Nothing was found: closed book, or a selector.
 
 
+def test_only_what_may_depend_on_the_turn_before_is_read_with_it() -> None:
+    # Alone 1 of 3 stems, together 5 of 7.
+    passage = ranking("The ferry to Holm leaves at ten on a weekday in winter.")
+    before = "Does the ferry leave for Holm on a winter weekday?"
+    assert reasons(shipped(), "Who will bake bread on the ferry?", passage, before)
+    assert reasons(shipped(), "Will they bake bread on the ferry?", passage, before) == []
+    assert reasons(shipped(), "Will they bake bread on the ferry?", passage)
+
+
 def test_the_share_of_words_is_a_limit_that_counts_as_missing() -> None:
     question, near = "bake ferry", Fixed(0.7)
     assert reasons(OffTopicCheck(near, words=0.5), question, ranking())
