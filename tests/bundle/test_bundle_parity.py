@@ -68,7 +68,8 @@ ELSEWHERE = {
     "embedder": {"minilm", "minilm_int8", "minilm_windows", "static", "sentence_transformer", "openai"},
     "index": {"chroma", "pgvector"},
     "generator": {
-        *("openai", "gemini", "google", "groq", "anthropic", "auto", "ollama", "llamacpp", "vllm", "closed_book", "gold", "system")
+        *("openai", "gemini", "google", "groq", "anthropic", "auto", "ollama", "llamacpp", "vllm", "closed_book", "gold"),
+        "system",
     },
     "memory": {"summary_model"},
     "passage": {"contextual"},
