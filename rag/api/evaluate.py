@@ -10,6 +10,7 @@ from rag.api.sweeps import SweepResult, conduct
 from rag.config.compose import written
 from rag.config.experiment import Experiment
 from rag.config.limits import check_name
+from rag.core.errors import ConfigError
 from rag.core.files import replace_text
 from rag.core.systems import ask_function
 from rag.evaluation.data.golden import load
@@ -24,7 +25,7 @@ FOLDER = Path(".rag", "systems")
 
 def evaluate(
     retrieve: Callable[..., Any],
-    dataset: str = "handbook",
+    dataset: str = "",
     *overrides: str,
     name: str = "system",
     documents: str | Path | None = None,
@@ -35,12 +36,18 @@ def evaluate(
     `retrieve(question)`, or `retrieve(question, history)` with turns {role, text}, returns passages, best first: texts, or
     mappings with text and perhaps document, start and end, or documents of LangChain, LlamaIndex or Haystack. Instead it may
     return a mapping with `passages` and `answer`, and with `prompt_tokens`, `completion_tokens` and `cost`. All is written to
-    .rag/systems/NAME.jsonl, which `system=results` reads in experiments and gates. `documents` and `questions` are folders of
-    one's own data. An exception at the first question is raised; a later one is the failure of its question.
+    .rag/systems/NAME.jsonl, which `system=results` reads in experiments and gates. An exception at the first question is
+    raised; a later one is the failure of its question. `documents` is a folder of one's own, `questions` the folder or the file
+    of their golden questions. Without both, and without a `dataset`, it is the handbook.
     """
     check_name(name, "name")
-    places = {"loader.path": documents, "dataset.path": questions}
-    chosen = [f"dataset={dataset}", *(written(key, str(path)) for key, path in places.items() if path), *overrides]
+    if documents and not (questions or dataset):
+        raise ConfigError("documents", "are given without questions", "add questions=, the file of the golden questions")
+    file = Path(questions or "")
+    places = {"loader.path": documents, "dataset.path": file.parent if file.is_file() else questions}
+    places |= {"dataset.questions": file.name if file.is_file() else None}
+    chosen = [f"dataset={dataset or ('native' if questions else 'handbook')}", *overrides]
+    chosen[1:1] = [written(key, str(path)) for key, path in places.items() if path]
     config = config_of(chosen)
     components = components_for(maintenance.at(config["store"]))
     golden = load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))

@@ -153,9 +153,11 @@ def test_what_a_function_raises_is_raised_once_and_then_counted(golden: Path) ->
 
     with pytest.raises(RuntimeError, match="no index"):
         rag.evaluate(broken, "native", questions=golden)
+    with pytest.raises(ConfigError, match="without questions"):
+        rag.evaluate(flaky, documents=golden)
     with pytest.raises(DataError, match="returns int"):
         rag.evaluate(lambda question: 3, "native", questions=golden)
-    (note,) = rag.evaluate(flaky, "native", "latency=0", questions=golden).conclusion.notes
+    (note,) = rag.evaluate(flaky, "", "latency=0", questions=golden / "questions.jsonl").conclusion.notes
     assert note.startswith("default failed on 1 of 6 questions")
     assert "sk-proj" not in Path(".rag/systems/system.jsonl").read_text("utf-8")
 
