@@ -162,6 +162,14 @@ class Job:
         return [call[call.index("--method") + 1] if "--method" in call else "GET" for call in asked]
 
 
+@pytest.mark.parametrize(("asked", "made"), [("core", "core"), ("install", "install"), ("clean; false", "core")])
+def test_an_environment_is_the_core_or_all(tmp_path: Path, asked: str, made: str) -> None:
+    job = Job(tmp_path)
+    job.contexts["inputs"] = {"environment": asked}
+    assert job.script(STEPS["Install"]).returncode == 0
+    assert (tmp_path / "make.log").read_text("utf-8") == f"--directory {tmp_path / 'assay'} {made}\n"
+
+
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     """An empty checkout, in which the stand-in is called."""
