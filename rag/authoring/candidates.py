@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from rag.core.types import Document, Span, Turn
@@ -48,7 +48,7 @@ class Candidate:
 def row_of(candidate: Candidate, query_id: str, documents: Mapping[str, Document], at: str) -> Row:
     """The line of a candidate in the native format; `at` is the day of its making in ISO 8601."""
     row: Row = {"id": query_id, "text": candidate.text, "kind": candidate.kind, "cluster": candidate.cluster or query_id}
-    row["history"] = [asdict(turn) for turn in candidate.history]
+    row["history"] = [turn.said for turn in candidate.history]
     row |= {"answers": list(candidate.answers)} | ({"expects": dict(candidate.expects)} if candidate.expects else {})
     row |= {"unanswerable": True} if candidate.unanswerable and candidate.answers else {}
     row["evidence"] = [{"any": [place_row(documents[span.doc_id], span) for span in group]} for group in candidate.evidence]

@@ -30,6 +30,11 @@ class Turn:
     tag: str = field(default="", compare=False)
     source: str = field(default="", compare=False)
 
+    @property
+    def said(self) -> dict[str, str]:
+        """Role and text, as golden questions have them."""
+        return {"role": self.role, "text": self.text}
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

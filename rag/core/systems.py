@@ -4,7 +4,7 @@ import inspect
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from rag.core.errors import DataError, UserError
@@ -50,7 +50,7 @@ def ask_function(retrieve: Callable[..., Any], query: Query, first: bool) -> Map
     several = len(inspect.signature(retrieve).parameters) > 1
     began = time.perf_counter()
     try:
-        given = retrieve(query.text, [asdict(turn) for turn in query.history]) if several else retrieve(query.text)
+        given = retrieve(query.text, [turn.said for turn in query.history]) if several else retrieve(query.text)
     except Exception as error:
         if first or isinstance(error, UserError):
             raise

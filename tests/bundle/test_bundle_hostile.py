@@ -124,7 +124,7 @@ CONFIGS: Cases = {
     "endless depth": (changed(depth=10**6), "10,000"),
     "k beyond depth": (changed(k=200), "more than depth"),
     "k that is true": (changed(k=True), "whole number"),
-    "pinned path": (changed(pinned=["../../etc/passwd"]), "there is no document"),
+    "pinned path": (changed(pinned=["../../etc/passwd"]), "is outside of the documents"),
     "deep mapping": (changed(prompt={"a": [[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]}), "nests deeper"),
     "large": (written("config.json", " " * (2 << 20)), "at most"),
     "YAML": (written("config.json", "k: !!python/object/apply:os.system ['touch canary']\n"), "not valid JSON"),

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -93,7 +93,7 @@ def draft(opinion: Opinion, golden: Golden) -> Draft:
     row: Row = {"id": f"asked-{_short(opinion.answer)}", "text": response["question"], "kind": kind}
     row["tags"] = ["feedback", UNCONFIRMED] if answered else ["feedback"]
     row |= _placed(opinion, evidence, golden)
-    row["history"] = [asdict(turn) for turn in opinion.history]
+    row["history"] = [turn.said for turn in opinion.history]
     row["answers"] = [without_markers(response["answer"]).strip()] if answered else []
     row["evidence"] = evidence
     to_settle = [BAD] if not good else [BARE] if answered and not evidence else []

@@ -67,8 +67,8 @@ class MessageKinds:
 
     def _polite(self, text: str, words: Sequence[str]) -> str:
         """The reply to a pleasantry, empty for another message."""
-        groups = self.pleasantries
-        if reply := next((group["reply"] for group in groups if self._bare(words) & {*group.get("phrases", ())}), ""):
+        groups, bare = self.pleasantries, self._bare(words)
+        if reply := next((group["reply"] for group in groups if bare & {*group.get("phrases", ())}), ""):
             return str(reply)
         terms = (word.lower() for word in Stems(self.language).terms(text.replace("’", "'")))
         content = {word for word in terms if len(word) > 1 and "'" not in word}  # `it's` counts by its parts
@@ -78,11 +78,18 @@ class MessageKinds:
         return str(next(fitting, "") if words or not groups else groups[-1]["reply"])
 
     def _bare(self, words: Sequence[str]) -> set[str]:
-        """The message without some words of `around` at its ends, in every way."""
+        """The message without some words of `around` at its ends, in every way that leaves no more words than a phrase has."""
         around, count = self._social | {*self.around.split()}, len(words)
         first = next((place for place, word in enumerate(words) if word not in around), count)
         last = next((count - place for place, word in enumerate(reversed(words)) if word not in around), 0)
-        return {" ".join(words[start:end]) for start in range(first + 1) for end in range(max(last, start + 1), count + 1)}
+        starts = ((start, min(count, start + self._longest)) for start in range(first + 1))
+        return {" ".join(words[start:end]) for start, most in starts for end in range(max(last, start + 1), most + 1)}
+
+    @cached_property
+    def _longest(self) -> int:
+        """The most words of a phrase."""
+        phrases = (group.get("phrases", ()) for group in (*self.pleasantries, self.conversation))
+        return max((len(WORD.findall(phrase)) for listed in phrases for phrase in listed), default=0)
 
     @cached_property
     def _social(self) -> frozenset[str]:
