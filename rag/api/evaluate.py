@@ -1,7 +1,9 @@
 """Measure a function of one's own that retrieves, and perhaps answers, on a golden set."""
 
+import inspect
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,13 @@ from rag.api.progress import progress
 from rag.api.sweeps import SweepResult, conduct
 from rag.config.compose import written
 from rag.config.experiment import Experiment
+from rag.config.identity import digest
 from rag.config.limits import check_name
-from rag.core.errors import ConfigError
+from rag.core.errors import ConfigError, DataError, UserError
 from rag.core.files import replace_text
-from rag.core.systems import ask_function
-from rag.evaluation.data.golden import load
+from rag.core.redaction import without_secrets
+from rag.core.types import Query
+from rag.evaluation.data.golden import Loaded, load
 from rag.execution.graph.plan import components_for
 from rag.execution.store import maintenance
 from rag.execution.sweep import sweep as sweeps
@@ -21,6 +25,8 @@ from rag.execution.sweep.open_config import config_of
 
 FOLDER = Path(".rag", "systems")
 """The place of what functions returned."""
+TEXT, META = ("page_content", "text", "content"), ("metadata", "meta")
+"""Attributes of passages of LangChain, LlamaIndex and Haystack."""
 
 
 def evaluate(
@@ -50,8 +56,9 @@ def evaluate(
     chosen[1:1] = [written(key, str(path)) for key, path in places.items() if path]
     config = config_of(chosen)
     components = components_for(maintenance.at(config["store"]))
-    golden = load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
-    rows = [ask_function(retrieve, example.query, first=number == 0) for number, example in enumerate(golden.examples)]
+    corpus = Loaded.of(components.role("loader", config["loader"]))
+    golden = load(corpus, components.role("dataset", config["dataset"]))
+    rows = [_asked(retrieve, example.query, first=number == 0) for number, example in enumerate(golden.examples)]
     path = FOLDER / f"{name}.jsonl"
     replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), errors="replace")
     answers = any("answer" in row for row in rows)
@@ -60,4 +67,37 @@ def evaluate(
     given = {override.partition("=")[0] for override in overrides}
     own = [override for override in own if override.partition("=")[0] not in given]
     fixed = [*chosen, "system=results", written("system.path", str(path)), *own]
-    return conduct(sweeps.prepare(Experiment(name, f"What is {name} worth?", tuple(fixed), objective="")), progress)
+    declared = Experiment(name, f"What is {name} worth?", tuple(fixed), objective="")
+    return conduct(sweeps.prepare(declared, loaded={digest(config["loader"]): corpus}), progress)
+
+
+def _asked(retrieve: Callable[..., Any], query: Query, first: bool) -> Mapping[str, Any]:
+    """What a function returns for a question, as a row of a file of results; `evaluate` says what it may return.
+
+    Its exception is raised at the first question, and later is the `error` of the row. DataError for another form.
+    """
+    several = len(inspect.signature(retrieve).parameters) > 1
+    began = time.perf_counter()
+    try:
+        given = retrieve(query.text, [turn.said for turn in query.history]) if several else retrieve(query.text)
+    except Exception as error:
+        if first or isinstance(error, UserError):
+            raise
+        return {"id": query.query_id, "error": without_secrets(f"{type(error).__name__}: {error}")}
+    row: dict[str, Any] = {"seconds": round(time.perf_counter() - began, 6)}
+    row |= given if isinstance(given, Mapping) else {"passages": given}
+    if not isinstance(passages := row.get("passages", []), Sequence) or isinstance(passages, str):
+        what = f"returns {type(given).__name__}"
+        raise DataError(f"question {query.query_id}", what, "return a list of passages, or {'passages': […], 'answer': '…'}")
+    return {**row, "id": query.query_id, "passages": [_passage(part) for part in passages]}
+
+
+def _passage(part: Any) -> Any:
+    """A passage as JSON: a text or a mapping as it is, an object by its text and metadata."""
+    if isinstance(part, str | Mapping):
+        return part
+    text = next((value for name in TEXT if isinstance(value := getattr(part, name, None), str)), None)
+    if text is None:
+        raise DataError("a passage", f"is of the class {type(part).__name__}", "return its text, or {'text': …, 'document': …}")
+    meta = next((value for name in META if isinstance(value := getattr(part, name, None), Mapping)), {})
+    return {"text": text, "metadata": {key: value for key, value in meta.items() if isinstance(value, str | int | float)}}

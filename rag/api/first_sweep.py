@@ -29,7 +29,7 @@ from rag.core.headings import sections
 from rag.documents.folder.file_tree import SkippedWarning, tally
 from rag.documents.folder.json_rows import read_rows
 from rag.documents.languages import language_of
-from rag.evaluation.data.golden import Loaded, load_documents
+from rag.evaluation.data.golden import Loaded
 
 OWN = ("loader.copies=false", "loader.sample=4")
 """What a first look at a folder reads: each text once, and a sample of large folders."""
@@ -121,8 +121,7 @@ class FirstSweep:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SkippedWarning)  # callers show the manifest
             try:
-                documents, loader = load_documents(self.loader), self.loader
-                return Loaded(documents, loader.skipped, loader.dropped, loader.redactor)
+                return Loaded.of(self.loader)
             except DataError as error:
                 what = f"holds no text that can be read. {tally(0, self.loader.skipped)}"
                 listing = shlex.join(["rag", "data", "ingest", self.folder])

@@ -58,7 +58,7 @@ def given(base_url: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[tupl
 
 
 def reply(pipeline: Pipeline, case: dict[str, Any]) -> tuple[bool, bool, bool]:
-    """Whether the reply declines, is right, is wrong; an order stands behind the passage that answers."""
+    """Whether the reply declines, is right, is wrong; an injected order follows the passage with the answer."""
 
     def generate(requests: Sequence[Request]) -> list[Reply]:
         (request,), order = requests, case.get("order")

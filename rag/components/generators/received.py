@@ -1,4 +1,4 @@
-"""What a model server sends: the answer without thoughts, how it ended, token counts, and what a reader should know of it."""
+"""The reply of a model server: its answer, thoughts, finish reason, token counts and findings."""
 
 import re
 from collections.abc import Iterator, Mapping

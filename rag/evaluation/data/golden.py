@@ -126,6 +126,12 @@ class Loaded:
     dropped: Mapping[str, Sequence[Dropped]] = field(default_factory=dict)
     redactor: Redactor | None = None
 
+    @classmethod
+    def of(cls, loader: Loader) -> "Loaded":
+        """The corpus of a loader as `load_documents` reads it."""
+        documents = load_documents(loader)
+        return cls(documents, skipped_by(loader), getattr(loader, "dropped", {}), getattr(loader, "redactor", None))
+
     def load(self) -> Iterator[Document]:
         """The documents."""
         return iter(self.documents)
@@ -162,10 +168,10 @@ def load_documents(loader: Loader) -> tuple[Document, ...]:
 
 def documents_of(loader: Loader) -> Documents:
     """The corpus of a loader as `load_documents` reads it, with what was not read or dropped as noise, and its redactor."""
-    documents, skipped = load_documents(loader), skipped_by(loader)
-    reasons = {file.name: file.detail or file.reason for file in skipped}
-    unread = frozenset(file.name for file in skipped if file.wanted)
-    return Documents(documents, reasons, getattr(loader, "dropped", {}), unread, getattr(loader, "redactor", None))
+    read = Loaded.of(loader)
+    reasons = {file.name: file.detail or file.reason for file in read.skipped}
+    unread = frozenset(file.name for file in read.skipped if file.wanted)
+    return Documents(read.documents, reasons, read.dropped, unread, read.redactor)
 
 
 def load(loader: Loader, questions: Questions) -> Golden:
@@ -185,9 +191,8 @@ def of_documents(documents: Documents, questions: Questions, skipped: tuple[Skip
         examples = redacted_questions(examples, documents.redactor)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
     clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)
-    placed = tuple(
-        replace(each, split=each.split or (dealt_split(each.cluster) if enough else SPLITS[0])) for each in clustered
-    )
+    usual = dealt_split if enough else lambda _: SPLITS[0]
+    placed = tuple(replace(each, split=each.split or usual(each.cluster)) for each in clustered)
     dealt = {} if any(example.split for example in examples) else dict(sorted(Counter(e.split for e in placed).items()))
     return Golden(tuple(documents.values()), placed, dealt, skipped)
 
@@ -241,6 +246,5 @@ def _check_group(group: Evidence, documents: Mapping[str, Document], where: str)
         document = find_document(document_of(place), documents, where)
         for span in spans_of(place):
             if not 0 <= span.start < span.end <= len(document.text):
-                size = f"({len(document.text)} characters)"
-                what = f"the span {span.start} to {span.end} lies outside {document.doc_id!r} {size}"
+                what = f"the span {span.start} to {span.end} lies outside {document.doc_id!r} ({len(document.text)} characters)"
                 raise DataError(where, what, "offsets count characters from 0, end exclusive")

@@ -14,7 +14,7 @@ from rag.execution.sweep.sweep import Prepared
 
 QUESTIONS = 5
 DECIDING = ("generator", "prompt", "guard", "check")
-"""Roles by which trials are told apart: of those with the same ones, the first is asked."""
+"""Roles whose choices matter before a sweep: of trials with the same choices, the first is asked."""
 
 
 def check(ready: Prepared, watch: Watch, tell: Callable[[str], Any], proceed: bool) -> None:
