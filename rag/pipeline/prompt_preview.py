@@ -4,10 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from rag.core.numbers import finite
+from rag.core.roles import CostEstimate
 from rag.core.text.tokens import count
-from rag.core.types import Query, Turn
-from rag.pipeline.pipeline import Pipeline
+from rag.core.types import Message, Query, Turn
+from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.prompt.context_packing import Passage, passages
+from rag.pipeline.prompt.edited_prompt import changed
 from rag.pipeline.prompt.prompt_assembly import Prepared
 
 
@@ -16,17 +19,20 @@ def after(query: Query, turns: Sequence[str]) -> Query:
     return replace(query, history=tuple(Turn("assistant" if number % 2 else "user", text) for number, text in enumerate(turns)))
 
 
-def prompted(pipeline: Pipeline, query: Query) -> dict[str, Any]:
+def prompted(pipeline: Pipeline, query: Query, trace: Trace | None = None, edited: Sequence[Message] = ()) -> dict[str, Any]:
     """The messages with their tokens, the passages in them, and those that were found and left out, each with the reason.
 
     There are no messages where a screen keeps the model from being asked. Tokens are those of `rag.core.text.tokens`.
+    `most_usd` is the price with the longest reply, None if unknown. `edited` messages replace those of the prompt.
     """
-    trace = pipeline.trace(query)
-    prepared = pipeline.prepare(query, trace)
+    trace = trace or pipeline.trace(query)
+    prepared, generator = changed(pipeline.prepare(query, trace), edited, pipeline.off), pipeline.generator
     sent = prepared.request.messages if prepared.request else ()
     messages = [{**asdict(message), "tokens": count(message.content)} for message in sent]
     preview: dict[str, Any] = {"question": query.text, "searched": list(trace.sought.texts), "messages": messages}
-    preview |= {"tokens": sum(message["tokens"] for message in messages), "context_tokens": pipeline.reading.context_tokens}
+    preview["tokens"] = total = sum(message["tokens"] for message in messages)
+    preview["most_usd"] = finite(generator.spending(1, total)[1]) if isinstance(generator, CostEstimate) and messages else 0.0
+    preview["context_tokens"] = pipeline.reading.context_tokens
     found = passages(trace.selected.first(pipeline.k), 0, pipeline.corpus)
     preview |= {"contexts": list(_contexts(pipeline, prepared, found)), "left_out": list(_left_out(pipeline, prepared, found))}
     return preview | {"findings": [asdict(finding) for finding in prepared.screened.findings]}

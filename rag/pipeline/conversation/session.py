@@ -5,11 +5,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from rag.core.types import Answer, Found, Query, Ranking, Turn
+from rag.core.types import Answer, Found, Message, Query, Ranking, Turn
 from rag.pipeline.conversation.live_history import remembered_turn
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.search.locked_files import limited
 from rag.pipeline.search.steps import embed_queries
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question that was searched for; `edited` messages replace those of its prompt."""
+
+    query: Query
+    trace: Trace
+    edited: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,12 +57,18 @@ class Session:
     def __post_init__(self) -> None:
         self._given = self.pipeline
 
-    def limit(self, lock: Sequence[str], exclude: Sequence[str]) -> None:
-        """Read only the files of `lock` and none of `exclude` from now on, and use nothing again that was found before.
+    def limit(self, lock: Sequence[str] = (), exclude: Sequence[str] = (), off: Sequence[str] = ()) -> None:
+        """Read only the files of `lock` and none of `exclude` from now on, without the agents of `off`.
 
-        Both are within what the config allows; empty ones give back all of it. ConfigError for a document that does not exist.
+        All are within what the config allows; empty ones give back all of it. Nothing is used again that was found before.
+        UserError for a document or an agent that does not exist.
         """
-        self.pipeline, self.found = limited(self._given, lock, exclude), ()
+        self.pipeline, self.found = limited(self._given.without(off), lock, exclude), ()
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents of the config, on or off."""
+        return self._given.agents
 
     @property
     def history(self) -> tuple[Turn, ...]:
@@ -74,11 +89,21 @@ class Session:
         Pieces are empty while the model writes hidden text. A question is remembered when its answer is complete: Ctrl-C or a
         failing service leaves the conversation as it was.
         """
+        return self.send(self.draft(question), hear, read)
+
+    def draft(self, question: str) -> Draft:
+        """Search for a question, and ask no model for an answer; `send` answers it."""
         query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.found)
-        trace = self.pipeline.trace_to_answer(query)
-        exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear, early=True, read=read), time.time())
+        return Draft(query, self.pipeline.trace_to_answer(query))
+
+    def send(
+        self, draft: Draft, hear: Callable[[str], None] | None = None, read: Callable[[Ranking], None] | None = None
+    ) -> Exchange:
+        """Answer a draft, as `ask`; nothing may have been asked since."""
+        answer = self.pipeline.answer_from(draft.query, draft.trace, hear, early=True, read=read, edited=draft.edited)
+        exchange = Exchange(draft.trace, answer, time.time())
         self.exchanges.append(exchange)
-        self.found = self.pipeline.earlier(query, trace)
+        self.found = self.pipeline.earlier(draft.query, draft.trace)
         return exchange
 
     def reset(self) -> None:

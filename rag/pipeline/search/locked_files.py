@@ -124,7 +124,8 @@ def _locked(pipeline: Narrowed, rows: Sequence[int]) -> Narrowed:
     selectors = {"lock": LockedFiles(tuple(own.values()), room)}
     allowed = np.isin(corpus.doc, rows)
     links = tuple(name for name in pipeline.links if name in LOCKED and not (whole and name in ("rewrite", "search")))
-    return replace(pipeline, links=links, selectors=selectors, reading=reading, allowed=allowed)
+    off = pipeline.off - {"select"}  # the files are what is selected
+    return replace(pipeline, links=links, off=off, selectors=selectors, reading=reading, allowed=allowed)
 
 
 @dataclass(frozen=True)

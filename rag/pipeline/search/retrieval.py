@@ -4,11 +4,12 @@ An answer runs all links one after the other. In a sweep each link is a stage, a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from rag.core.corpus import Corpus
+from rag.core.errors import UserError
 from rag.core.memo import Recent
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
@@ -51,13 +52,18 @@ AGAIN = ("policy", "search", "select", "condense")
 """The links of one more search."""
 COMPONENTS = {"shape": "shaper", "audit": "shaper", "merge": "reuse", "route": "router", "condense": "condenser"}
 """Links → the field of their component, where it has another name."""
+AGENTS = ("rewrite", "shape", "reuse", "route", "policy", "select", "condense")
+"""The links that can be switched off."""
+WITH = {"audit": "shape", "merge": "reuse"}
+"""Links that are off with another one."""
 
 
 @dataclass(frozen=True)
 class Retrieval:
     """The components that search an opened corpus; with `allowed`, they find only these chunks.
 
-    `links` are the links in use. `excluded` are the doc_ids of documents that are never read.
+    `links` are the links in use, `off` the agents that a person has switched off. `excluded` are the doc_ids of documents that
+    are never read.
     """
 
     corpus: Corpus
@@ -80,6 +86,7 @@ class Retrieval:
     allowed: Allowed | None = None
     excluded: frozenset[str] = frozenset()
     links: tuple[str, ...] = LINKS
+    off: frozenset[str] = frozenset()
     memo: Recent[Vectors] = field(default_factory=Recent, repr=False, compare=False)
 
     @property
@@ -101,10 +108,23 @@ class Retrieval:
 
     def has(self, name: str) -> bool:
         """Whether a link is in use, and its component changes something."""
-        if name not in self.links or (name == "search" and self.has("policy")):
+        if name not in self.links or WITH.get(name, name) in self.off or (name == "search" and self.has("policy")):
             return False
         plain = name in ("rewrite", "search", "select")
         return plain or not changes_nothing(getattr(self, COMPONENTS.get(name, name)))
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents in use that can be switched off."""
+        idle = {"rewrite": changes_nothing(self.queries), "select": not self.selectors}
+        return [name for name in AGENTS if not idle.get(name) and self.has(name)]
+
+    def without(self, off: Sequence[str]) -> Self:
+        """The same components without some agents; UserError for one that is not in use."""
+        if unknown := [name for name in off if name not in self.agents]:
+            known = ", ".join(self.agents) or "none"
+            raise UserError("agents", f"{unknown[0]!r} is not an agent in use", f"there is: {known}; the config adds others")
+        return replace(self, off=frozenset(off)) if off else self
 
     def link(self, name: str, step: Step = untimed) -> Link:
         """A link of these components."""

@@ -1,8 +1,15 @@
-"""Lines from a terminal or a pipe."""
+"""Lines from a terminal or a pipe, and texts from an editor."""
 
+import os
+import shlex
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rag.core.errors import ConfigError
 
 try:
     import termios
@@ -73,3 +80,18 @@ def _editing(words: Sequence[str]) -> None:
         return fitting[place] if place < len(fitting) else None
 
     readline.set_completer(complete)
+
+
+def edit(text: str) -> str:
+    """The text as the command of VISUAL or EDITOR leaves it; ConfigError without one, or where it fails. No shell reads it."""
+    variable = "VISUAL" if os.environ.get("VISUAL") else "EDITOR"
+    try:
+        if not (command := shlex.split(os.environ.get(variable, ""))):
+            raise ConfigError("/edit", "needs an editor, and EDITOR is not set", "leave, export EDITOR=nano, and begin again")
+        with TemporaryDirectory() as folder:  # of the user alone
+            path = Path(folder) / "prompt.txt"
+            path.write_text(text, "utf-8", "replace")
+            subprocess.run([*command, str(path)], check=True, stdin=None if sys.stdin.isatty() else subprocess.DEVNULL)
+            return path.read_text("utf-8", "replace")
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        raise ConfigError(variable, f"the editor failed: {error}", "the prompt is as it was before") from error
