@@ -8,9 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import cast
 
-from rag.core.errors import RefusalError, ServiceError
-from rag.core.types import Answer, Found, Query, Turn
+from rag.core.errors import RefusalError, ServiceError, UserError
+from rag.core.types import Answer, Found, Message, Query, Turn
+from rag.pipeline.prompt.edited_prompt import checked
+from rag.pipeline.prompt_preview import prompted
+from rag.pipeline.search.locked_files import proposed
 from rag.pipeline.search.search_filter import EVERYTHING, Scope
 from rag.pipeline.search.steps import rewrite
 from rag.pipeline.search.timing import Clock
@@ -38,6 +42,7 @@ class AnswerJob:
     began: float
     scope: Scope = EVERYTHING
     answer: Answer | None = None
+    edited: tuple[Message, ...] = ()
     clock: Clock = field(default_factory=Clock)
     generator: Stoppable = field(init=False)
 
@@ -102,6 +107,20 @@ class AnswerJob:
             head["stand_ins"] = bundle.stand_ins
         return head
 
+    def composed(self) -> response_models.Composed:
+        """The prompt, with its tokens and price; no model is asked."""
+        made = prompted(self.result.pipeline, self.query, self.result.trace)
+        kept = {name: made[name] for name in ("question", "tokens", "most_usd")}
+        kept["messages"] = [{"role": one["role"], "content": one["content"]} for one in made["messages"]]
+        kept["read"] = [one["chunk"] for one in made["contexts"]]
+        return cast(response_models.Composed, {**self._head(), **kept})
+
+    def send(self, messages: Sequence[Message], read: Sequence[str]) -> None:
+        """Take edited messages; UserError where the passages are not `read`: their numbers would mean others."""
+        self.edited = checked(messages)
+        if self.composed()["read"] != [*read]:
+            raise UserError("prompt", "was made of other passages than those found now", "compose it anew: POST /prompt")
+
     def search_json(self, k: int | None) -> response_models.Searched:
         """The result of a search."""
         found: response_models.Searched = {**self._head(), "question": self.query.text, "passages": self.passages(k)}
@@ -121,7 +140,7 @@ class AnswerJob:
             loop.call_soon_threadsafe(queue.put_nowait, piece)
 
         def generate() -> Answer:
-            return pipeline.answer_from(self.query, self.result.trace, hear, clock=self.clock, early=early)
+            return pipeline.answer_from(self.query, self.result.trace, hear, clock=self.clock, early=early, edited=self.edited)
 
         work = loop.run_in_executor(pool, copy_context().run, generate)
         work.add_done_callback(lambda _: queue.put_nowait(None))
@@ -155,6 +174,7 @@ class AnswerJob:
         answer: response_models.Answer = {
             **self._head(),
             **answer_json(self.answer, trace.sought, pipeline.corpus),
+            "proposed_lock": proposed(pipeline, self.query.text),
             "session": None,
             "turn": None,
         }
@@ -171,7 +191,7 @@ class AnswerJob:
 
 async def _searched(model: Model, query: Query, scope: Scope, pool: ThreadPoolExecutor) -> SearchResult:
     rewriter, clock = model.batcher.pipeline.queries, Clock()
-    if not isinstance(rewriter, KnownQueries) or scope.whole is not None:
+    if not isinstance(rewriter, KnownQueries) or scope.whole is not None or "rewrite" in (scope.off or ()):
         return await model.batcher.search_with_steps(query, scope)
     with clock.step("rewrite"):
         work = partial(rewrite, rewriter.rewriter, [query])

@@ -62,7 +62,11 @@ class RequestHandler:
     async def answer(
         self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None = None
     ) -> Response:
-        """Answer as JSON, or as a stream if the body asks for one."""
+        """Answer as JSON, or as a stream if the body asks for one; UserError for an edited prompt that is not sent."""
+        if body.prompt:
+            if self.settings.keys and not self.settings.edited_prompts:
+                raise UserError("prompt", "was edited, which this server does not allow", "RAG_EDITED_PROMPTS=1 allows it")
+            await run_in_threadpool(job.send, body.prompt, body.read)
         if body.stream:
             return self.stream(request, job, self._events(request, body, job, position))
         answer = await self.complete(request, job, body.show, position)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 
-from rag.core.types import Value
+from rag.core.types import Message, Value
 
 Text = Annotated[str, StringConstraints(strip_whitespace=False, min_length=1, pattern=r"\S")]
 QUESTION = "How many days of leave do I get?"
@@ -48,6 +48,7 @@ class Within(ClosedBody):
     )
     range: Range | None = Field(default=None, description="Only these characters of one document.")
     whole: list[str] | None = Field(default=None, description="Read these documents verbatim, without a search.")
+    off: list[str] | None = Field(default=None, description="Agents to do without, of those in GET /v1/models.")
 
 
 class AskRequest(ClosedBody):
@@ -78,6 +79,8 @@ class AskBody(AskRequest):
     stream: bool = Field(
         default=False, description="Server-sent events `passages`, `piece`, `answer`, `error` instead of JSON."
     )
+    prompt: list[Message] = Field(default=[], description="Edited messages, sent instead of those of POST /prompt.")
+    read: list[str] = Field(default=[], description="The chunks that POST /prompt named with these messages, in their order.")
 
 
 class ChatBody(AskBody):

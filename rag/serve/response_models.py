@@ -39,9 +39,26 @@ class Searched(Head):
     passages: list[FoundPassage]
 
 
-class Answer(Head, PipelineAnswer):
-    """An answer with its sources. `trace` and `prompt` are present if `show` asks for them."""
+class Composed(Head):
+    """The messages for a question, none where no model is asked, with their tokens as Assay counts them.
 
+    `most_usd` is the price with the longest reply, null if unknown; `read` are the chunks in the messages.
+    """
+
+    question: str
+    messages: list[dict[str, str]]
+    tokens: int
+    most_usd: float | None
+    read: list[str]
+
+
+class Answer(Head, PipelineAnswer):
+    """An answer with its sources. `trace` and `prompt` are present if `show` asks for them.
+
+    `proposed_lock` are the documents whose file names are in the question.
+    """
+
+    proposed_lock: list[str]
     session: str | None
     turn: int | None
 
@@ -147,7 +164,8 @@ class ListedModel(TypedDict):
     """A model as OpenAI's API lists it.
 
     `title` describes it in words, `experiment` names the one that measured it (empty if none did), `follows` says whether
-    earlier turns change what is searched for, and `stand_ins` what replaces missing parts of its preset.
+    earlier turns change what is searched for, `stand_ins` what replaces missing parts of its preset, and `agents` which parts a
+    question can do without (`within.off`).
     """
 
     id: str
@@ -159,6 +177,7 @@ class ListedModel(TypedDict):
     bundle: str
     follows: bool
     stand_ins: list[str]
+    agents: list[str]
 
 
 class Models(TypedDict):

@@ -40,19 +40,24 @@ class Screened:
 
 @dataclass(frozen=True)
 class Excerpts:
-    """The first `k` passages, within `context_tokens`, as screens leave them, in the layout of `quoting`, framed by guards."""
+    """The first `k` passages, within `context_tokens`, as screens leave them, in the layout of `quoting`, framed by guards.
+
+    No check declines a question where a person has `chosen` the files that are read.
+    """
 
     k: int
     context_tokens: int | None = None
     screens: Mapping[str, Screen] = field(default_factory=dict)
     framings: Mapping[str, Framing] = field(default_factory=dict)
     quoting: Quoting | None = None
+    chosen: bool = False
 
     def screen(
         self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
     ) -> list[Screened]:
         """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
-        return screen(self.screens, queries, rankings.first(self.k), corpus, looks)
+        found = screen(self.screens, queries, rankings.first(self.k), corpus, looks)
+        return [replace(each, findings=tuple(filter(_open, each.findings))) for each in found] if self.chosen else found
 
     def packed(self, screened: Screened, corpus: Corpus) -> Packed:
         """The passages that fit; none where a screen abstains."""
@@ -78,6 +83,11 @@ class Excerpts:
         guards = {name: each for name, each in self.screens.items() if name.startswith(GUARD)}
         given = [Look(results=tuple(filter(None, texts)))]
         return bool(guards) and bool(screen(guards, [query], Rankings.pack([[]]), corpus, given)[0].withheld)
+
+
+def _open(finding: Finding) -> bool:
+    """Whether a finding does not say that the passages are far from the question."""
+    return finding.action != "abstain" or bool(finding.reply) or finding.source not in ("off_topic", "retrieval_floor")
 
 
 def quoting_of(prompt: object) -> Quoting | None:

@@ -60,7 +60,7 @@ class Reading:
     @property
     def excerpts(self) -> Excerpts:
         """The passages of a prompt, as guards leave them."""
-        return Excerpts(self.k, self.context_tokens, self.screens, self.framings, quoting_of(self.prompt))
+        return Excerpts(self.k, self.context_tokens, self.screens, self.framings, quoting_of(self.prompt), self.locked)
 
     def screen(
         self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()

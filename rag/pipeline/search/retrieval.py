@@ -170,7 +170,7 @@ def _excerpts(pipeline: Retrieval, component: object) -> Excerpts:
     reading = pipeline.reading
     if reads(component, "passages"):
         return reading.excerpts
-    return Excerpts(reading.k, reading.context_tokens, reading.screens)
+    return Excerpts(reading.k, reading.context_tokens, reading.screens, chosen=reading.locked)
 
 
 def _shape(pipeline: Retrieval, step: Step) -> ShapeLink:

@@ -6,6 +6,7 @@ import { MEANT, openEvidence, placeOf, summary } from "./evidence.js";
 import { thumbs } from "./feedback.js";
 import { lookOf } from "./look.js";
 import { peekAt } from "./peek.js";
+import { previewed } from "./preview.js";
 import { prose, words } from "./prose.js";
 import * as scope from "./scope.js";
 import { Places, count, several, sentences } from "./text.js";
@@ -42,6 +43,7 @@ export class AnswerView {
     this.element.setAttribute("aria-busy", "true");
     this.status.textContent = body.within?.whole ? "Reading…" : "Searching…";
     try {
+      if (this.preview) body = await previewed(this.body, body, signal);
       await stream(path, body, (event, data) => this.hear(event, data), signal);
       return this.answer;
     } catch (problem) {
@@ -84,7 +86,7 @@ export class AnswerView {
     this.element.className = declined ? "answer abstained" : "answer";
     this.status.textContent = "";
     this.final();
-    this.under.replaceChildren(...[this.warned(), this.looked(), replied(answer) ? null : this.sources(), ...this.foot()].filter(Boolean));
+    this.under.replaceChildren(...[this.warned(), this.named(), this.looked(), replied(answer) ? null : this.sources(), ...this.foot()].filter(Boolean));
     say(declined ? "It declined to answer." : replied(answer) ? answer.answer : `Answered from ${several(this.contexts.length, "passage")}.`);
   }
 
@@ -129,6 +131,13 @@ export class AnswerView {
     const led = grave.action === "flag" ? "" : `${MEANT[grave.action][0].toUpperCase()}${MEANT[grave.action].slice(1)}. `;
     const words = `${led}${grave.source}: ${grave.what}${findings.length > 1 ? `, and ${findings.length - 1} more` : ""}`;
     return make("button.warning", { type: "button", onclick: () => openEvidence(this.answer, "checks") }, icon("warn"), make("span", {}, words));
+  }
+
+  /** A button that reads the files whose names are in the question. */
+  named() {
+    const files = (this.answer.proposed_lock ?? []).filter(id => !scope.isWhole(id));
+    const lock = event => { files.forEach(id => scope.readWhole(id, true)); event.target.remove(); };
+    return files.length ? make("button.plain", { type: "button", onclick: lock }, `Read ${files.map(scope.titleOf).join(", ")} whole from now on`) : null;
   }
 
   looked() {

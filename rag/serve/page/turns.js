@@ -25,8 +25,8 @@ function keep(model, session) {
 }
 
 /** Ask `models` the same question, and wait for all. */
-export async function ask(question, models, within, remember) {
-  const views = models.map(model => new AnswerView(model, models.length > 1));
+export async function ask(question, models, within, remember, preview) {
+  const views = models.map(model => Object.assign(new AnswerView(model, models.length > 1), { preview }));
   add(question, views, within, remember);
   await together(views, view => answered(view, question, within, remember));
   compared(views);
