@@ -191,7 +191,7 @@ class AnswerJob:
 
 async def _searched(model: Model, query: Query, scope: Scope, pool: ThreadPoolExecutor) -> SearchResult:
     rewriter, clock = model.batcher.pipeline.queries, Clock()
-    if not isinstance(rewriter, KnownQueries) or scope.whole is not None or "rewrite" in (scope.off or ()):
+    if not isinstance(rewriter, KnownQueries) or scope.whole is not None:
         return await model.batcher.search_with_steps(query, scope)
     with clock.step("rewrite"):
         work = partial(rewrite, rewriter.rewriter, [query])

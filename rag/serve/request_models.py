@@ -48,7 +48,6 @@ class Within(ClosedBody):
     )
     range: Range | None = Field(default=None, description="Only these characters of one document.")
     whole: list[str] | None = Field(default=None, description="Read these documents verbatim, without a search.")
-    off: list[str] | None = Field(default=None, description="Agents to do without, of those in GET /v1/models.")
 
 
 class AskRequest(ClosedBody):

@@ -164,8 +164,7 @@ class ListedModel(TypedDict):
     """A model as OpenAI's API lists it.
 
     `title` describes it in words, `experiment` names the one that measured it (empty if none did), `follows` says whether
-    earlier turns change what is searched for, `stand_ins` what replaces missing parts of its preset, and `agents` which parts a
-    question can do without (`within.off`).
+    earlier turns change what is searched for, and `stand_ins` what replaces missing parts of its preset.
     """
 
     id: str
@@ -177,7 +176,6 @@ class ListedModel(TypedDict):
     bundle: str
     follows: bool
     stand_ins: list[str]
-    agents: list[str]
 
 
 class Models(TypedDict):

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from rag.core.types import Answer, Found, Message, Query, Ranking, Turn
@@ -65,10 +65,12 @@ class Session:
         """
         self.pipeline, self.found = limited(self._given.without(off), lock, exclude), ()
 
-    @property
-    def agents(self) -> list[str]:
-        """The agents of the config, on or off."""
-        return self._given.agents
+    def tell(self, project: str) -> None:
+        """Show another text about the project in the prompt, within the same limits."""
+        for kept in ("_given", "pipeline"):
+            made = getattr(self, kept)
+            told = replace(made.reading, prompt=replace(made.reading.prompt, project=project))
+            setattr(self, kept, replace(made, reading=told))
 
     @property
     def history(self) -> tuple[Turn, ...]:
@@ -80,8 +82,13 @@ class Session:
         if any(self.pipeline.uses_vectors.values()):
             embed_queries(self.pipeline.embedder, [""])
 
+    def draft(self, question: str) -> Draft:
+        """Search for a question, and ask no model for an answer; `ask` answers it if nothing is asked before."""
+        query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.found)
+        return Draft(query, self.pipeline.trace_to_answer(query))
+
     def ask(
-        self, question: str, hear: Callable[[str], None] | None = None, read: Callable[[Ranking], None] | None = None
+        self, question: str | Draft, hear: Callable[[str], None] | None = None, read: Callable[[Ranking], None] | None = None
     ) -> Exchange:
         """Answer a question; `read` gets the passages for it, `hear` then the answer in pieces as they come.
 
@@ -89,17 +96,7 @@ class Session:
         Pieces are empty while the model writes hidden text. A question is remembered when its answer is complete: Ctrl-C or a
         failing service leaves the conversation as it was.
         """
-        return self.send(self.draft(question), hear, read)
-
-    def draft(self, question: str) -> Draft:
-        """Search for a question, and ask no model for an answer; `send` answers it."""
-        query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.found)
-        return Draft(query, self.pipeline.trace_to_answer(query))
-
-    def send(
-        self, draft: Draft, hear: Callable[[str], None] | None = None, read: Callable[[Ranking], None] | None = None
-    ) -> Exchange:
-        """Answer a draft, as `ask`; nothing may have been asked since."""
+        draft = self.draft(question) if isinstance(question, str) else question
         answer = self.pipeline.answer_from(draft.query, draft.trace, hear, early=True, read=read, edited=draft.edited)
         exchange = Exchange(draft.trace, answer, time.time())
         self.exchanges.append(exchange)

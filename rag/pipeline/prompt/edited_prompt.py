@@ -9,8 +9,7 @@ from rag.core.errors import UserError
 from rag.core.types import Finding, Message
 from rag.pipeline.prompt.prompt_assembly import Prepared
 
-LARGEST = 1_000_000
-"""The most characters of an edited prompt."""
+LARGEST = 1_000_000  # characters
 CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0), *range(0xD800, 0xE000)) if chr(code) not in "\t\n"}
 NOT = "this answer is not measured"
 

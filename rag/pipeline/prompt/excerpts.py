@@ -14,6 +14,8 @@ from rag.pipeline.prompt.record_answers import texts_of
 
 GUARD = "guard."
 """The names of guards among screens and inspections begin so, those of checks do not."""
+FAR = ("off_topic", "retrieval_floor")
+"""The sources of findings on questions that are far from their passages."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,10 @@ class Excerpts:
     ) -> list[Screened]:
         """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
         found = screen(self.screens, queries, rankings.first(self.k), corpus, looks)
-        return [replace(each, findings=tuple(filter(_open, each.findings))) for each in found] if self.chosen else found
+        if not self.chosen:
+            return found
+        left = (tuple(one for one in each.findings if one.reply or one.source not in FAR) for each in found)
+        return [replace(each, findings=findings) for each, findings in zip(found, left, strict=True)]
 
     def packed(self, screened: Screened, corpus: Corpus) -> Packed:
         """The passages that fit; none where a screen abstains."""
@@ -83,11 +88,6 @@ class Excerpts:
         guards = {name: each for name, each in self.screens.items() if name.startswith(GUARD)}
         given = [Look(results=tuple(filter(None, texts)))]
         return bool(guards) and bool(screen(guards, [query], Rankings.pack([[]]), corpus, given)[0].withheld)
-
-
-def _open(finding: Finding) -> bool:
-    """Whether a finding does not say that the passages are far from the question."""
-    return finding.action != "abstain" or bool(finding.reply) or finding.source not in ("off_topic", "retrieval_floor")
 
 
 def quoting_of(prompt: object) -> Quoting | None:

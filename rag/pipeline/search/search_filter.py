@@ -28,7 +28,7 @@ class Scope:
     an empty one is the text above the first heading. `range` are characters of one document. Passages are cut to the first and
     the last of their characters that may be read. `metadata` are conditions by key of metadata or by field of records, see
     `rag.pipeline.search.metadata_filter`. `whole` names documents that replace the search, as locked files do, in this order;
-    it cannot be combined with others but `off`, the agents that are switched off.
+    it cannot be combined with others.
     """
 
     documents: tuple[str, ...] | None = None
@@ -36,13 +36,12 @@ class Scope:
     metadata: Mapping[str, Condition] | None = None
     range: Span | None = None
     whole: tuple[str, ...] | None = None
-    off: tuple[str, ...] | None = None
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     @property
     def everything(self) -> bool:
         """Whether nothing is restricted."""
-        return all(part is None for part in (self.documents, self.sections, self.metadata, self.range, self.whole, self.off))
+        return all(part is None for part in (self.documents, self.sections, self.metadata, self.range, self.whole))
 
 
 EVERYTHING = Scope()
@@ -62,7 +61,6 @@ def narrowed(pipeline: Narrowed, scope: Scope) -> Narrowed:
     """
     if scope.everything:
         return pipeline
-    pipeline = pipeline.without(scope.off or ())
     names = (*(scope.documents or ()), *(scope.whole or ()), *([scope.range.doc_id] if scope.range else ()))
     if hidden := pipeline.excluded.intersection(names):
         on = (document.doc_id for document in pipeline.corpus.documents if document.doc_id not in pipeline.excluded)
@@ -200,7 +198,7 @@ def _without_repeats(corpus: Corpus, kept: Allowed) -> Allowed:
 
 def _whole(pipeline: Narrowed, scope: Scope) -> Narrowed:
     """A pipeline that reads these documents from end to end and looks for nothing."""
-    if scope != replace(EVERYTHING, whole=scope.whole, off=scope.off):
+    if scope != replace(EVERYTHING, whole=scope.whole):
         raise UserError("within.whole", "is given with another restriction", "give whole documents alone, or leave them out")
     rows = [_row(pipeline.corpus, name, "within.whole") for name in dict.fromkeys(scope.whole or ())]
     return locked(replace(pipeline, reading=replace(pipeline.reading, context_tokens=None, pinned=())), rows)

@@ -1,27 +1,26 @@
 """A conversation in a terminal: questions, streamed answers with their sources, and commands."""
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from rag.config.project_memory import FILE, remember, remembered
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.figures import amount
 from rag.core.roles import changes_nothing
-from rag.core.text.citations import places_of
 from rag.core.types import REPLIED, Query
 from rag.pipeline.conversation.session import Draft, Exchange, Session
 from rag.pipeline.prompt.edited_prompt import changed, checked, edited
 from rag.pipeline.prompt_preview import prompted
 from rag.pipeline.search.locked_files import proposed
-from rag.pipeline.shapes.answer_json import answer_json, found_passages, look_json
-from rag.reporting.terminal.answers import QUOTED, answered, looked, propose_lock, remarks, sources, unusable
-from rag.reporting.terminal.config_parts import config_parts
+from rag.reporting.terminal.answers import QUOTED, answered, propose_lock, sources, unusable
 from rag.reporting.terminal.line_input import PROMPT, Typed, edit
+from rag.reporting.terminal.listings import config_parts, topics
 from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs
-from rag.reporting.terminal.passages import passages, passages_of_answer
+from rag.reporting.terminal.passages import explained, read
 from rag.reporting.terminal.prompts import prompt
 from rag.reporting.terminal.streamed_answer import Waiting
 from rag.reporting.terminal.transcript import save
@@ -37,15 +36,13 @@ COMMANDS = {
     "/lock": "read these files instead of searching, by doc_id or pattern: /lock policies/*; alone it unlocks them",
     "/exclude": "never read these documents, by doc_id or pattern; alone it reads all again",
     "/agents": "the agents that are on; /agents condense off switches one off, and marks its answers as not measured",
+    "/remember": f"add a line to the memory of the project, which every later prompt shows; {FILE} holds it",
     "/config": "the parts of this pipeline",
     "/reset": "forget the questions and answers so far",
     "/save": "write the conversation to a file: /save talk.md or talk.json; /save! replaces a file",
     "/help": "these commands",
     "/quit": "leave, as Ctrl-D does",
 }
-
-MAIN = 2
-"""The depth of the sections that `/topics` lists: the headings of a document, and those directly below."""
 
 
 class Chat:
@@ -89,16 +86,16 @@ class Chat:
         if not self.typed.terminal:
             out.print(f"[bold]{escape(PROMPT + line)}[/bold]", soft_wrap=True)
         try:
-            self._command(line) if line.startswith("/") else self._ask(lambda: self.session.draft(line))
+            self._command(line) if line.startswith("/") else self._ask(line)
         except UserError as error:
             self.failed += not line.startswith("/") or line == "/send"
             err.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
 
-    def _ask(self, draft: Callable[[], Draft]) -> None:
+    def _ask(self, draft: str | Draft) -> None:
         waiting = Waiting("searching …")
         try:
             with self.typed.unseen(), waiting as hear:
-                exchange = self.session.send(draft(), hear, lambda passages: hear.reading(passages, listed=True))
+                exchange = self.session.ask(draft, hear, lambda passages: hear.reading(passages, listed=True))
         except (KeyboardInterrupt, UserError):
             if waiting.heard:
                 out.print()
@@ -151,8 +148,7 @@ class Chat:
         self._prompt("")
 
     def _send(self, _: str) -> None:
-        draft = self._drafted()
-        self._ask(lambda: draft)
+        self._ask(self._drafted())
 
     def _lock(self, names: str) -> None:
         self._limit("lock", _names(names))
@@ -161,14 +157,24 @@ class Chat:
         self._limit("exclude", _names(names))
 
     def _agents(self, named: str) -> None:
-        names = _names(named)
-        if wanted := names[-1:] if {*names[-1:]} & {"on", "off"} else []:
+        *names, way = _names(named) or [""]
+        if way in ("on", "off"):
             others = [each for each in self.limits["off"] if each not in names]
-            self._limit("off", [*others, *names[:-1]] if wanted == ["off"] else others)
-        elif names:
-            raise ConfigError("/agents", f"does not say on or off: {named!r}", f"/agents {names[0]} off")
-        rows = ((each, "off" if each in self.limits["off"] else "on") for each in self.session.agents)
-        out.print(escape("  ".join(map(" ".join, rows)) or "no agent can be switched off"), soft_wrap=True)
+            self._limit("off", others + names * (way == "off"))
+        rows = *(f"{each} on" for each in self.session.pipeline.agents), *(f"{each} off" for each in self.limits["off"])
+        out.print(escape("  ".join(rows)) or "no agent can be switched off", soft_wrap=True)
+
+    def _remember(self, line: str) -> None:
+        if "{project}" not in str(self.config["prompt"]):
+            raise ConfigError(
+                "/remember", "this prompt shows no memory of the project", "prompt=layered does, as preset=ragstream"
+            )
+        text = remembered(line)
+        print_line(text or "Nothing is remembered yet: /remember TEXT")
+        if line and (self.typed.read(f"Write this to {FILE}? y or n ") or "").strip() == "y":
+            remember(text)
+            self.session.tell(text)
+            self.draft = None
 
     def _config(self, _: str) -> None:
         config_parts(self.config)
@@ -214,40 +220,13 @@ class Chat:
             print_line(f"{said} Summary of the others:\n{kept.summary}" if kept.summary else said)
 
     def _topics(self, _: str) -> None:
-        corpus, excluded = self.session.pipeline.corpus, self.session.pipeline.excluded
-        for document, sections in zip(corpus.documents, corpus.sections, strict=True):
-            if document.doc_id not in excluded:
-                heads = (section.path.rpartition(" > ")[2] for section in sections if 0 < section.depth <= MAIN)
-                listed = escape(" · ".join(dict.fromkeys(heads)))
-                out.print(f"[cyan]{escape(document.doc_id)}[/cyan]  {listed}", soft_wrap=not out.is_terminal)
+        topics(self.session.pipeline.corpus, self.session.pipeline.excluded)
 
     def _sources(self, which: str) -> None:
-        answer = self._exchange(which).answer
-        for number, (hit, place) in enumerate(zip(answer.contexts, places_of(answer), strict=True), 1):
-            about = {"number": number, "chunk": hit.chunk.chunk_id, "section": str(place), "text": hit.chunk.text}
-            passages([{**about, "steps": {}, "cited": number in answer.reply.citations}])
-        if not answer.contexts:
-            out.print("[dim]No passage was read for it.[/dim]")
+        read(self._exchange(which).answer)
 
     def _why(self, which: str) -> None:
-        exchange = self._exchange(which)
-        sought = exchange.trace.sought
-        before = sum(turn.role == "user" for turn in exchange.answer.query.history)
-        out.print(f"[dim]Questions before it: {before}. Searched for:[/dim]")
-        for text in sought.texts:
-            print_line(f"  {text}")
-        if sought.note:
-            out.print(f"[yellow]{escape(sought.note)}[/yellow]", soft_wrap=True)
-        if exchange.answer.input != "question":
-            out.print(f"[dim]Taken for: {exchange.answer.input}.[/dim]")
-        remarks(exchange.answer)
-        if look := exchange.answer.look:
-            looked(look_json(look))
-        pipeline, trace = self.session.pipeline, exchange.trace
-        found = found_passages(pipeline.corpus, trace, pipeline.k)
-        passages(passages_of_answer(found, answer_json(exchange.answer, trace.sought, pipeline.corpus)))
-        if exchange.answer.left_out:
-            out.print(f"[dim]{len(exchange.answer.left_out)} of these had no room in the prompt.[/dim]")
+        explained(self.session.pipeline, self._exchange(which))
 
     def _save(self, name: str) -> None:
         self._exchange("")

@@ -30,11 +30,11 @@ class Typed:
         if self.terminal:
             _editing(words)
 
-    def read(self) -> str | None:
+    def read(self, prompt: str = PROMPT) -> str | None:
         """The next line without its end, or None at the end of input; invalid bytes become replacement characters."""
         try:
             # Lone surrogates, which UTF-8 cannot encode, become question marks.
-            return self._line().encode("utf-8", "replace").decode("utf-8")
+            return self._line(prompt).encode("utf-8", "replace").decode("utf-8")
         except EOFError:
             return None
 
@@ -52,14 +52,14 @@ class Typed:
         finally:
             termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
-    def _line(self) -> str:
+    def _line(self, prompt: str) -> str:
         if not self.terminal:
             line = sys.stdin.buffer.readline()
             if not line:
                 raise EOFError
             return line.decode("utf-8", "replace").rstrip("\r\n")
         try:
-            return input(PROMPT)
+            return input(prompt)
         except UnicodeDecodeError as error:
             return bytes(error.object).decode("utf-8", "replace")
 

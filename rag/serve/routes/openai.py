@@ -208,5 +208,4 @@ def _listed(model: Model) -> ListedModel:
         "bundle": model.bundle.digest,
         "follows": model.follows,
         "stand_ins": model.bundle.stand_ins,
-        "agents": model.bundle.pipeline.agents,
     }
