@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 import numpy as np
 
@@ -24,11 +25,11 @@ WORD = re.compile(r"\w+")
 
 
 def changed(before: Shape, after: Shape) -> bool:
-    """Whether the scope of a question changed: another intent or another domain, where both are known."""
+    """Whether the scope of a question changed: another intent, or a domain that does not name the one before more precisely."""
     if before.intent and after.intent and before.intent != after.intent:
         return True
     old, new = (set(WORD.findall(shape.domain.casefold())) for shape in (before, after))
-    return bool(old and new) and len(old & new) < ALIKE * len(old | new)
+    return bool(old and new) and not old <= new and len(old & new) < ALIKE * len(old | new)
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,10 @@ class ShapeLink:
         """What the shaper reads of questions."""
         rows = np.unique(self.corpus.doc if self.allowed is None else self.corpus.doc[self.allowed]).tolist()
         titles = tuple(dict.fromkeys(self.corpus.titles[row] for row in rows))
-        asked = [Asked(work.query, work.own.question, self.project, titles=titles) for work in works]
+        names = dict.fromkeys(PurePath(self.corpus.documents[row].doc_id).name for row in rows)
+        own = [tuple(name for name in names if name in work.own.question) for work in works]
+        pairs = zip(works, own, strict=True)
+        asked = [Asked(work.query, work.own.question, self.project, titles=titles + more) for work, more in pairs]
         if self.memory is None:
             return asked
         recalled = self.memory.recall([work.query for work in works])
