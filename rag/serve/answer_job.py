@@ -8,12 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import cast
 
 from rag.core.errors import RefusalError, ServiceError, UserError
-from rag.core.types import Answer, Found, Message, Query, Turn
+from rag.core.types import Answer, Found, Message, Query, Ranking, Turn
 from rag.pipeline.prompt.edited_prompt import checked
-from rag.pipeline.prompt_preview import prompted
 from rag.pipeline.search.locked_files import proposed
 from rag.pipeline.search.search_filter import EVERYTHING, Scope
 from rag.pipeline.search.steps import rewrite
@@ -43,6 +41,8 @@ class AnswerJob:
     scope: Scope = EVERYTHING
     answer: Answer | None = None
     edited: tuple[Message, ...] = ()
+    read: Sequence[str] = ()
+    preview: bool = False
     clock: Clock = field(default_factory=Clock)
     generator: Stoppable = field(init=False)
 
@@ -107,20 +107,6 @@ class AnswerJob:
             head["stand_ins"] = bundle.stand_ins
         return head
 
-    def composed(self) -> response_models.Composed:
-        """The prompt, with its tokens and price; no model is asked."""
-        made = prompted(self.result.pipeline, self.query, self.result.trace)
-        kept = {name: made[name] for name in ("question", "tokens", "most_usd")}
-        kept["messages"] = [{"role": one["role"], "content": one["content"]} for one in made["messages"]]
-        kept["read"] = [one["chunk"] for one in made["contexts"]]
-        return cast(response_models.Composed, {**self._head(), **kept})
-
-    def send(self, messages: Sequence[Message], read: Sequence[str]) -> None:
-        """Take edited messages; UserError where the passages are not `read`: their numbers would mean others."""
-        self.edited = checked(messages)
-        if self.composed()["read"] != [*read]:
-            raise UserError("prompt", "was made of other passages than those found now", "compose it anew: POST /prompt")
-
     def search_json(self, k: int | None) -> response_models.Searched:
         """The result of a search."""
         found: response_models.Searched = {**self._head(), "question": self.query.text, "passages": self.passages(k)}
@@ -135,12 +121,13 @@ class AnswerJob:
         """
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | None]()
         pipeline = replace(self.result.pipeline, generator=self.generator)
+        pipeline = replace(pipeline, inspections={}) if self.preview else pipeline
 
         def hear(piece: str) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, piece)
 
         def generate() -> Answer:
-            return pipeline.answer_from(self.query, self.result.trace, hear, clock=self.clock, early=early, edited=self.edited)
+            return pipeline.answer_from(self.query, self.result.trace, hear, (), self.clock, early, self._same, self.edited)
 
         work = loop.run_in_executor(pool, copy_context().run, generate)
         work.add_done_callback(lambda _: queue.put_nowait(None))
@@ -156,6 +143,17 @@ class AnswerJob:
             self.stop()
             # Retrieves the exception of work that no caller waits for, so that asyncio does not log it.
             work.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
+
+    def take(self, edited: Sequence[Message], read: Sequence[str], preview: bool) -> None:
+        """Send edited messages, if the prompt has the passages `read`; with `preview` ask no model. UserError as `checked`."""
+        self.edited, self.read, self.preview = checked(edited) if edited else (), read, preview
+        if preview:
+            self.generator = Stoppable(self.result.pipeline.generator, unasked=True)
+
+    def _same(self, passages: Ranking) -> None:
+        """UserError where edited messages were made of other passages: their numbers would mean these."""
+        if self.edited and [hit.chunk.chunk_id for hit in passages] != [*self.read]:
+            raise UserError("prompt", "was made of other passages than those found now", "compose it anew: preview=true")
 
     def stop(self) -> None:
         """Cancel generation."""

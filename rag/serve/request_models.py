@@ -78,8 +78,9 @@ class AskBody(AskRequest):
     stream: bool = Field(
         default=False, description="Server-sent events `passages`, `piece`, `answer`, `error` instead of JSON."
     )
-    prompt: list[Message] = Field(default=[], description="Edited messages, sent instead of those of POST /prompt.")
-    read: list[str] = Field(default=[], description="The chunks that POST /prompt named with these messages, in their order.")
+    preview: bool = Field(default=False, description="Ask no model: `tokens` and `cost_usd` are the most that it would take.")
+    prompt: list[Message] = Field(default=[], description="Edited messages to send; the answer is marked as not measured.")
+    read: list[str] = Field(default=[], description="The chunks of the contexts that `prompt` was made of, in their order.")
 
 
 class ChatBody(AskBody):

@@ -39,19 +39,6 @@ class Searched(Head):
     passages: list[FoundPassage]
 
 
-class Composed(Head):
-    """The messages for a question, none where no model is asked, with their tokens as Assay counts them.
-
-    `most_usd` is the price with the longest reply, null if unknown; `read` are the chunks in the messages.
-    """
-
-    question: str
-    messages: list[dict[str, str]]
-    tokens: int
-    most_usd: float | None
-    read: list[str]
-
-
 class Answer(Head, PipelineAnswer):
     """An answer with its sources. `trace` and `prompt` are present if `show` asks for them.
 

@@ -28,9 +28,9 @@ class RulesShaper:
     A word of `leading` may be before them.
 
     The domain is the title of a document. Before the search it is the title that shares most words with the question, or else
-    with the last turn of the user; where several do, the words of the first that are in this text. After it, it is the title of passages with the share `share` of all weights, 1 / rank,
-    or stays. With a domain `search` is also searched for, unless the question has all words of the title. `headers` are the
-    lines of the prompt by intent.
+    with the last turn of the user; of several, the words of the first that are in this text. After it, it is the title of
+    passages with the share `share` of all weights, 1 / rank, or stays. With a domain `search` is also searched for, unless the
+    question has all words of the title. `headers` are the lines of the prompt by intent.
     """
 
     phrases: Mapping[str, Sequence[str]]

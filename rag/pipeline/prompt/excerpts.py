@@ -14,8 +14,7 @@ from rag.pipeline.prompt.record_answers import texts_of
 
 GUARD = "guard."
 """The names of guards among screens and inspections begin so, those of checks do not."""
-FAR = ("off_topic", "retrieval_floor")
-"""The sources of findings on questions that are far from their passages."""
+FAR = ("off_topic", "retrieval_floor")  # the checks that decline questions far from their passages
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Screened:
 class Excerpts:
     """The first `k` passages, within `context_tokens`, as screens leave them, in the layout of `quoting`, framed by guards.
 
-    No check declines a question where a person has `chosen` the files that are read.
+    No question is far from files that a person has `chosen`.
     """
 
     k: int

@@ -6,7 +6,6 @@ import { MEANT, openEvidence, placeOf, summary } from "./evidence.js";
 import { thumbs } from "./feedback.js";
 import { lookOf } from "./look.js";
 import { peekAt } from "./peek.js";
-import { previewed } from "./preview.js";
 import { prose, words } from "./prose.js";
 import * as scope from "./scope.js";
 import { Places, count, several, sentences } from "./text.js";
@@ -43,7 +42,6 @@ export class AnswerView {
     this.element.setAttribute("aria-busy", "true");
     this.status.textContent = body.within?.whole ? "Reading…" : "Searching…";
     try {
-      if (this.preview) body = await previewed(this.body, body, signal);
       await stream(path, body, (event, data) => this.hear(event, data), signal);
       return this.answer;
     } catch (problem) {
@@ -81,12 +79,14 @@ export class AnswerView {
 
   show(answer) {
     const declined = answer.abstained && !replied(answer);
-    this.answer = { ...answer, within: this.asked?.within ?? null };
+    const { within = null, preview } = this.asked ?? {};
+    this.answer = { ...answer, within, preview, send: this.retry };
     this.contexts = answer.contexts ?? [];
     this.element.className = declined ? "answer abstained" : "answer";
     this.status.textContent = "";
     this.final();
-    this.under.replaceChildren(...[this.warned(), this.named(), this.looked(), replied(answer) ? null : this.sources(), ...this.foot()].filter(Boolean));
+    this.under.replaceChildren(...[this.warned(), this.named(), this.looked(), replied(answer) ? null : this.sources(), ...(preview ? [] : this.foot())].filter(Boolean));
+    if (preview && answer.prompt?.length) openEvidence(this.answer, "prompt");
     say(declined ? "It declined to answer." : replied(answer) ? answer.answer : `Answered from ${several(this.contexts.length, "passage")}.`);
   }
 
@@ -99,6 +99,7 @@ export class AnswerView {
       .map(one => ({ start: places.unit(one.start), end: places.unit(one.end), kind: "flagged", title: `${one.source}: ${one.what}` }));
     const said = answer.abstained && !replied(answer) ? [make("p.declined", {}, "It declined to answer")] : [];
     if (answer.answer.trim()) said.push(prose(answer.answer.slice(0, MOST), { inserts, marks }), ...rest(answer.answer));
+    else if (answer.preview) said.push(make("p.declined", {}, answer.prompt.length ? "Not sent yet: this is its prompt." : "No model is asked for this."));
     else if (!answer.abstained) said.push(make("p.declined", {}, this.contexts.length ? "This pipeline only searches. What it found:" : "Nothing was found."));
     this.body.replaceChildren(...said);
   }
