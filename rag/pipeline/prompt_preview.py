@@ -1,44 +1,41 @@
 """A question → its exact messages, their tokens, and the passages that were found and left out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
+from rag.core.numbers import finite
 from rag.core.roles import CostEstimate, Generator
 from rag.core.text.tokens import count
-from rag.core.types import Answer, Message, Query, Reply, Turn
+from rag.core.types import Answer, Message, Query, Reply
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.prompt.context_packing import Passage, hits, passages
-from rag.pipeline.prompt.edited_prompt import changed
+from rag.pipeline.prompt.edited_prompt import exchanged
 from rag.pipeline.prompt.prompt_assembly import Prepared
 from rag.pipeline.shapes.passage_fates import passage_fates
-
-
-def after(query: Query, turns: Sequence[str]) -> Query:
-    """A question after earlier turns, alternately of the person and the model, the person first."""
-    return replace(query, history=tuple(Turn("assistant" if number % 2 else "user", text) for number, text in enumerate(turns)))
 
 
 def prompted(pipeline: Pipeline, query: Query, trace: Trace | None = None, edited: Sequence[Message] = ()) -> dict[str, Any]:
     """The messages with their tokens, the passages in them, and those that were found and left out, each with the reason.
 
     There are no messages where a screen keeps the model from being asked. Tokens are those of `rag.core.text.tokens`.
-    `most_usd` is as in `size`. `edited` messages replace those of the prompt.
+    `most_usd` is as in `size`, None if unknown. `edited` messages replace those of the prompt.
     """
     trace = trace or pipeline.trace(query)
-    prepared = changed(pipeline.prepare(query, trace), edited, pipeline.off)
+    prepared = exchanged(pipeline.prepare(query, trace), edited)
     sent = prepared.request.messages if prepared.request else ()
     messages = [{**asdict(message), "tokens": count(message.content)} for message in sent]
     preview: dict[str, Any] = {"question": query.text, "searched": list(trace.sought.texts), "messages": messages}
-    preview["tokens"], preview["most_usd"] = size(pipeline.generator, sent)
-    preview["context_tokens"] = pipeline.reading.context_tokens
+    tokens, usd = size(pipeline.generator, sent)
+    preview |= {"tokens": tokens, "most_usd": finite(usd), "context_tokens": pipeline.reading.context_tokens}
     found = passages(trace.selected.first(pipeline.k), 0, pipeline.corpus)
+    within = {pipeline.corpus.chunk(position).chunk_id for one in found for position in one.positions}
     answer = Answer(query, hits(pipeline.corpus, prepared.read), Reply(""), prepared.screened.findings)
     preview["contexts"] = list(_contexts(pipeline, prepared, found))
     preview["left_out"] = [
         {"chunk": one["chunk"], "section": one["section"], "tokens": count(one["text"]), "why": one["why"]}
         for one in passage_fates(pipeline, trace, answer)
-        if not one["kept"]
+        if not one["kept"] and one["chunk"] in within
     ]
     return preview | {"findings": [asdict(finding) for finding in prepared.screened.findings]}
 

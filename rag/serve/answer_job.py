@@ -121,7 +121,6 @@ class AnswerJob:
         """
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | None]()
         pipeline = replace(self.result.pipeline, generator=self.generator)
-        pipeline = replace(pipeline, inspections={}) if self.preview else pipeline
 
         def hear(piece: str) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, piece)

@@ -40,10 +40,7 @@ class Searched(Head):
 
 
 class Answer(Head, PipelineAnswer):
-    """An answer with its sources. `trace` and `prompt` are present if `show` asks for them.
-
-    `proposed_lock` are the documents whose file names are in the question.
-    """
+    """An answer with its sources, and the documents that the question names. `show` asks for `trace` and `prompt`."""
 
     proposed_lock: list[str]
     session: str | None

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rag.core.errors import UserError
@@ -20,8 +20,7 @@ def edited(messages: Sequence[Message], edit: Callable[[str], str]) -> tuple[Mes
     before, *texts = re.split(rf"^=== \w+ {mark} ===\n", text, flags=re.MULTILINE)
     if before.strip() or len(texts) != len(messages):
         raise UserError("prompt", "has lost a line that begins a message", "edit again, and keep the lines with ===")
-    pairs = zip(messages, texts, strict=True)
-    return checked([replace(each, content=part.removesuffix("\n")) for each, part in pairs])
+    return checked([replace(each, content=part.removesuffix("\n")) for each, part in zip(messages, texts, strict=True)])
 
 
 def checked(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -32,11 +31,10 @@ def checked(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(kept)
 
 
-def changed(prepared: Prepared, messages: Sequence[Message], off: Collection[str]) -> Prepared:
-    """A request with other messages, if there are any and a model is asked; findings say so, and which agents are off."""
-    said = {"agents": f"without {', '.join(sorted(off))}"} if off else {}
-    if messages and prepared.asks and prepared.request:
-        said["prompt"] = "it was edited"
-        prepared = replace(prepared, request=replace(prepared.request, messages=tuple(messages)))
-    findings = (Finding(source, f"{what}: this answer is not measured") for source, what in said.items())
-    return replace(prepared, screened=replace(prepared.screened, findings=(*prepared.screened.findings, *findings)))
+def exchanged(prepared: Prepared, messages: Sequence[Message]) -> Prepared:
+    """A request with other messages, and a finding that says so; as it is without messages, and where no model is asked."""
+    if not messages or not prepared.asks or not prepared.request:
+        return prepared
+    findings = *prepared.screened.findings, Finding("prompt", "it was edited: this answer is not measured")
+    request = replace(prepared.request, messages=tuple(messages))
+    return replace(prepared, request=request, screened=replace(prepared.screened, findings=findings))

@@ -14,7 +14,6 @@ from rag.pipeline.prompt.record_answers import texts_of
 
 GUARD = "guard."
 """The names of guards among screens and inspections begin so, those of checks do not."""
-FAR = ("off_topic", "retrieval_floor")  # the checks that decline questions far from their passages
 
 
 @dataclass(frozen=True)
@@ -41,27 +40,19 @@ class Screened:
 
 @dataclass(frozen=True)
 class Excerpts:
-    """The first `k` passages, within `context_tokens`, as screens leave them, in the layout of `quoting`, framed by guards.
-
-    No question is far from files that a person has `chosen`.
-    """
+    """The first `k` passages, within `context_tokens`, as screens leave them, in the layout of `quoting`, framed by guards."""
 
     k: int
     context_tokens: int | None = None
     screens: Mapping[str, Screen] = field(default_factory=dict)
     framings: Mapping[str, Framing] = field(default_factory=dict)
     quoting: Quoting | None = None
-    chosen: bool = False
 
     def screen(
         self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
     ) -> list[Screened]:
         """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
-        found = screen(self.screens, queries, rankings.first(self.k), corpus, looks)
-        if not self.chosen:
-            return found
-        left = (tuple(one for one in each.findings if one.reply or one.source not in FAR) for each in found)
-        return [replace(each, findings=findings) for each, findings in zip(found, left, strict=True)]
+        return screen(self.screens, queries, rankings.first(self.k), corpus, looks)
 
     def packed(self, screened: Screened, corpus: Corpus) -> Packed:
         """The passages that fit; none where a screen abstains."""

@@ -124,9 +124,9 @@ def locked(pipeline: Narrowed, rows: Sequence[int]) -> Narrowed:
     room = None if whole or tokens is None else tokens - tokens // OUTLINE
     selectors = {"lock": LockedFiles(tuple(own.values()), room)}
     allowed = np.isin(corpus.doc, rows)
-    links = tuple(name for name in pipeline.links if name in LOCKED and not (whole and name in ("rewrite", "search")))
-    off = pipeline.off - {"select"}  # the files are what is selected
-    return replace(pipeline, links=links, off=off, selectors=selectors, reading=reading, allowed=allowed)
+    kept = *pipeline.links, "select"  # the files are what is selected
+    links = tuple(name for name in LOCKED if name in kept and not (whole and name in ("rewrite", "search")))
+    return replace(pipeline, links=links, selectors=selectors, reading=reading, allowed=allowed)
 
 
 @dataclass(frozen=True)

@@ -52,18 +52,15 @@ AGAIN = ("policy", "search", "select", "condense")
 """The links of one more search."""
 COMPONENTS = {"shape": "shaper", "audit": "shaper", "merge": "reuse", "route": "router", "condense": "condenser"}
 """Links → the field of their component, where it has another name."""
-AGENTS = ("rewrite", "shape", "reuse", "route", "policy", "select", "condense")
-"""The links that can be switched off."""
-WITH = {"audit": "shape", "merge": "reuse"}
-"""Links that are off with another one."""
+AGENTS = {"rewrite": (), "shape": ("audit",), "reuse": ("merge",), "route": (), "policy": (), "select": (), "condense": ()}
+"""The links that a person can switch off, each with the links that go with it."""
 
 
 @dataclass(frozen=True)
 class Retrieval:
     """The components that search an opened corpus; with `allowed`, they find only these chunks.
 
-    `links` are the links in use, `off` the agents that a person has switched off. `excluded` are the doc_ids of documents that
-    are never read.
+    `links` are the links in use. `excluded` are the doc_ids of documents that are never read.
     """
 
     corpus: Corpus
@@ -86,7 +83,6 @@ class Retrieval:
     allowed: Allowed | None = None
     excluded: frozenset[str] = frozenset()
     links: tuple[str, ...] = LINKS
-    off: frozenset[str] = frozenset()
     memo: Recent[Vectors] = field(default_factory=Recent, repr=False, compare=False)
 
     @property
@@ -108,7 +104,7 @@ class Retrieval:
 
     def has(self, name: str) -> bool:
         """Whether a link is in use, and its component changes something."""
-        if name not in self.links or WITH.get(name, name) in self.off or (name == "search" and self.has("policy")):
+        if name not in self.links or (name == "search" and self.has("policy")):
             return False
         plain = name in ("rewrite", "search", "select")
         return plain or not changes_nothing(getattr(self, COMPONENTS.get(name, name)))
@@ -122,9 +118,9 @@ class Retrieval:
     def without(self, off: Sequence[str]) -> Self:
         """The same components without some agents; UserError for one that is not in use."""
         if unknown := [name for name in off if name not in self.agents]:
-            known = ", ".join(self.agents) or "none"
-            raise UserError("agents", f"{unknown[0]!r} is not an agent in use", f"there is: {known}; the config adds others")
-        return replace(self, off=frozenset(off)) if off else self
+            raise UserError("agents", f"{unknown[0]!r} is not in use", f"there is: {', '.join(self.agents) or 'none'}")
+        gone = {*off, *(more for name in off for more in AGENTS[name])}
+        return replace(self, links=tuple(name for name in self.links if name not in gone)) if gone else self
 
     def link(self, name: str, step: Step = untimed) -> Link:
         """A link of these components."""
@@ -170,7 +166,7 @@ def _excerpts(pipeline: Retrieval, component: object) -> Excerpts:
     reading = pipeline.reading
     if reads(component, "passages"):
         return reading.excerpts
-    return Excerpts(reading.k, reading.context_tokens, reading.screens, chosen=reading.locked)
+    return Excerpts(reading.k, reading.context_tokens, reading.screens)
 
 
 def _shape(pipeline: Retrieval, step: Step) -> ShapeLink:

@@ -55,9 +55,8 @@ class ShapeLink:
         rows = np.unique(self.corpus.doc if self.allowed is None else self.corpus.doc[self.allowed]).tolist()
         titles = tuple(dict.fromkeys(self.corpus.titles[row] for row in rows))
         names = dict.fromkeys(PurePath(self.corpus.documents[row].doc_id).name for row in rows)
-        own = [tuple(name for name in names if name in work.own.question) for work in works]
-        pairs = zip(works, own, strict=True)
-        asked = [Asked(work.query, work.own.question, self.project, titles=titles + more) for work, more in pairs]
+        asked = [Asked(work.query, work.own.question, self.project, titles=titles) for work in works]
+        asked = [replace(one, titles=(*titles, *(name for name in names if name in one.question))) for one in asked]
         if self.memory is None:
             return asked
         recalled = self.memory.recall([work.query for work in works])

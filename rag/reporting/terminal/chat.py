@@ -13,12 +13,11 @@ from rag.core.figures import amount
 from rag.core.roles import changes_nothing
 from rag.core.types import REPLIED, Query
 from rag.pipeline.conversation.session import Draft, Exchange, Session
-from rag.pipeline.prompt.edited_prompt import changed, checked, edited
+from rag.pipeline.prompt.edited_prompt import checked, edited, exchanged
 from rag.pipeline.prompt_preview import prompted
 from rag.pipeline.search.locked_files import proposed
 from rag.reporting.terminal.answers import QUOTED, answered, propose_lock, sources, unusable
 from rag.reporting.terminal.line_input import PROMPT, Typed, edit
-from rag.reporting.terminal.listings import config_parts, topics
 from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs
 from rag.reporting.terminal.passages import explained, read
 from rag.reporting.terminal.prompts import prompt
@@ -37,12 +36,14 @@ COMMANDS = {
     "/exclude": "never read these documents, by doc_id or pattern; alone it reads all again",
     "/agents": "the agents that are on; /agents condense off switches one off, and marks its answers as not measured",
     "/remember": f"add a line to the memory of the project, which every later prompt shows; {FILE} holds it",
-    "/config": "the parts of this pipeline",
     "/reset": "forget the questions and answers so far",
     "/save": "write the conversation to a file: /save talk.md or talk.json; /save! replaces a file",
     "/help": "these commands",
     "/quit": "leave, as Ctrl-D does",
 }
+
+MAIN = 2
+"""The depth of the sections that `/topics` lists: the headings of a document, and those directly below."""
 
 
 class Chat:
@@ -140,7 +141,7 @@ class Chat:
         draft, pipeline = self._drafted(), self.session.pipeline
         if not getattr(pipeline.generator, "costly", False):
             raise ConfigError("/edit", "no model reads the prompt: sentences are quoted", "choose a model: generator=openai")
-        prepared = changed(pipeline.prepare(draft.query, draft.trace), draft.edited, ())
+        prepared = exchanged(pipeline.prepare(draft.query, draft.trace), draft.edited)
         if not prepared.request or not prepared.asks:
             raise ConfigError("/edit", "no model is asked for this question", "ask another one")
         after = edited(prepared.request.messages, edit)
@@ -171,13 +172,12 @@ class Chat:
             )
         text = remembered(line)
         print_line(text or "Nothing is remembered yet: /remember TEXT")
-        if line and (self.typed.read(f"Write this to {FILE}? y or n ") or "").strip() == "y":
+        if line:
+            out.print(f"[dim]Write this to {FILE}? y or n[/dim]")
+        if line and (self.typed.read() or "").strip() == "y":
             remember(text)
             self.session.tell(text)
-            self.draft = None
-
-    def _config(self, _: str) -> None:
-        config_parts(self.config)
+            self._limit("off", self.limits["off"])
 
     def _reset(self, _: str) -> None:
         self.session.reset()
@@ -220,7 +220,12 @@ class Chat:
             print_line(f"{said} Summary of the others:\n{kept.summary}" if kept.summary else said)
 
     def _topics(self, _: str) -> None:
-        topics(self.session.pipeline.corpus, self.session.pipeline.excluded)
+        corpus, excluded = self.session.pipeline.corpus, self.session.pipeline.excluded
+        for document, sections in zip(corpus.documents, corpus.sections, strict=True):
+            if document.doc_id not in excluded:
+                heads = (section.path.rpartition(" > ")[2] for section in sections if 0 < section.depth <= MAIN)
+                listed = escape(" · ".join(dict.fromkeys(heads)))
+                out.print(f"[cyan]{escape(document.doc_id)}[/cyan]  {listed}", soft_wrap=not out.is_terminal)
 
     def _sources(self, which: str) -> None:
         read(self._exchange(which).answer)

@@ -1,13 +1,8 @@
 """Lines from a terminal or a pipe, and texts from an editor."""
 
-import os
-import shlex
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from rag.core.errors import ConfigError
 
@@ -30,11 +25,11 @@ class Typed:
         if self.terminal:
             _editing(words)
 
-    def read(self, prompt: str = PROMPT) -> str | None:
+    def read(self) -> str | None:
         """The next line without its end, or None at the end of input; invalid bytes become replacement characters."""
         try:
             # Lone surrogates, which UTF-8 cannot encode, become question marks.
-            return self._line(prompt).encode("utf-8", "replace").decode("utf-8")
+            return self._line().encode("utf-8", "replace").decode("utf-8")
         except EOFError:
             return None
 
@@ -52,14 +47,14 @@ class Typed:
         finally:
             termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
-    def _line(self, prompt: str) -> str:
+    def _line(self) -> str:
         if not self.terminal:
             line = sys.stdin.buffer.readline()
             if not line:
                 raise EOFError
             return line.decode("utf-8", "replace").rstrip("\r\n")
         try:
-            return input(prompt)
+            return input(PROMPT)
         except UnicodeDecodeError as error:
             return bytes(error.object).decode("utf-8", "replace")
 
@@ -83,15 +78,10 @@ def _editing(words: Sequence[str]) -> None:
 
 
 def edit(text: str) -> str:
-    """The text as the command of VISUAL or EDITOR leaves it; ConfigError without one, or where it fails. No shell reads it."""
-    variable = "VISUAL" if os.environ.get("VISUAL") else "EDITOR"
+    """The text as the user's editor leaves it, by VISUAL or EDITOR, without a shell; ConfigError where it fails."""
+    import click
+
     try:
-        if not (command := shlex.split(os.environ.get(variable, ""))):
-            raise ConfigError("/edit", "needs an editor, and EDITOR is not set", "leave, export EDITOR=nano, and begin again")
-        with TemporaryDirectory() as folder:  # of the user alone
-            path = Path(folder) / "prompt.txt"
-            path.write_text(text, "utf-8", "replace")
-            subprocess.run([*command, str(path)], check=True, stdin=None if sys.stdin.isatty() else subprocess.DEVNULL)
-            return path.read_text("utf-8", "replace")
-    except (OSError, ValueError, subprocess.CalledProcessError) as error:
-        raise ConfigError(variable, f"the editor failed: {error}", "the prompt is as it was before") from error
+        return str(click.edit(text, require_save=False))
+    except (click.ClickException, ValueError) as error:
+        raise ConfigError("/edit", str(error), "export EDITOR=nano, for example; the prompt is as it was") from error

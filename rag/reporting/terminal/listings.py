@@ -1,24 +1,14 @@
-"""Experiments, groups, choices and parameters, as `rag list` prints them; configs and documents, as conversations do."""
+"""Experiments, groups, choices and parameters, as `rag list` prints them."""
 
 import json
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rag.core.corpus import Corpus
-from rag.core.redaction import redacted_json
 from rag.reporting.terminal.output import escape, next_commands, out, print_line, print_pairs, shortened
 
 LONGEST = 40
 """Characters of a value that are shown."""
-OF_TRIALS = (
-    *("split", "sample", "sample_seed", "history", "control", "coverage", "metrics", "metric", "judge"),
-    *("dataset", "latency", "execute", "data"),
-)
-"""Parts of a config that are used to measure, and not to answer."""
-OURS, PART = '"_target_": "rag.components.', 200
-MAIN = 2
-"""The depth of the sections that `topics` lists: the headings of a document, and those directly below."""
 Listing = Mapping[str, Any]
 
 
@@ -142,20 +132,3 @@ def _brief(value: Any) -> str:
         return "[yellow]to be given[/yellow]"
     text = " ".join(value.split()) if isinstance(value, str) and value.strip() else json.dumps(value, ensure_ascii=False)
     return escape(shortened(text, LONGEST))
-
-
-def config_parts(config: Mapping[str, Any]) -> None:
-    """Print what answers questions in a config: each part on a line, as JSON without secrets, cut to PART characters."""
-    shown = (
-        (role, json.dumps(node, ensure_ascii=False)) for role, node in redacted_json(config).items() if role not in OF_TRIALS
-    )
-    print_pairs((f"[bold]{role}[/bold]", escape(shortened(text.replace(OURS, '"'), PART))) for role, text in shown)
-
-
-def topics(corpus: Corpus, excluded: Collection[str]) -> None:
-    """Print the documents but for excluded ones, each with the headings of its sections down to MAIN."""
-    for document, sections in zip(corpus.documents, corpus.sections, strict=True):
-        if document.doc_id not in excluded:
-            heads = (section.path.rpartition(" > ")[2] for section in sections if 0 < section.depth <= MAIN)
-            listed = escape(" · ".join(dict.fromkeys(heads)))
-            out.print(f"[cyan]{escape(document.doc_id)}[/cyan]  {listed}", soft_wrap=not out.is_terminal)

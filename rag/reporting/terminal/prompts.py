@@ -1,6 +1,5 @@
 """The exact messages of a question, and the passages in them and left out."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,7 +27,7 @@ def _print_size(preview: Mapping[str, Any]) -> None:
     budget = preview["context_tokens"]
     passages = sum(context["tokens"] for context in preview["contexts"])
     limit = "no limit" if budget is None else f"at most {budget}"
-    price = "of unknown price" if math.isnan(preview["most_usd"]) else f"at most {money(preview['most_usd'])}"
+    price = "of unknown price" if preview["most_usd"] is None else f"at most {money(preview['most_usd'])}"
     out.print(f"{preview['tokens']} tokens, {passages} of them passages ({limit}); {price}.", soft_wrap=True)
     out.print("[dim]Counted in word pieces; the model's own count differs, often by a tenth.[/dim]", soft_wrap=True)
 
