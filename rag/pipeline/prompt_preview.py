@@ -7,12 +7,11 @@ from typing import Any
 from rag.core.numbers import finite
 from rag.core.roles import CostEstimate, Generator
 from rag.core.text.tokens import count
-from rag.core.types import Answer, Message, Query, Reply
+from rag.core.types import Message, Query
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.pipeline.prompt.context_packing import Passage, hits, passages
+from rag.pipeline.prompt.context_packing import Passage, passages
 from rag.pipeline.prompt.edited_prompt import exchanged
 from rag.pipeline.prompt.prompt_assembly import Prepared
-from rag.pipeline.shapes.passage_fates import passage_fates
 
 
 def prompted(pipeline: Pipeline, query: Query, trace: Trace | None = None, edited: Sequence[Message] = ()) -> dict[str, Any]:
@@ -29,14 +28,7 @@ def prompted(pipeline: Pipeline, query: Query, trace: Trace | None = None, edite
     tokens, usd = size(pipeline.generator, sent)
     preview |= {"tokens": tokens, "most_usd": finite(usd), "context_tokens": pipeline.reading.context_tokens}
     found = passages(trace.selected.first(pipeline.k), 0, pipeline.corpus)
-    within = {pipeline.corpus.chunk(position).chunk_id for one in found for position in one.positions}
-    answer = Answer(query, hits(pipeline.corpus, prepared.read), Reply(""), prepared.screened.findings)
-    preview["contexts"] = list(_contexts(pipeline, prepared, found))
-    preview["left_out"] = [
-        {"chunk": one["chunk"], "section": one["section"], "tokens": count(one["text"]), "why": one["why"]}
-        for one in passage_fates(pipeline, trace, answer)
-        if not one["kept"] and one["chunk"] in within
-    ]
+    preview |= {"contexts": list(_contexts(pipeline, prepared, found)), "left_out": list(_left_out(pipeline, prepared, found))}
     return preview | {"findings": [asdict(finding) for finding in prepared.screened.findings]}
 
 
@@ -52,3 +44,15 @@ def _contexts(pipeline: Pipeline, prepared: Prepared, found: Sequence[Passage]) 
     for number, ((position, _), chunk) in enumerate(zip(prepared.read, prepared.chunks, strict=True), 1):
         passage = {"number": number, "rank": whole[position].rank, "chunk": chunk.chunk_id, "section": chunk.section}
         yield passage | {"tokens": count(chunk.text), "of": count(whole[position].chunk(pipeline.corpus).text)}
+
+
+def _left_out(pipeline: Pipeline, prepared: Prepared, found: Sequence[Passage]) -> Iterator[dict[str, Any]]:
+    """The passages of the first k hits of which nothing is shown, in their order."""
+    taken = {one.passage: f"{one.source}: {one.what}" for one in prepared.screened.findings if one.action == "quarantine"}
+    without_room = {position for position, _ in prepared.left_out}
+    for one in found:
+        chunk = one.chunk(pipeline.corpus)
+        if chunk.chunk_id in taken or min(one.positions) in without_room:
+            why = f"quarantined by {taken[chunk.chunk_id]}" if chunk.chunk_id in taken else "no room"
+            passage = {"rank": one.rank, "chunk": chunk.chunk_id, "section": chunk.section, "tokens": count(chunk.text)}
+            yield passage | {"why": why}

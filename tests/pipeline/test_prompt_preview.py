@@ -59,15 +59,6 @@ def test_what_has_no_room_is_left_out_and_reported(rag: Verb) -> None:
     assert "at most 4" in output.out
 
 
-def test_a_conversation_before_the_question(rag: Verb) -> None:
-    output = ("--said", "Is there a bus?", "--said", "Yes, at eight. [1]")
-    result = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", *output, "--json").json
-    assert [(message["role"], message["content"]) for message in result["messages"][1:3]] == [
-        ("user", "Is there a bus?"),
-        ("assistant", "Yes, at eight. [1]"),
-    ]
-
-
 def test_pinned_documents_go_in_whole(rag: Verb) -> None:
     result = shown(rag, "pinned=[rules.txt]", "context_tokens=1")
     assert "Pinned document rules.txt:\nChildren under six" in result["messages"][-1]["content"]

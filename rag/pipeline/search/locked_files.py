@@ -124,8 +124,7 @@ def locked(pipeline: Narrowed, rows: Sequence[int]) -> Narrowed:
     room = None if whole or tokens is None else tokens - tokens // OUTLINE
     selectors = {"lock": LockedFiles(tuple(own.values()), room)}
     allowed = np.isin(corpus.doc, rows)
-    kept = *pipeline.links, "select"  # the files are what is selected
-    links = tuple(name for name in LOCKED if name in kept and not (whole and name in ("rewrite", "search")))
+    links = tuple(one for one in LOCKED if one in (*pipeline.links, "select") and not (whole and one in ("rewrite", "search")))
     return replace(pipeline, links=links, selectors=selectors, reading=reading, allowed=allowed)
 
 

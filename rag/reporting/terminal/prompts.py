@@ -40,7 +40,7 @@ def _passages(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     wide, long = max(len(row["chunk"]) for row in rows), max(map(len, sizes))
     for row, size in zip(rows, sizes, strict=True):
         name = escape(row["chunk"].ljust(wide))
-        number = f"\\[{row['number']}]" if "number" in row else "   "
+        number = f"\\[{row['number']}]" if "number" in row else f"#{row['rank']} "
         why = f"[yellow]{escape(row['why'])}[/yellow]" if "why" in row else f"[dim]{escape(row['section'])}[/dim]"
         out.print(f"{number} {name}  {size:>{long}}  {why}", soft_wrap=True)
 

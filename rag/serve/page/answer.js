@@ -79,14 +79,13 @@ export class AnswerView {
 
   show(answer) {
     const declined = answer.abstained && !replied(answer);
-    const { within = null, preview } = this.asked ?? {};
-    this.answer = { ...answer, within, preview, send: this.retry };
+    this.answer = { ...answer, within: this.asked?.within ?? null, preview: this.asked?.preview, send: this.retry };
     this.contexts = answer.contexts ?? [];
     this.element.className = declined ? "answer abstained" : "answer";
     this.status.textContent = "";
     this.final();
-    this.under.replaceChildren(...[this.warned(), this.named(), this.looked(), replied(answer) ? null : this.sources(), ...(preview ? [] : this.foot())].filter(Boolean));
-    if (preview && answer.prompt?.length) openEvidence(this.answer, "prompt");
+    this.under.replaceChildren(...[this.warned(), this.named(), this.looked(), replied(answer) ? null : this.sources(), ...(this.asked?.preview ? [] : this.foot())].filter(Boolean));
+    if (this.asked?.preview && answer.prompt?.length) openEvidence(this.answer, "prompt");
     say(declined ? "It declined to answer." : replied(answer) ? answer.answer : `Answered from ${several(this.contexts.length, "passage")}.`);
   }
 

@@ -1,7 +1,5 @@
 """Conversations: streamed answers, follow-ups, reloads, stops."""
 
-import re
-
 from playwright.sync_api import expect
 from support.page_server import FERRY, LEAVE, Gate, Opened, say
 from support.scripted_server import broken
@@ -95,19 +93,3 @@ def test_a_model_that_is_down_leaves_the_passages(page: Opened) -> None:
     page.server.plays(say("At seven [1]."))
     alert.get_by_role("button", name="Ask again").click()
     expect(turn.locator(".cite")).to_have_count(1, timeout=60_000)
-
-
-def test_a_prompt_is_edited_before_it_is_sent_and_a_file_named_in_a_question_is_locked(page: Opened) -> None:
-    page.server.plays(say("A sept heures [1]."))
-    page.page.check("#preview")
-    turn = page.ask("When does the ferry of ferry.txt leave?", wait=False)
-    field = turn.get_by_label("The message of user")
-    expect(field).to_have_value(re.compile("leaves at seven"), timeout=60_000)
-    assert page.server.script.asked == []
-    field.fill("\x07Answer in French.")
-    turn.get_by_role("button", name="Send").click()
-    page.done()
-    assert page.server.script.asked[0]["messages"][-1]["content"] == "Answer in French."
-    expect(turn.locator(".warning")).to_contain_text("it was edited: this answer is not measured")
-    turn.get_by_role("button", name="Read ferry.txt whole").click()
-    expect(page.page.locator("#scope")).to_contain_text("Read whole, without a search: ferry.txt")
