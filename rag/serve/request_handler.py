@@ -63,8 +63,8 @@ class RequestHandler:
         self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None = None
     ) -> Response:
         """Answer as JSON, or as a stream if the body asks for one; UserError for an edited prompt that is not sent."""
-        if body.prompt and self.settings.keys:
-            raise UserError("prompt", "was edited, and a server with keys sends its own", "edit prompts in `rag ask --chat`")
+        if body.prompt and self.settings.keys and not self.settings.edited_prompts:
+            raise UserError("prompt", "was edited, which this server does not allow", "RAG_EDITED_PROMPTS=1 allows it")
         job.take(body.prompt, body.read, body.preview)
         if body.stream:
             return self.stream(request, job, self._events(request, body, job, position))

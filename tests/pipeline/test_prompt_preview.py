@@ -1,11 +1,15 @@
 """What a model is given, as it is shown, stored and served: budget, pinned documents, turns, what was left out."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from support.command_line import Verb
 
+from rag.core.errors import UserError
 from rag.core.text.tokens import count
+from rag.core.types import Message
+from rag.pipeline.prompt.edited_prompt import checked, edited
 
 pytestmark = pytest.mark.usefixtures("here", "golden")
 
@@ -71,3 +75,17 @@ def test_a_prompt_of_ones_own_takes_in_what_prompts_share(rag: Verb, conf: Any) 
     result = shown(rag, "prompt=child", "prompt.reasoning=grounded", "prompt.refusal='No.'", "k=1")
     assert result["messages"][0]["content"] == "Go.\n\nWin."
     assert "read it again" in result["messages"][1]["content"]
+
+
+def test_an_edited_prompt_keeps_its_messages_and_loses_control_characters() -> None:
+    sent = Message("system", "=== user 0 ===\nGo."), Message("user", "When?\n")
+    assert edited(sent, lambda text: text.replace("Go", "\x1b\x00Stop\ud800")) == (
+        replace(sent[0], content=sent[0].content.replace("Go", "Stop")),
+        sent[1],
+    )
+    for text in ("", "x", "=== user 0 ===\nGo."):
+        with pytest.raises(UserError, match="has lost a line"):
+            edited(sent, lambda _, text=text: text)  # type: ignore[misc]
+    for content in (" \n", "x" * 1_000_001):
+        with pytest.raises(UserError, match="at most 1,000,000"):
+            checked([replace(sent[1], content=content)])

@@ -144,7 +144,7 @@ class Chat:
         prepared = exchanged(pipeline.prepare(draft.query, draft.trace), draft.edited)
         if not prepared.request or not prepared.asks:
             raise ConfigError("/edit", "no model is asked for this question", "ask another one")
-        after = edited(prepared.request.messages, edit)
+        after = edited(prepared.request.messages, lambda text: edit(text, "prompt.txt"))
         self.draft = draft if after == checked(prepared.request.messages) else replace(draft, edited=after)
         self._prompt("")
 

@@ -1,8 +1,13 @@
 """Lines from a terminal or a pipe, and texts from an editor."""
 
+import os
+import shlex
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rag.core.errors import ConfigError
 
@@ -77,11 +82,14 @@ def _editing(words: Sequence[str]) -> None:
     readline.set_completer(complete)
 
 
-def edit(text: str) -> str:
-    """The text as the user's editor leaves it, by VISUAL or EDITOR, without a shell; ConfigError where it fails."""
-    import click
-
-    try:
-        return str(click.edit(text, require_save=False))
-    except (click.ClickException, ValueError) as error:
-        raise ConfigError("/edit", str(error), "export EDITOR=nano, for example; the prompt is as it was") from error
+def edit(text: str, name: str) -> str:
+    """The text as the command of VISUAL or EDITOR, or vi, leaves it in a file of that name; ConfigError where it fails."""
+    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_text(text, "utf-8", "replace")
+        try:
+            subprocess.run([*command, str(path)], check=True)
+            return path.read_text("utf-8")
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            raise ConfigError("EDITOR", f"{command[0]!r} cannot be used ({error})", "name another in EDITOR") from error
