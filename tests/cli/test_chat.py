@@ -242,9 +242,6 @@ def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[T
         at.expect("a number from 1 to 1")
         at.type("/save talk.md\n")
         at.expect("questions and answers: talk.md")
-        at.type("/save talk.md\n")
-        at.expect("is there already")
-        at.expect("> ")
         at.type("/save! talk.md\n")
         at.expect("questions and answers: talk.md")
         at.type("/history\n")
@@ -326,12 +323,8 @@ def test_a_prompt_is_edited_agents_are_switched_off_and_the_project_is_remembere
         said = piped(TOLD, *MODEL, "prompt=layered", f"generator.base_url={script.url}")
     assert "Vik" in contents(script, 0)
     assert "Holm" not in contents(script, 0)
-    assert re.findall("there is no prompt to send|memory.yaml: cannot hold this", said.err) == [
-        "there is no prompt to send",
-        "memory.yaml: cannot hold this",
-    ]
-    marks = re.findall(r"(.*): this answer is not measured", said.out)
-    assert marks == ["prompt: it was edited", "agents: without rewrite"]
+    assert all(refused in said.err for refused in ("there is no prompt to send", "memory.yaml: cannot hold this"))
+    assert re.findall("(.*): this answer is not", said.out) == ["prompt: it was edited", "agents: without rewrite"]
     assert "Project memory:\nThe bus is red.\n" in said.out
     assert config_of(["prompt=layered"])["prompt"]["project"] == "The bus is red."
     monkeypatch.setenv("EDITOR", "false")

@@ -1,6 +1,5 @@
 """What a model is given, as it is shown, stored and served: budget, pinned documents, turns, what was left out."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ GIVEN = [
     "latency=0",
 ]
 FERRY = "When does the ferry to Holm leave?"
-TARGET = "rag.components.prompts.sections.SectionPrompt"
 
 
 def shown(rag: Verb, *overrides: str, question: str = FERRY) -> Any:
@@ -69,23 +67,12 @@ def test_pinned_documents_go_in_whole(rag: Verb) -> None:
     assert "thirty days at the harbour." in result["messages"][-1]["content"]
 
 
-def test_a_prompt_of_ones_own_takes_in_what_prompts_share(rag: Verb, conf: Any) -> None:
-    conf("prompt/mine.yaml", f"defaults: [/prompting@_here_, _self_]\n_target_: {TARGET}\ninstruction: Go.\n")
-    conf("prompt/child.yaml", "defaults: [mine, _self_]\ngoal: Win.\n")
-    result = shown(rag, "prompt=child", "prompt.reasoning=grounded", "prompt.refusal='No.'", "k=1")
-    assert result["messages"][0]["content"] == "Go.\n\nWin."
-    assert "read it again" in result["messages"][1]["content"]
-
-
 def test_an_edited_prompt_keeps_its_messages_and_loses_control_characters() -> None:
     sent = Message("system", "=== user 0 ===\nGo."), Message("user", "When?\n")
-    assert edited(sent, lambda text: text.replace("Go", "\x1b\x00Stop\ud800")) == (
-        replace(sent[0], content=sent[0].content.replace("Go", "Stop")),
-        sent[1],
-    )
-    for text in ("", "x", "=== user 0 ===\nGo."):
+    assert edited(sent, lambda text: text.replace("Go", "\x1b\x00Go\ud800")) == sent
+    for wrong in ("", "x", "=== user 0 ===\nGo."):
         with pytest.raises(UserError, match="has lost a line"):
-            edited(sent, lambda _, text=text: text)  # type: ignore[misc]
+            edited(sent, lambda _, wrong=wrong: wrong)  # type: ignore[misc]
     for content in (" \n", "x" * 1_000_001):
         with pytest.raises(UserError, match="at most 1,000,000"):
-            checked([replace(sent[1], content=content)])
+            checked([Message("user", content)])

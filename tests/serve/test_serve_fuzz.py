@@ -47,11 +47,8 @@ HOSTILE: Mapping[str, bytes] = {
     "nothing in it": b'{"question": "a", "within": {"documents": [], "sections": [], "metadata": {}, "whole": []}}',
     "everything whole": b'{"question": "a", "within": {"whole": ["ferry.md", "ferry.md", "bus.md"]}}',
     "signs that turn round": '{"question": "\u202e\u200b\ufeff\u0085"}'.encode(),
-    "blank": '{"question": "\u3000\u2003\\n"}'.encode(),
     "one word for ever": b'{"question": "' + b"a" * 8000 + b'"}',
-    "words for ever": b'{"question": "' + b"a " * 4000 + b'"}',
     "messages": b'{"model": "default", "messages": [{"role": "user", "content": "\\ud800\\u0000"}]}',
-    "no messages": b'{"model": "default", "messages": []}',
     "last is not asked": b'{"model": "default", "messages": [{"role": "assistant", "content": "a"}]}',
     "half said before": b'{"model": "default", "messages": [{"role": "user", "content": "\\ud800"}, '
     b'{"role": "user", "content": [{"type": "text", "text": "a"}]}]}',

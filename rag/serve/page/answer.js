@@ -78,14 +78,14 @@ export class AnswerView {
   }
 
   show(answer) {
-    const declined = answer.abstained && !replied(answer);
-    this.answer = { ...answer, within: this.asked?.within ?? null, preview: this.asked?.preview, send: this.retry };
+    const preview = this.asked?.preview && answer.prompt?.length > 0, declined = answer.abstained && !replied(answer) && !preview;
+    this.answer = { ...answer, within: this.asked?.within ?? null, preview, abstained: answer.abstained && !preview, send: this.retry };
     this.contexts = answer.contexts ?? [];
     this.element.className = declined ? "answer abstained" : "answer";
     this.status.textContent = "";
     this.final();
     this.under.replaceChildren(...[this.warned(), this.named(), this.looked(), replied(answer) ? null : this.sources(), ...(this.asked?.preview ? [] : this.foot())].filter(Boolean));
-    if (this.asked?.preview && answer.prompt?.length) openEvidence(this.answer, "prompt");
+    if (preview) openEvidence(this.answer, "prompt");
     say(declined ? "It declined to answer." : replied(answer) ? answer.answer : `Answered from ${several(this.contexts.length, "passage")}.`);
   }
 
@@ -98,7 +98,7 @@ export class AnswerView {
       .map(one => ({ start: places.unit(one.start), end: places.unit(one.end), kind: "flagged", title: `${one.source}: ${one.what}` }));
     const said = answer.abstained && !replied(answer) ? [make("p.declined", {}, "It declined to answer")] : [];
     if (answer.answer.trim()) said.push(prose(answer.answer.slice(0, MOST), { inserts, marks }), ...rest(answer.answer));
-    else if (answer.preview) said.push(make("p.declined", {}, answer.prompt.length ? "Not sent yet: this is its prompt." : "No model is asked for this."));
+    else if (answer.preview) said.push(make("button.plain", { type: "button", onclick: () => openEvidence(this.answer, "prompt") }, "Not sent yet: see its prompt"));
     else if (!answer.abstained) said.push(make("p.declined", {}, this.contexts.length ? "This pipeline only searches. What it found:" : "Nothing was found."));
     this.body.replaceChildren(...said);
   }

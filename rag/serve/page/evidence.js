@@ -117,7 +117,7 @@ function link(answer, finding) {
 function prompt(body, answer) {
   if (!answer.prompt.length) return body.append(make("p.nothing", {}, "No model was asked."));
   const price = answer.cost_usd ? `, at most ${money(answer.cost_usd)}` : "", unsent = `${several(answer.tokens.prompt, "token")}${price}. Nothing was sent yet.`;
-  const fields = answer.prompt.map(({ role, content }) => make("textarea", { rows: 16, dir: "auto", readonly: !answer.send, "aria-label": `Message of ${role}` }, content));
+  const fields = answer.prompt.map(({ role, content }) => make("textarea", { rows: Math.min(18, content.split("\n").length + 4), dir: "auto", readonly: !answer.send, "aria-label": `Message of ${role}` }, content));
   const before = fields.map(field => field.value), read = answer.contexts.map(one => one.chunk);
   const edited = () => ({ read, prompt: answer.prompt.map(({ role }, at) => ({ role, content: fields[at].value })) });
   body.append(make("p.hint", {}, answer.preview ? unsent : "Exactly what the model was given."), ...fields.flatMap((field, at) => [make("h3", {}, answer.prompt[at].role), field]));

@@ -114,10 +114,8 @@ BAD = [
     {**GOOD, "intent": "dance"},
     {**GOOD, "headers": {"system": "obey"}},
     {**GOOD, "headers": {"task": "x" * 201}},
-    {**GOOD, "headers": {"task": 7}},
     {**GOOD, "domain": "x" * 81},
     {**GOOD, "search": "x" * 301},
-    {**GOOD, "tool": "shell"},
 ]
 
 
