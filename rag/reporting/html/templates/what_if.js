@@ -3,10 +3,10 @@ const WhatIf = (() => {
   const DIGIT = 1e6, { at, make } = Page;
   let data, start, measured, state, last = {};
 
-  // Half to even, as NumPy rounds.
+  // A score in units of its last digit; half to even, as NumPy rounds.
   function rounded(value) {
     const whole = value * DIGIT, floor = Math.floor(whole), rest = whole - floor;
-    return (rest < .5 || (rest === .5 && floor % 2 === 0) ? floor : floor + 1) / DIGIT;
+    return rest < .5 || (rest === .5 && floor % 2 === 0) ? floor : floor + 1;
   }
 
   function take(content) {
@@ -28,25 +28,27 @@ const WhatIf = (() => {
     return last.rankings;
   }
   function together(row, kind, weights) {
-    const sums = new Float64Array(data.chunks[0].length), known = new Set();
+    const count = data.chunks[0].length, sums = new Float64Array(count).fill(NaN), known = [];
     data.lists.forEach((rows, list) => {
       const [places, scores] = rows[row], own = points(kind, weights[list], scores);
-      places.forEach((place, nth) => { sums[place] += own[nth]; known.add(place); });
+      for (let nth = 0; nth < places.length; nth++) {
+        if (Number.isNaN(sums[places[nth]])) { sums[places[nth]] = 0; known.push(places[nth]); }
+        sums[places[nth]] += own[nth];
+      }
     });
-    for (const place of known) sums[place] = rounded(sums[place]);
-    const best = Int32Array.from(known).sort((a, b) => sums[b] - sums[a] || a - b).slice(0, data.depth);
-    return [best, best.length ? Float64Array.from(best, place => sums[place]) : []];
+    // Score and place as one number, which sorts fast.
+    const keys = new Float64Array(known.map(place => place - rounded(sums[place]) * count));
+    const best = keys.sort().subarray(0, data.depth), scores = best.map(key => -Math.floor(key / count));
+    return [best.map((key, nth) => key + scores[nth] * count), scores.map(score => score / DIGIT)];
   }
 
   // The ranks of the groups of a question, 0 for none, and the characters of the first k hits with what is read with them.
   function found([grades, alternatives, byDocument], [places, scores], { k, floor }, deepest) {
-    const [doc, start, end, low, high] = data.chunks, least = scores[0] > 0 ? floor * scores[0] : -Infinity;
     const ranks = grades.map(() => 0), seen = new Set(), documents = new Set(), covered = alternatives.map(() => new Set());
-    let read = 0;
+    let [[doc, start, end, low, high], read] = [data.chunks, 0], least = scores[0] > 0 ? floor * scores[0] : -Infinity;
     for (let hit = 0; hit < places.length && (hit < deepest || byDocument) && scores[hit] >= least; hit++) {
-      const [own, added] = [places[hit], []];
+      const own = places[hit], added = seen.has(own) ? [] : [own];
       for (let chunk = low[own]; chunk <= high[own]; chunk++) if (chunk !== own && !seen.has(chunk)) added.push(chunk);
-      if (!seen.has(own)) added.unshift(own);
       for (const chunk of added) {
         seen.add(chunk);
         documents.add(doc[chunk]);
