@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reporting.html.conftest import Opened
+from support.chromium import CONTRAST
 from support.gate_experiment import write_many
 
 from rag.analysis.blame.corridor import Steps
@@ -29,17 +30,17 @@ COLUMNS = ("ndcg@10", "recall@3", "mrr@7", "recall@k", "mrr@k", "ndcg@k")
 EXPERIMENT = """
 question: Which?
 dataset: native
-fixed: [dataset.path=golden, embedder=hashing, "index=[bm25s,dense]", generator=none, latency=0, depth=30,
+fixed: [dataset.path=golden, embedder=hashing, "index=[bm25s,dense]", generator=none, latency=0, depth=30, coverage=1,
         "metrics=[ndcg@10,recall@3,mrr@7]", chunker=fixed, chunker.size=70, chunker.overlap=30]
 axes: {read: ["READ"]}
 """
 PRICE = {"doc": "note-001.txt", "quote": "The violet lantern costs 11 crowns."}
 OTHER = {"doc": "note-002.txt", "quote": "The crimson lantern costs 12 crowns."}
-GOLD: list[list[tuple[int, list[dict[str, str]]]]] = [
-    [(1, [{"doc": "note-001.txt"}])],
-    [(1, [{"doc": "note-002.txt"}, {"doc": "note-003.txt"}]), (2, [{"doc": "note-004.txt"}])],
-    [(1, [{"doc": "note-005.txt"}, PRICE])],
-    [(3, [PRICE]), (1, [PRICE | {"quote": "costs 11 crowns."}]), (1, [OTHER])],
+GOLD: list[tuple[str, list[tuple[int, list[dict[str, str]]]]]] = [
+    ("What does the violet lantern cost?", [(1, [PRICE | {"quote": "costs 11 crowns."}]), (3, [PRICE]), (1, [OTHER])]),
+    ("What do lanterns cost?", [(1, [{"doc": "note-002.txt"}, {"doc": "note-003.txt"}]), (2, [{"doc": "note-004.txt"}])]),
+    ("no word of it", [(1, [{"doc": "note-005.txt"}, PRICE])]),
+    ("29", [(1, [{"doc": "note-019.txt"}])]),
 ]
 
 
@@ -57,12 +58,13 @@ def test_the_page_scores_as_a_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with (write_many(tmp_path / "golden", 20) / "questions.jsonl").open("a", encoding="utf-8") as file:
-        for number, groups in enumerate(GOLD):
+        for number, (text, groups) in enumerate(GOLD):
             evidence = [{"grade": grade, "any": places} for grade, places in groups]
-            line = {"id": f"more-{number}", "text": "What do lanterns cost?", "split": "tune", "evidence": evidence}
+            line = {"id": f"more-{number}", "text": text, "split": "tune", "evidence": evidence}
             file.write(f"{json.dumps(line)}\n")
     ready, _ = swept(EXPERIMENT.replace("READ", read))
-    page = opened(html.write(ready.plan, ready.store).page.absolute()).page
+    report = opened(html.write(ready.plan, ready.store).page.absolute())
+    page = report.page
     reader, steps = Reader(ready.plan, ready.store), Steps.of(ready.trial, ready.plan.stages)
     assert steps is not None
     corpus, gold = reader.corpus(ready.trial), reader.gold(ready.trial)
@@ -88,9 +90,12 @@ def test_the_page_scores_as_a_run(
     for one, found in zip(tried, page.evaluate("tried => tried.map(WhatIf.measure)", tried), strict=True):
         for name, values in expected(**one).items():
             assert np.abs(np.array(found[name]) - values).max() < 1e-9, (one, name)
-    for name, value in {"k": 4, "floor": 0.35, "weight-0": 35}.items():
-        page.fill(f"#try-{name}", str(value))
+    page.fill("#try-floor", "0.35")
+    page.fill("#try-weight-0", "35")
+    page.focus("#try-k")
+    page.keyboard.press("ArrowLeft")
     page.click("#make-experiment")
+    assert (report.errors, page.evaluate(CONTRAST)) == ([], [])
     shown = dict(line.split("\t")[:3:2] for line in page.inner_text("#tried").splitlines())
     done = swept(page.inner_text("#experiment"))[1]
     before, after = ({row.name: row for row in done.board.rows}[name] for name in ("recommended", "tried"))
