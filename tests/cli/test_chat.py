@@ -266,9 +266,6 @@ def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[T
         assert "[1]" not in at.expect("> ")
         at.type("/topics\n")
         at.expect("ferry.md  Ferry")
-        at.type("/history\n")
-        at.expect("The memory keeps 2 of 2 messages word for word.")
-        at.expect("> ")
         assert len(script.asked) == asked == 1
         at.type("/quit\n")
         assert at.process.wait(SECONDS) == 0

@@ -12,17 +12,8 @@ from rag.pipeline.prompt.edited_prompt import checked, edited
 
 pytestmark = pytest.mark.usefixtures("here", "golden")
 
-GIVEN = [
-    "dataset=native",
-    "dataset.path=../golden",
-    "embedder=hashing",
-    "chunker=sentence",
-    "chunker.sentences=1",
-    "chunker.step=1",
-    "index=[bm25s]",
-    "fusion=single",
-    "latency=0",
-]
+SEARCH = "chunker=sentence chunker.sentences=1 chunker.step=1 index=[bm25s] fusion=single"
+GIVEN = ["dataset=native", "dataset.path=../golden", "embedder=hashing", *SEARCH.split(), "latency=0"]
 FERRY = "When does the ferry to Holm leave?"
 
 

@@ -43,13 +43,11 @@ HOSTILE: Mapping[str, bytes] = {
     "endless": b'{"question": "a", "k": 1e999, "rating": -Infinity}',
     "huge": b'{"question": "a", "k": ' + b"9" * 5000 + b"}",
     "far": b'{"question": "a", "within": {"range": {"doc_id": "ferry.md", "start": 0, "end": 99999999999999999999999}}}',
-    "backwards": b'{"question": "a", "within": {"range": {"doc_id": "ferry.md", "start": 9, "end": 2}}}',
     "nothing in it": b'{"question": "a", "within": {"documents": [], "sections": [], "metadata": {}, "whole": []}}',
     "everything whole": b'{"question": "a", "within": {"whole": ["ferry.md", "ferry.md", "bus.md"]}}',
     "signs that turn round": '{"question": "\u202e\u200b\ufeff\u0085"}'.encode(),
     "one word for ever": b'{"question": "' + b"a" * 8000 + b'"}',
     "messages": b'{"model": "default", "messages": [{"role": "user", "content": "\\ud800\\u0000"}]}',
-    "last is not asked": b'{"model": "default", "messages": [{"role": "assistant", "content": "a"}]}',
     "half said before": b'{"model": "default", "messages": [{"role": "user", "content": "\\ud800"}, '
     b'{"role": "user", "content": [{"type": "text", "text": "a"}]}]}',
     "rated": b'{"answer": "ans_000000000000000000000000", "rating": 1.0000000001, "comment": ""}',
