@@ -177,7 +177,8 @@ class Chat:
         if line and (self.typed.read() or "").strip() == "y":
             remember(text)
             self.session.tell(text)
-            self._limit("off", self.limits["off"])
+            self.session.limit(**self.limits)
+            self.draft = None
 
     def _reset(self, _: str) -> None:
         self.session.reset()
