@@ -75,11 +75,11 @@ def scored_rows(path: Path) -> Iterator[Scored]:
 
 def asked(row: Mapping[str, Any]) -> str:
     """The question that a row, or an object in it such as the `inputs` of MLflow, names."""
-    for name in QUESTIONS:
-        if (value := row.get(name)) not in (None, "", {}):
-            text = value if isinstance(value, str) else asked(value) if isinstance(value, Mapping) else ""
-            return text.strip() or json.dumps(value, sort_keys=True, ensure_ascii=False)
-    return ""
+    found = [value for name in QUESTIONS if (value := row.get(name)) not in (None, "", {})]
+    for value in found:
+        if text := value if isinstance(value, str) else asked(value) if isinstance(value, Mapping) else str(value):
+            return text.strip()
+    return json.dumps(found[0], sort_keys=True, ensure_ascii=False) if found else ""
 
 
 def _values(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:

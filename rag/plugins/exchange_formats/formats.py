@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rag.authoring.candidates import Row
+from rag.authoring.exchange.format_table import DETAILS, Format, Tables, one_file
 from rag.plugins.exchange_formats import collections
 from rag.plugins.exchange_formats.columns import one_text, texts_of
-from rag.plugins.exchange_formats.format_table import DETAILS, Format, Tables, one_file
 
 ASSERTED = re.compile(r"i?(?:contains|equals)(?:-any|-all)?|factuality|similar")
 """Assertions of promptfoo that hold right answers; all others run code or ask a model."""

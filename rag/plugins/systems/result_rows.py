@@ -1,6 +1,5 @@
 """Files with the results of systems, as Assay or another tool writes them: JSON lines, JSON, CSV, TREC runs."""
 
-import ast
 import json
 import math
 import re
@@ -8,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rag.authoring.exchange.cells import parsed_cell
 from rag.core.errors import DataError
 from rag.core.systems import SystemPassage, SystemReply
 from rag.core.types import Reply
@@ -20,7 +20,7 @@ ANSWERS = "answer response actual_output output prediction generated_answer gene
 TEXTS = "text page_content content contents chunk passage snippet"
 PLACES = "doc_id document_id document doc chunk_id file_name filename file source id"
 """The usual names of columns and keys, the most specific first."""
-NESTED = ("outputs", "output", "response", "metadata", "meta", "usage", "tokenUsage", "document")
+NESTED = ("outputs", "output", "response", "metadata", "meta", "usage", "tokenUsage", "document", "prompt", "vars")
 """Objects in which a column or key may be."""
 COUNTS = {
     "prompt_tokens": "prompt_tokens input_tokens prompt",
@@ -28,6 +28,8 @@ COUNTS = {
     "cost": "cost cost_usd total_cost",
 }
 SECONDS = {"seconds": 1.0, "latency_seconds": 1.0, "latencyMs": 1e-3, "latency_ms": 1e-3}
+ASSERTED = 1
+"""The `failureReason` of promptfoo 0.12x for an answer that an assertion refuses: its `error` is no failure of the system."""
 RUN = re.compile(r"(\S+)\s+Q0\s+(\S+)\s+\S+\s+(\S+)\s+\S+\s*", re.ASCII)
 Results = dict[str, SystemReply]
 
@@ -37,6 +39,7 @@ def read_results(path: Path) -> tuple[Results, bool]:
     with path.open("rb") as file:
         # Inside of a block, so that the packages of spreadsheets, which are no results, are not needed.
         from rag.authoring.exchange import tables
+        from rag.authoring.exchange.format_table import by_question
         from rag.authoring.exchange.score_rows import QUESTIONS, asked
 
         head = file.readline(4096).decode("utf-8", "replace").lstrip("\ufeff")
@@ -47,7 +50,7 @@ def read_results(path: Path) -> tuple[Results, bool]:
         raise DataError(str(path), f"is {container}", "write the results as JSON lines, JSON, CSV or a TREC run")
     found: Results = {}
     with path.open("rb") as file:
-        for where, row in tables.rows_of(file, str(path), container, tables.codec_of(path)):
+        for where, row in by_question(tables.rows_of(file, str(path), container, tables.codec_of(path)))[1]:
             if isinstance(row, DataError):
                 raise row
             names = {name for key in QUESTIONS if isinstance(value := row.get(key), str) and (name := value.strip())}
@@ -64,13 +67,14 @@ def read_results(path: Path) -> tuple[Results, bool]:
 
 def reply_of(row: Mapping[str, Any], where: str) -> SystemReply:
     """The reply in a row."""
-    if failure := row.get("error") or row.get("failure"):
+    failure = row.get("error") or row.get("failure")
+    if failure and row.get("failureReason") != ASSERTED:
         return SystemReply(failure=shortened(str(failure), 200))
     listed, said = _value(row, PASSAGES), _value(row, ANSWERS)
     if listed is None and said is None:
         what = f"has neither passages nor an answer; its columns: {', '.join(map(str, row))}"
         raise DataError(where, what, "add a column passages, best first")
-    listed = _parsed(listed)
+    listed = parsed_cell(listed)
     if listed is not None and not isinstance(listed, list):
         listed = [listed]
     passages = tuple(_passage(part, f"{where} passage {number}") for number, part in enumerate(listed or (), 1))
@@ -102,16 +106,6 @@ def _number(row: Mapping[str, Any], names: Sequence[str], where: str) -> float:
     if number < 0 or math.isinf(number):
         raise DataError(where, f"{names[0]} is {number}", "write a number from 0")
     return number
-
-
-def _parsed(value: Any) -> Any:
-    """A list in the notation of JSON or Python, which cells of CSV have; any other value unchanged."""
-    for read in (json.loads, ast.literal_eval) if isinstance(value, str) and value[:1] + value[-1:] == "[]" else ():
-        try:
-            return read(value)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return value
 
 
 def _passage(part: Any, where: str) -> SystemPassage:

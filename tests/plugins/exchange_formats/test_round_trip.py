@@ -14,7 +14,7 @@ from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.golden_digests import question_fields
 from rag.plugins.exchange_formats.exports import export_set, rows_of
-from rag.plugins.exchange_formats.format_table import formats
+from rag.authoring.exchange.format_table import formats
 from rag.plugins.exchange_formats.imports import Report, import_set
 
 TEXTS = {
