@@ -16,7 +16,7 @@ NAMES = {
     "id": "id _id qid query_id question_id example_id task_id uid",
     "text": "question query user_input input prompt text utterance raw_utterance",
     "answers": "answers answer reference ground_truth ground_truths expected_output expected expected_answer reference_answer"
-    " generation_gt target targets output outputs reference_outputs",
+    " expected_response generation_gt target targets output outputs reference_outputs",
     "contexts": "evidence reference_contexts contexts context references passages",
     "document": "documents document doc doc_id doc_name document_id reference_context_ids corpus_id source file file_name",
     "kind": "kind synthesizer_name question_type query_type type category",

@@ -15,7 +15,7 @@ from rag.core.errors import DataError
 from rag.core.types import SPLITS
 
 KNOWN = {name: [each.replace("_", "") for each in names.split()] for name, names in NAMES.items()}
-NESTED = ("metadata", "inputs", "input", "outputs", "expectedOutput", "expected_output", "vars", "enrichments")
+NESTED = ("metadata", "inputs", "input", "outputs", "expectedOutput", "expected_output", "vars", "enrichments", "expectations")
 """Columns whose objects hold columns; a later one overrules an earlier one."""
 TURNS = ("messages", "turns", "turn", "conversation", "utterances")
 ROLES = {"user": "user", "human": "user"} | dict.fromkeys(("assistant", "ai", "agent", "bot", "model"), "assistant")

@@ -92,7 +92,7 @@ def test_formats_with_room_for_all_fields_give_the_same_set(golden: Golden, form
     (*_, written) = (tmp_path / "out").iterdir()
     source = tmp_path / "out" if format == "huggingface" else written
     report = imported(source, tmp_path / "set", golden)
-    tools = ("langsmith", "langfuse", "promptfoo", "huggingface")
+    tools = ("mlflow", "langsmith", "langfuse", "promptfoo", "huggingface")
     assert (report.rows, report.questions, report.refused, report.not_found) == (7, 7, [], [])
     assert report.format == (format if format in tools else source.suffix[1:])
     assert (report.unanswerable, report.without_evidence) == (2, 0)
