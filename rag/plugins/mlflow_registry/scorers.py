@@ -47,7 +47,7 @@ def ranking_scorer(dataset: str, *overrides: str, columns: Sequence[str] = COLUM
     metrics = {name: components.role("metric", node, f"metric.{name}") for name, node in config["metric"].items()}
     examples = {name: each for each in golden.examples for name in (each.query.text, each.query.query_id)}
 
-    def assay(inputs: Mapping[str, Any], outputs: Any, trace: Any) -> list[Any]:
+    def assay(inputs: Mapping[str, Any], outputs: Any, trace: Any = None) -> list[Any]:
         if (example := examples.get(name := asked(inputs))) is None:
             raise DataError(
                 "inputs", f"name no question of {dataset}: {name!r}", "ask a question of the set, by its text or id"

@@ -40,6 +40,8 @@ def read_results(path: Path) -> tuple[Results, bool]:
         from rag.authoring.exchange.score_rows import QUESTIONS, asked
 
         head = file.readline(4096).decode("utf-8", "replace").lstrip("\ufeff")
+    if head.lstrip().startswith("<"):
+        raise DataError(str(path), "is a page in HTML or XML, perhaps of a login", "export JSON, JSON lines, CSV or a TREC run")
     if RUN.fullmatch(head):
         return _read_run(path), True
     container = tables.container_of(path)

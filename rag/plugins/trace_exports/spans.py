@@ -29,6 +29,8 @@ FAILED = {"2", "error", "status_code_error"}
 OPINION = re.compile(r"(?i)thumb|feedback|rating|user|helpful")
 """Scores with such a name are opinions of users."""
 DOWN = {"no", "bad", "down", "negative", "incorrect", "thumbs_down", "thumbs-down", "dislike", "false", "👎"}
+FORMS = (AttributeError, TypeError, LookupError)
+"""What reading raises where a value has another type."""
 DEPTH = 8
 """The most objects within one another that are searched."""
 
@@ -46,14 +48,19 @@ def by_trace(paths: Mapping[str, Sequence[str]], rows: Rows) -> Rows:
         try:
             for name, span in _spans(paths, fields) if isinstance(fields, Mapping) else ():
                 traces.setdefault(name, (where, []))[1].append(span)
-        except (AttributeError, TypeError) as error:
+        except FORMS as error:
             fields = DataError(where, f"has spans of another form ({error})", remedy)
         if isinstance(fields, DataError):
             yield where, fields
-    for name, (place, spans) in traces.items():
-        if row := _row(name, sorted(spans, key=lambda span: (bool(span["parent"]), _number(span["began"], inf)))):
+    for name, (where, spans) in traces.items():
+        try:
+            row = _row(name, sorted(spans, key=lambda span: (bool(span["parent"]), _number(span["began"], inf))))
+        except FORMS as error:
+            yield where, DataError(where, f"has spans of another form ({error})", remedy)
+            row = None
+        if row:
             made = True
-            yield place, row
+            yield where, row
     if not made:
         raise DataError(where, "has no trace with a question", remedy)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.corpora import text_folder
 
+from rag.authoring.exchange.format_table import formats
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import UserError
 from rag.core.types import Document, Example, document_of, spans_of
@@ -14,7 +15,6 @@ from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.golden_digests import question_fields
 from rag.plugins.exchange_formats.exports import export_set, rows_of
-from rag.authoring.exchange.format_table import formats
 from rag.plugins.exchange_formats.imports import Report, import_set
 
 TEXTS = {

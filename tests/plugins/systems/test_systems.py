@@ -67,10 +67,11 @@ def rows_of(result: SweepResult, form: str) -> Iterator[dict[str, Any]]:
             "text": [chunk.text for chunk in chunks],
             "titled": [f"{chunk.span.doc_id}\n\n{chunk.text.upper()}" for chunk in chunks],
         }
-        yield {"question": example.query.text, "retrieved_contexts": passages[form]}
+        trace = {"traceId": f"t{number}", "type": "RETRIEVER", "input": example.query.text, "output": passages["span"]}
+        yield trace if form == "trace" else {"question": example.query.text, "retrieved_contexts": passages[form]}
 
 
-@pytest.mark.parametrize("form", ["chunk_id", "span", "text", "titled"])
+@pytest.mark.parametrize("form", ["chunk_id", "span", "text", "titled", "trace"])
 def test_a_trial_that_is_imported_has_its_own_scores(golden: Path, form: str) -> None:
     native = run(golden, "index=[bm25s]", "fusion=single", "chunker.size=80", "chunker.overlap=0")
     lines = [json.dumps(row) for row in rows_of(native, form)]
