@@ -52,12 +52,6 @@ def formats() -> Mapping[str, Format]:
     return found
 
 
-def trace_modules() -> list[str]:
-    """The modules with formats of traces, whose code decides what is read of a file."""
-    found = ((module, import_module(module).FORMATS.values()) for module in plugin_modules("formats"))
-    return [module for module, each in found if any(format.rows for format in each)]
-
-
 def format_of(fields: Mapping[str, Any]) -> str:
     """The format of a row by its columns; empty for none."""
     known = sorted(formats().items(), key=lambda pair: pair[1].rows is None)  # a run of LangSmith has the columns of an example

@@ -33,15 +33,8 @@ QUESTIONS = ("question_id", "query_id", "datasetItemId", *NAMES["text"].split(),
 """Columns that may name a question, the first that has a value; ids that each run makes anew come last."""
 RUNS = {"promptIdx": ("promptIdx", "provider"), "datasetRunId": ("datasetRunId",)}
 """Columns of promptfoo and of Langfuse with more than one value where a file holds several runs."""
-OTHERS = {
-    *QUESTIONS,
-    *" ".join(NAMES.values()).split(),
-    "response",
-    "retrieved_contexts",
-    "query_style",
-    "query_length",
-    "index",
-}
+OTHERS = {*QUESTIONS, *" ".join(NAMES.values()).split(), "response", "retrieved_contexts", "query_style", "query_length"}
+OTHERS |= {"index"}
 """Columns that are no metric, although a cell may look like a number."""
 
 

@@ -36,8 +36,7 @@ def import_questions(
     become evidence where they are found in the documents: letter by letter, as rendered, or with 90 % of their letters and
     digits and all of their numbers. Without --documents they become documents. Nothing is run or fetched.
 
-    Traces of OpenTelemetry, MLflow, Langfuse and LangSmith become drafts for rag data review: near-duplicates are one question,
-    a sample holds bad answers (thumbs_down), close calls (low_margin) and what known questions do not ask (new_topic).
+    Traces of OpenTelemetry, MLflow, Langfuse and LangSmith become drafts, tagged thumbs_down, low_margin or new_topic.
     """
     from rag.documents.folder.json_rows import read_rows
     from rag.plugins.exchange_formats import imports

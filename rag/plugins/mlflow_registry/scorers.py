@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag.authoring.exchange.passages import passage_of
+from rag.authoring.exchange.cells import passage_of
 from rag.authoring.exchange.score_rows import asked
 from rag.core.errors import DataError
 from rag.core.systems import SystemReply
@@ -49,11 +49,12 @@ def ranking_scorer(dataset: str, *overrides: str, columns: Sequence[str] = COLUM
 
     def assay(inputs: Mapping[str, Any], outputs: Any, trace: Any = None) -> list[Any]:
         if (example := examples.get(name := asked(inputs))) is None:
-            raise DataError(
-                "inputs", f"name no question of {dataset}: {name!r}", "ask a question of the set, by its text or id"
-            )
-        one = replace(golden, examples=(example,))
-        given = SystemReply(tuple(passage_of(each, "outputs") for each in _passages(outputs, trace)))
+            raise DataError("inputs", f"name no question of {dataset}: {name!r}", "ask by the text or the id of one")
+        one, listed = replace(golden, examples=(example,)), outputs.get("passages") if isinstance(outputs, Mapping) else outputs
+        spans = trace.search_spans(span_type="RETRIEVER") if trace and not isinstance(listed, list) else []
+        if not isinstance(listed := spans[-1].outputs if spans else listed, list):
+            raise DataError("outputs", "are no passages, and no retriever in the trace has some", "return a list of passages")
+        given = SystemReply(tuple(passage_of(each, "outputs") for each in listed))
         entry = placed(Job({}, {}, {"system": Entry(meta={"given": json_values([given])})}, one, components, store))
         corpus, rankings, coverage = corpus_of(entry, one), rankings_of(entry), config["coverage"]
         judged = judge(rankings, gold_table(corpus, one.examples, coverage))
@@ -63,13 +64,3 @@ def ranking_scorer(dataset: str, *overrides: str, columns: Sequence[str] = COLUM
         return [Feedback(name=column, value=value) for column, value in named if value == value]
 
     return scorer(assay)
-
-
-def _passages(outputs: Any, trace: Any) -> Sequence[Any]:
-    listed = outputs.get("passages") if isinstance(outputs, Mapping) else outputs
-    if isinstance(listed, list):
-        return listed
-    spans = trace.search_spans(span_type="RETRIEVER") if trace else []
-    if not spans:
-        raise DataError("outputs", "are no passages, and the trace has no retriever", "return a list of passages")
-    return spans[-1].outputs or []

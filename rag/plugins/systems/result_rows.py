@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rag.authoring.exchange.cells import parsed_cell
-from rag.authoring.exchange.passages import first_value, passage_of
+from rag.authoring.exchange.cells import first_value, parsed_cell, passage_of
 from rag.core.errors import DataError
 from rag.core.systems import SystemPassage, SystemReply
 from rag.core.types import Reply
@@ -25,8 +24,6 @@ COUNTS = {
     "cost": "cost cost_usd total_cost",
 }
 SECONDS = {"seconds": 1.0, "latency_seconds": 1.0, "latencyMs": 1e-3, "latency_ms": 1e-3}
-ASSERTED = 1
-"""The `failureReason` of promptfoo 0.12x for an answer that an assertion refuses: its `error` is no failure of the system."""
 RUN = re.compile(r"(\S+)\s+Q0\s+(\S+)\s+\S+\s+(\S+)\s+\S+\s*", re.ASCII)
 Results = dict[str, SystemReply]
 
@@ -67,7 +64,7 @@ def read_results(path: Path) -> tuple[Results, bool]:
 def reply_of(row: Mapping[str, Any], where: str) -> SystemReply:
     """The reply in a row."""
     failure = row.get("error") or row.get("failure")
-    if failure and row.get("failureReason") != ASSERTED:
+    if failure and row.get("failureReason") != 1:  # of promptfoo: an assertion refuses the answer
         return SystemReply(failure=shortened(str(failure), 200))
     listed, said = first_value(row, PASSAGES), first_value(row, ANSWERS)
     if listed is None and said is None:

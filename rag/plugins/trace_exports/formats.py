@@ -28,7 +28,6 @@ ended    | endTimeUnixNano end_time_unix_nano end_time | endTime end_time | end_
 read     | llm.token_count.prompt gen_ai.usage.input_tokens | usageDetails.input usage_details.input | prompt_tokens
 written  | llm.token_count.completion gen_ai.usage.output_tokens | usageDetails.output usage_details.output | completion_tokens
 cost     | llm.cost.total | totalCost total_cost | total_cost
-question | info.client_request_id client_request_id | |
 """
 COLUMNS = {
     "opentelemetry": "resourceSpans context+parent_id context+span_kind context.trace_id info+data spans+trace_id",

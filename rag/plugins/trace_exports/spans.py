@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from math import inf, isfinite, nan
 from typing import Any
@@ -11,6 +12,7 @@ from rag.authoring.candidates import Row
 from rag.authoring.exchange.cells import parsed_cell
 from rag.authoring.exchange.tables import Rows
 from rag.core.errors import DataError
+from rag.documents.anchors.system_passages import CHUNK
 
 HOLDS = ("traces", "runs", "resourceSpans", "scopeSpans", "data", "trace", "spans", "observations", "child_runs")
 """Keys under which an object has spans, perhaps one within another."""
@@ -19,7 +21,6 @@ ASKED = ("question", "query", "user_input", "user_query", "input", "inputs", "pr
 SAID = ("answer", "response", "output", "outputs", "result", "completion", "generation", *INNER)
 LISTED = ("documents", "retrieved_contexts", "contexts", "context", "docs", "passages", "sources", "results", "output")
 """Keys of what was asked and said, and of lists of passages: the most specific first."""
-CHUNK = re.compile(r".+:\d+-\d+", re.DOTALL)
 ITEM = re.compile(r"([\w.]+?)\.(\d{1,6})\.(.+)")
 """The name of an attribute in a list of objects, such as `retrieval.documents.0.document.content`."""
 READS = {"retriever", "reranker", "retrieval"}
@@ -29,40 +30,31 @@ FAILED = {"2", "error", "status_code_error"}
 OPINION = re.compile(r"(?i)thumb|feedback|rating|user|helpful")
 """Scores with such a name are opinions of users."""
 DOWN = {"no", "bad", "down", "negative", "incorrect", "thumbs_down", "thumbs-down", "dislike", "false", "👎"}
-FORMS = (AttributeError, TypeError, LookupError)
-"""What reading raises where a value has another type."""
 DEPTH = 8
 """The most objects within one another that are searched."""
 
 
 def by_trace(paths: Mapping[str, Sequence[str]], rows: Rows) -> Rows:
-    """A row for each trace of an export; a DataError for a row of another form, and where nothing was asked in any trace.
+    """A row for each trace of an export; DataError for spans of another form, and where nothing was asked in any trace.
 
     The passages are those of the span that ended last among those that find or rank some. A trace without such a span, and one
     whose first span failed, has an `error`. A trace in which nothing was asked is left out.
     """
-    wanted = "; ".join(f"{name}: {' or '.join(paths[name])}" for name in ("trace", "kind", "asked", "passages"))
-    remedy = f"expected in a span of such an export: {wanted}"
-    traces, where, made = dict[str, tuple[str, list[Row]]](), "", False
-    for where, fields in rows:
-        try:
+    wanted = (f"{name}: {' or '.join(paths[name])}" for name in ("trace", "kind", "asked", "passages"))
+    remedy = f"expected in a span of such an export: {'; '.join(wanted)}"
+    traces, where = dict[str, tuple[str, list[Row]]](), ""
+    try:
+        for where, fields in rows:
+            if isinstance(fields, DataError):
+                yield where, fields
             for name, span in _spans(paths, fields) if isinstance(fields, Mapping) else ():
                 traces.setdefault(name, (where, []))[1].append(span)
-        except FORMS as error:
-            fields = DataError(where, f"has spans of another form ({error})", remedy)
-        if isinstance(fields, DataError):
-            yield where, fields
-    for name, (where, spans) in traces.items():
-        try:
-            row = _row(name, sorted(spans, key=lambda span: (bool(span["parent"]), _number(span["began"], inf))))
-        except FORMS as error:
-            yield where, DataError(where, f"has spans of another form ({error})", remedy)
-            row = None
-        if row:
-            made = True
-            yield where, row
+        made = [(where, row) for name, (where, spans) in traces.items() if (row := _row(name, spans))]
+    except (AttributeError, TypeError, LookupError) as error:
+        raise DataError(where, f"has spans of another form ({error})", remedy) from error
     if not made:
         raise DataError(where, "has no trace with a question", remedy)
+    yield from made
 
 
 def _spans(paths: Mapping[str, Sequence[str]], fields: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
@@ -108,6 +100,7 @@ def _value(value: Any, depth: int = DEPTH) -> Any:
 
 def _row(name: str, spans: Sequence[Row]) -> Row | None:
     """The row of a trace; None if nothing was asked."""
+    spans = sorted(spans, key=lambda span: (bool(span["parent"]), _number(span["began"], inf)))
     asked = ((span, text) for span in spans if (text := _text(span["asked"], ASKED, ("user", "human"))))
     first, question = next(asked, ({}, ""))
     if not question:
@@ -116,18 +109,18 @@ def _row(name: str, spans: Sequence[Row]) -> Row | None:
     models = sorted((span for span in spans if span["kind"] in WRITES), key=lambda span: -_number(span["ended"], inf))
     said = (_text(span["said"], SAID, ("assistant", "ai")) for span in ([] if first["kind"] in READS else [first]) + models)
     failed = str(first["status"]).lower() in FAILED or (first["failure"] and not first["status"])
-    none = "" if lists else "its trace has no span that finds passages"
+    failure = str(first["failure"] or "the status of its span") if failed else "its trace has no span that finds passages"
     row: Row = {"id": name, "question": question, "response": next(filter(None, said), None)}
-    row |= {"question_id": next((span["question"] for span in spans if span["question"]), None)}
-    row |= {"error": str(first["failure"] or "the status of its span") if failed else none}
+    row |= {"error": failure} if failed or not lists else {}
     row |= {"retrieved_contexts": [*map(_passage, max(lists, key=lambda each: each[:2])[2])]} if lists else {}
     seconds = _number(first["ended"], nan) - _number(first["began"], nan)
     row |= {"seconds": round(seconds, 6)} if seconds >= 0 else {}
     for count, paid in (("prompt_tokens", "read"), ("completion_tokens", "written"), ("cost", "cost")):
         row |= {count: sum(_number(span[paid]) for span in models)} if any(span[paid] for span in models) else {}
-    if ratings := [good for span in spans for good in _ratings(span["rated"])]:
-        row["rating"] = 1 if all(ratings) else -1
-    return {key: value for key, value in row.items() if value not in (None, "")}
+    ratings = [good for span in spans for good in _ratings(span["rated"])]
+    return {name: value for name, value in row.items() if value is not None} | {
+        "rating": min(ratings) * 2 - 1 if ratings else 0
+    }
 
 
 def _listed(span: Row) -> list[Any] | None:
@@ -164,16 +157,15 @@ def _text(value: Any, names: Sequence[str], roles: Sequence[str]) -> str:
             value = next((value[name] for name in names if value.get(name)), texts[0] if len(texts) == 1 else "")
     if not isinstance(value, str):
         return ""
-    try:
-        return str(json.loads(value) if value[:1] + value[-1:] == '""' else value).strip()
-    except ValueError:
-        return value.strip()
+    with suppress(ValueError):  # MLflow writes texts as JSON
+        value = str(json.loads(value)) if value[:1] + value[-1:] == '""' else value
+    return str(value).strip()
 
 
 def _ratings(value: Any) -> Iterator[bool]:
     """True for each good opinion of a person on an answer, False for each bad one."""
-    named = [{"name": name, **each} for name, each in value.items()] if isinstance(value, dict) else value or ()
-    for flat in (dict(_flat(each)) for each in named):
+    for each in [{"name": name, **each} for name, each in value.items()] if isinstance(value, dict) else value or ():
+        flat = dict(_flat(each))
         is_person = "HUMAN" in (flat.get("source.source_type"), flat.get("annotator_kind"))
         scores = (flat.get(at) for at in ("feedback.value", "value", "result.score", "result.label", "avg"))
         score = next((each for each in scores if isinstance(each, bool | int | float | str)), None)
@@ -183,12 +175,8 @@ def _ratings(value: Any) -> Iterator[bool]:
 
 def _number(value: Any, default: float = 0.0) -> float:
     """A number, or a time in seconds: ns since 1970, or ISO 8601; `default` for anything else."""
-    try:
-        number = float(value)
-        return number / 1e9 if number > 1e15 else number if isfinite(number) else default
-    except (TypeError, ValueError, OverflowError):
-        pass
-    try:
-        return datetime.fromisoformat(value).timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return default
+    for read in float, lambda text: datetime.fromisoformat(text).timestamp():
+        with suppress(TypeError, ValueError, OverflowError):
+            number = read(value)
+            return number / 1e9 if number > 1e15 else number if isfinite(number) else default
+    return default
