@@ -25,7 +25,7 @@ STRATA = ("thumbs_down", "low_margin", "new_topic")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a file is read: as `container`, or by its content; of traces `limit` questions, 0 for all, and none that is `known`."""
+    """How a file is read: as `container`, or by its content; of traces `limit` questions, 0 for all, none that is `known`."""
 
     container: str = ""
     limit: int = 0
