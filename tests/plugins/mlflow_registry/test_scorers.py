@@ -32,14 +32,11 @@ def test_a_scorer_measures_what_a_trial_measures(tmp_path: Path, tables: Path, m
         rows = mlflow.genai.evaluate(data=data, scorers=[scorer]).result_df
     finally:
         mlflow.set_tracking_uri(None)  # type: ignore[arg-type]
-    theirs = {
-        (row["request"]["question_id"], name.removesuffix("/value")): row[name]
-        for row in rows.to_dict("records")
-        for name in rows.columns
-        if name.endswith("/value") and row[name] == row[name] and row[name] is not None
-    }
+    known = [name for name in rows.columns if name.endswith("/value")]
+    cells = [((row["request"]["question_id"], name[:-6]), row[name]) for row in rows.to_dict("records") for name in known]
+    theirs = {key: value for key, value in cells if value is not None and value == value}
     assert theirs == pytest.approx(
-        {key: value for key, value in ours.items() if value is not None and value == value}, abs=1e-9
+        {key: value for key, value in ours.items() if value == value and value is not None}, abs=1e-9
     )
     assert len(theirs) == 5 * len(COLUMNS)  # q5 has no gold
     with pytest.raises(DataError, match="no question of native: 'Who\\?'"):

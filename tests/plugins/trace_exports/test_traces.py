@@ -18,7 +18,7 @@ from rag.plugins.exchange_formats.samples import Reading
 from rag.plugins.systems.result_rows import read_results
 
 EXPORTS = {path.stem: path for path in (Path(__file__).parent / "exports").iterdir()}
-ASKED = "When does the ferry leave?"
+SPAN = {"traceId": "t", "type": "SPAN", "level": "DEFAULT", "input": "A?"}
 
 
 def export(name: str) -> Any:
@@ -31,9 +31,9 @@ def written(path: Path, content: Any) -> Path:
 
 
 @pytest.mark.parametrize("tool", EXPORTS)
-def test_a_trace_is_the_reply_to_its_question(tool: str) -> None:
+def test_a_trace_is_the_reply_to_its_question(tmp_path: Path, tool: str) -> None:
     found, _ = read_results(EXPORTS[tool])
-    reply = found[ASKED]
+    reply = found["When does the ferry leave?"]
     assert [passage.document.partition(":")[0] for passage in reply.passages] == ["ferry.md", "bus.md"]
     text = "" if tool == "gen_ai" else "The ferry to Holm leaves at seven."
     assert (reply.passages[0].text, reply.failure, reply.reply and reply.reply.text) == (text, "", "At seven.")
@@ -44,9 +44,9 @@ def test_a_trace_is_the_reply_to_its_question(tool: str) -> None:
         assert (reply.seconds, reply.reply.cost) == (1.5, 0.002)
     if tool == "promptfoo":  # an answer that an assertion refuses, and an error
         assert [found[name].failure for name in ("What does a bus ticket cost?", "Fail please")] == ["", "index is gone"]
-
-
-SPAN = {"traceId": "t", "type": "SPAN", "level": "DEFAULT", "input": "A?"}
+    spans = [SPAN, {**SPAN, "traceId": "u", "level": "ERROR", "statusMessage": "gone", "input": "B?"}]
+    found, _ = read_results(written(tmp_path / "export", spans))
+    assert [found[name].failure for name in ("A?", "B?")] == ["its trace has no span that finds passages", "gone"]
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,6 @@ def test_any_values_in_a_trace_are_read_or_refused(tmp_path: Path) -> None:
             read_results(written(tmp_path / "export", made))
         except DataError:
             continue
-
-
-def test_a_trace_that_failed_or_searched_nothing_is_a_failure(tmp_path: Path) -> None:
-    spans = [SPAN, {**SPAN, "traceId": "u", "level": "ERROR", "statusMessage": "gone", "input": "B?"}]
-    found, _ = read_results(written(tmp_path / "export", spans))
-    assert [found[name].failure for name in ("A?", "B?")] == ["its trace has no span that finds passages", "gone"]
 
 
 def drafted(path: Path, reading: Reading) -> tuple[Report, list[dict[str, Any]]]:
