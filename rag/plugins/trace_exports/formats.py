@@ -31,7 +31,7 @@ cost     | llm.cost.total | totalCost total_cost | total_cost
 """
 COLUMNS = {
     "opentelemetry": "resourceSpans context+parent_id context+span_kind context.trace_id info+data spans+trace_id",
-    "langfuse_traces": "observations parentObservationId parent_observation_id traceId+type",
+    "langfuse_traces": "trace+observations scores+observations parentObservationId parent_observation_id traceId+type",
     "langsmith_runs": "run_type",
 }
 """The columns by which a format is known."""

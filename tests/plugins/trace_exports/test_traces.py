@@ -70,7 +70,19 @@ def test_an_export_of_another_form_is_refused_with_what_was_expected(tmp_path: P
 
 
 def test_any_values_in_a_trace_are_read_or_refused(tmp_path: Path) -> None:
-    odd = [None, float("nan"), -1, 10**400, [], {"a": {}}, "\0", '["', [{"role": 3}], {"messages": [None]}, {"documents": [1]}]
+    odd: list[Any] = [
+        None,
+        float("nan"),
+        -1,
+        10**400,
+        [],
+        {"a": {}},
+        "\0",
+        '["',
+        [{"role": 3}],
+        {"messages": [None]},
+        {"documents": [1]},
+    ]
     draw = random.Random(0)
     for _ in range(300):
         made = export("langfuse")
