@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from rag.components.generators.prices import cost_of, is_price
-from rag.components.generators.received import Received
+from rag.components.generators.received import LONGEST_TEXT, Received
 from rag.components.generators.service import OPTIONAL, explain, one_line, refused_field
 from rag.core.errors import ConfigError, RefusalError, ServiceError
+from rag.core.models.chat import CHARACTERS
 from rag.core.models.server_keys import asked_wait, key_for
 from rag.core.text.citations import cited
 from rag.core.types import Reply, Request
@@ -24,12 +25,8 @@ if TYPE_CHECKING:
 
 LONGEST_REPLY = 4096
 """Tokens of the longest reply of a server without a limit."""
-LONGEST_TEXT = 40_000
-"""Characters of a reply that are read in any case, or 8 for each of `max_tokens`: checks take up to 2 s for so many."""
 MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What a reply of an unexpected form raises."""
-BYTES = 4
-"""Bytes per token that are assumed for a prompt; scripts with multi-byte characters need more."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ class ModelServer(ABC):
 
     def expected(self, request: Request) -> tuple[int, float]:
         """The most tokens and US dollars that a request may need, by its bytes and the longest reply."""
-        prompt = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages) // BYTES
+        prompt = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages) // CHARACTERS
         return self.spending(1, prompt)
 
     def sent(self, request: Request) -> Mapping[str, Any]:
@@ -186,14 +183,11 @@ class ModelServer(ABC):
         import httpx2
         import openai
 
-        post: Callable[..., Any] = self._client.post
-        form = {"cast_to": object, "stream": True, "stream_cls": openai.Stream[object]}
-        form = form if streamed else {"cast_to": httpx2.Response}
         while True:
             body = self._fitting({**self._body(request), **(self.streaming if streamed else {})})
             try:
-                with closing(post(self.path, body=body, options={"headers": self._headers()}, **form)) as reply:
-                    for part in reply if streamed else [reply.json()]:
+                with closing(self._parts(body, streamed)) as parts:
+                    for part in parts:
                         received.last = part
                         yield from self._take(part, received, streamed)
                 return
@@ -203,6 +197,17 @@ class ModelServer(ABC):
                     odd = received.last and isinstance(error, MALFORMED)
                     raise self._explained(ValueError(f"no reply in {str(received.last)[:200]!r}") if odd else error) from error
                 self.refused[name] = OPTIONAL[name]
+
+    def _parts(self, body: Mapping[str, Any], streamed: bool) -> Generator[Any, None, None]:
+        """The whole reply to a body, or the events of its stream."""
+        import httpx2
+        import openai
+
+        post: Callable[..., Any] = self._client.post
+        form = {"stream": True, "stream_cls": openai.Stream[object]} if streamed else {}
+        cast = object if streamed else httpx2.Response
+        with closing(post(self.path, cast_to=cast, body=body, options={"headers": self._headers()}, **form)) as reply:
+            yield from reply if streamed else [reply.json()]
 
     def _reply(self, request: Request) -> Reply:
         received = Received()
@@ -217,11 +222,8 @@ class ModelServer(ABC):
         """The reply with its citations, tokens and cost; with a failure if the text is empty or too long."""
         text, counts, most = received.text, received.counts, max(LONGEST_TEXT, 8 * (self.max_tokens or 0))
         said = Reply("", (), counts[0] or 0, counts[1] or 0, self._cost(*counts), "", received.finish, received.thoughts[:most])
-        if not text.strip():
-            return replace(said, failure=str(self._failure(*received.no_answer())))
-        if len(text) > most:
-            what, remedy = f"answered with {len(text):,} characters, more than {most:,}", "it may ignore generator.max_tokens"
-            return replace(said, failure=str(self._failure(what, remedy)))
+        if fault := received.fault(most):
+            return replace(said, failure=str(self._failure(*fault)))
         left_out = ", ".join(name for name in self.refused if name in self._body(request))
         notes = dict(received.notes(request, left_out, self.__dict__.setdefault("author", received.model)))
         return replace(said, text=text, citations=cited(text, len(request.contexts)), notes=notes)
@@ -233,14 +235,7 @@ class ModelServer(ABC):
     def _client(self) -> "OpenAI":
         from rag.core.models.endpoint import connected
 
-        return connected(self.url, self._key, self.timeout, self.retries)
-
-    @property
-    def _key(self) -> str:
-        try:
-            return key_for(self.url, self.api_key_env)
-        except ServiceError as error:
-            raise self._failure(error.what, error.remedy) from error
+        return connected(self.url, key_for(self.url, self.api_key_env), self.timeout, self.retries)
 
     def _explained(self, error: Exception) -> ServiceError:
         """The error for a failed call, with its remedy."""
