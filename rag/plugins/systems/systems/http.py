@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,11 +75,18 @@ class HttpSystem:
 
     def answer(self, queries: Sequence[Query]) -> list[SystemReply]:
         """One per question; where the first LOST fail, ServiceError."""
-        first = [self.answer_of(query) for query in queries[:LOST]]
+        return list(self.attempts(queries))
+
+    def attempts(self, queries: Sequence[Query]) -> Iterator[SystemReply]:
+        """As `answer`, one by one as they come."""
+        first = list[SystemReply]()
+        for query in queries[:LOST]:
+            first.append(self.answer_of(query))
+            yield first[-1]
         if len(first) == LOST and all(each.failure for each in first):
             raise ServiceError(self.base_url, f"answers none of {LOST} questions: {first[0].failure}", "try one with curl")
         with ThreadPoolExecutor(self.concurrency) as pool:
-            return first + list(pool.map(self.answer_of, queries[LOST:]))
+            yield from pool.map(self.answer_of, queries[LOST:])
 
     def _row(self, given: Any) -> Mapping[str, Any]:
         """A reply with the usual names."""
