@@ -14,23 +14,13 @@ from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
 from rag.core.models.chat import CHARACTERS
 from rag.core.progress import blocks
-from rag.core.roles import (
-    BoundedCost,
-    Embedder,
-    Generator,
-    Parser,
-    PartialBatches,
-    Redactor,
-    StoredReplies,
-    System,
-    fingerprint,
-)
+from rag.core.roles import BoundedCost, Embedder, Generator, Parser, PartialBatches, Redactor, StoredReplies, fingerprint
 from rag.core.types import Reply, Request
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_vectors import StoredEmbedder, item_id
 from rag.execution.store.store import Entry, Store
 from rag.execution.store.stored_parses import StoredParser, StoredRedactor
-from rag.execution.store.stored_system import StoredSystem
+from rag.execution.store.stored_system import AskedSystem, StoredSystem
 
 REPLIES = 16
 """Requests whose expected spending is reserved at once."""
@@ -163,7 +153,7 @@ def stored(store: Store, ledger: Ledger, component: Any, identity: Callable[[], 
         return StoredParser(component, store, identity)
     if isinstance(component, Redactor):
         return StoredRedactor(component, identity)
-    if isinstance(component, System) and isinstance(component, PartialBatches):
+    if isinstance(component, AskedSystem):
         return StoredSystem(component, store, identity(), ledger.terms.replay)
     if isinstance(component, Generator) and getattr(component, "costly", False):
         return StoredGenerator(component, store, identity(), ledger)

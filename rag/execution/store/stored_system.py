@@ -1,11 +1,11 @@
 """Replies of a system behind a server, stored by question."""
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rag.core.adapters import records_from
 from rag.core.errors import ReplayError
-from rag.core.roles import fingerprint
+from rag.core.roles import System, fingerprint
 from rag.core.systems import SystemReply
 from rag.core.types import Query
 from rag.execution.store.cached_vectors import item_id
@@ -13,18 +13,19 @@ from rag.execution.store.serialisation import json_values
 from rag.execution.store.store import Entry, Store
 
 
-class Attempts(Protocol):
+@runtime_checkable
+class AskedSystem(System, Protocol):
     """A System that gives each reply as it comes."""
 
     def attempts(self, queries: Sequence[Query]) -> Iterable[SystemReply]:
-        """As `System.answer`."""
+        """As `answer`."""
         ...
 
 
 class StoredSystem:
     """A system that is asked each question once: an interrupted run asks the others only. Failures are not stored."""
 
-    def __init__(self, system: Attempts, store: Store, identity: str, replay: str) -> None:
+    def __init__(self, system: AskedSystem, store: Store, identity: str, replay: str) -> None:
         self.system, self.store, self.space, self.replay = system, store, f"systems/{identity}", replay
 
     def fingerprint(self) -> str:
