@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from rag.core.adapters import records_from
 from rag.core.errors import ReplayError
-from rag.core.roles import System, fingerprint
+from rag.core.roles import System
 from rag.core.systems import SystemReply
 from rag.core.types import Query
 from rag.execution.store.cached_vectors import item_id
@@ -28,10 +28,6 @@ class StoredSystem:
     def __init__(self, system: AskedSystem, store: Store, identity: str, replay: str) -> None:
         self.system, self.store, self.space, self.replay = system, store, f"systems/{identity}", replay
 
-    def fingerprint(self) -> str:
-        """The fingerprint of the system."""
-        return fingerprint(self.system)
-
     def answer(self, queries: Sequence[Query]) -> list[SystemReply]:
         """The replies of the system; ReplayError where only stored ones may be used and one is missing."""
         keys = [f"{self.space}/{item_id(query.text, *(turn.text for turn in query.history)).hex()}" for query in queries]
@@ -40,7 +36,7 @@ class StoredSystem:
         if missing and self.replay == "only":
             what = f"allows stored replies only, and {len(missing)} of {len(queries)} questions have none"
             raise ReplayError("replay", what, "set replay=use to ask the system, or store=<the store that holds its replies>")
-        for key, reply in zip(missing, self.system.attempts(list(missing.values())) if missing else (), strict=True):
+        for key, reply in zip(missing, self.system.attempts([*missing.values()]) if missing else (), strict=True):
             known[key] = reply
             if not reply.failure:
                 self.store.write(key, Entry(meta={"given": json_values([reply])[0]}))

@@ -15,12 +15,8 @@ from rag.core.errors import ServiceError
 from rag.core.models.server_keys import QUOTA, asked_wait, is_local
 from rag.core.redaction import is_secret_name, without_secrets
 
-SETTINGS = dict.fromkeys(("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"), "True")
-"""Variables that keep LiteLLM from downloading its tables."""
 FIELDS = {"frequency_penalty", "presence_penalty", "reasoning_effort", "service_tier", "stop", "thinking", "top_p", "verbosity"}
 """What `extra` may hold: other parameters of LiteLLM choose addresses, accounts, files or tools."""
-PATIENCE, FIRST, LONGEST = 24.0, 0.5, 8.0
-"""Seconds: the longest `Retry-After` that is waited for, the first wait without one, and its limit."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,8 @@ class LiteLlmGenerator(OpenAiGenerator):
 
     @cached_property
     def _package(self) -> Any:
-        os.environ.update(SETTINGS, LITELLM_MODE="PRODUCTION")  # or it reads a file `.env`
+        offline = dict.fromkeys(("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"), "True")
+        os.environ.update(offline, LITELLM_MODE="PRODUCTION")  # or it downloads tables and reads a file `.env`
         import litellm
 
         litellm.suppress_debug_info, litellm.telemetry = True, False
@@ -79,10 +76,10 @@ class LiteLlmGenerator(OpenAiGenerator):
                 if isinstance(error, openai.APIStatusError):
                     error.response = httpx2.Response(error.status_code, headers=headers)
                 status, wait = getattr(error, "status_code", None) or 500, asked_wait(headers) or 0
-                lasts = (status < 500 and status not in (408, 409, 429)) or QUOTA.search(str(error.body)) or wait > PATIENCE
+                lasts = (status < 500 and status not in (408, 409, 429)) or QUOTA.search(str(error.body)) or wait > 24
                 if number == self.retries or lasts:
                     raise
-                time.sleep(wait or min(FIRST * 2**number, LONGEST) * random.uniform(0.75, 1))  # noqa: S311
+                time.sleep(wait or min(0.5 * 2**number, 8) * random.uniform(0.75, 1))  # noqa: S311
 
     def _failure(self, what: str, remedy: str) -> ServiceError:
         what = without_secrets(what.partition("Traceback (most")[0])

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError, DataError, ServiceError
-from rag.core.models.server_keys import key_for
+from rag.core.models.server_keys import check_address, key_for
 from rag.core.systems import SystemReply
 from rag.core.text.templates import fill
 from rag.core.types import Query
@@ -54,9 +54,7 @@ class HttpSystem:
         check_number("system.runtime.timeout", self.timeout, 0.001)
         check_whole("system.runtime.retries", self.retries, 0)
         check_whole("system.runtime.concurrency", self.concurrency, 1)
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
-            raise ConfigError("system.base_url", f"is no address without a password: {parts.hostname!r}", "http://host:port")
+        check_address("system.base_url", self.base_url)
         if "{question}" not in json.dumps(dict(self.body or USUAL)):
             raise ConfigError("system.body", "has no {question}", 'for example {question: "{question}"}')
 
@@ -102,16 +100,9 @@ class HttpSystem:
         return {"passages": shaped} | ({"answer": _at(given, self.answer_at)} if self.answer_at else {})
 
     def _sent(self, query: Query) -> Any:
-        import httpx2
-        from openai import OpenAIError
+        from rag.core.models.endpoint import json_of
 
-        from rag.core.models.endpoint import explained
-
-        client = self._client
-        try:
-            return client.post(self.path or "/", cast_to=httpx2.Response, body=_filled(self.body or USUAL, query)).json()
-        except (OpenAIError, ValueError, RecursionError) as error:
-            raise explained(error, self.base_url, client.api_key, {}) from None  # a server may repeat the key
+        return json_of(self._client, self.base_url, self.path or "/", _filled(self.body or USUAL, query), {})
 
     @cached_property
     def _client(self) -> "OpenAI":
