@@ -108,8 +108,7 @@ def test_overrides_are_refused(rag: Verb, case: str) -> None:
 FILES = {
     "(b) another variable": ("generator/openai", "api_key_env", "GITHUB_TOKEN", "GITHUB_TOKEN to api.openai.com"),
     "(c) a secret as a model": ("generator/openai", "model", "${oc.env:AWS_SECRET_ACCESS_KEY}", "configs read variables"),
-    "an address": ("generator/openai", "base_url", ELSEWHERE, SENT),
-    "a reranker": ("reranker/tei", "base_url", ELSEWHERE, "TEI_API_KEY to 192.0.2.2"),
+    "an address": ("reranker/tei", "base_url", ELSEWHERE, "TEI_API_KEY to 192.0.2.2"),
     "a database": ("index/pgvector", "url", "postgresql://u@192.0.2.2/db", BARE),
 }
 

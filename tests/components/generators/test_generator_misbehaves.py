@@ -4,7 +4,6 @@ import json
 import math
 import time
 from collections.abc import Callable
-from email.utils import formatdate
 
 import pytest
 from support.scripted_server import Exchange, Script, Step, cut, empty, error, say, send, serving, stream, too_long, wrong_key
@@ -59,18 +58,9 @@ def test_neither_the_key_nor_the_question_goes_where_a_server_sends(ask: Callabl
     assert "generator.base_url" in said.remedy
 
 
-@both
-def test_a_long_wait_is_reported_and_not_waited_for(ask: Callable[[OpenAiGenerator], str]) -> None:
-    said = failure(ask, error(429, "Rate limit reached", {"Retry-After": "3600"}), say("Ada."))
-    assert said.what == "answered 429: Rate limit reached (Retry-After: 3600)"
-    assert "quota" in said.remedy
-
-
-@pytest.mark.parametrize("as_date", [False, True])
-def test_a_wait_in_seconds_or_until_a_date_is_respected(as_date: bool) -> None:
-    until = math.ceil(time.time()) + 1 if as_date else time.time() + 1
-    wait = formatdate(until, usegmt=True) if as_date else "1"
-    with serving(error(429, headers={"Retry-After": wait}), say("Ada.")) as script:
+def test_a_wait_in_seconds_is_respected() -> None:
+    until = time.time() + 1
+    with serving(error(429, headers={"Retry-After": "1"}), say("Ada.")) as script:
         assert whole(OpenAiGenerator("tiny", script.url, retries=1)) == "Ada."
     assert time.time() >= until
 
@@ -120,11 +110,6 @@ def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str
         (stream("Ada", ending=b'data: {"choices": [{"de'), "", ""),
         (stream("Ada", ending=b""), "the stream ended before the reply did", "try again"),
         (cut(), "broke its reply off", "try again later"),
-        (
-            stream(ending=b'data: {"error": {"message": "overloaded"}}\n\n'),
-            "broke its reply off: overloaded",
-            "try again later",
-        ),
         (
             stream("A", ending=b'data: {"error": {"message": "no: %s"}}\n\n' % KEY.encode()),
             "broke its reply off: no: ***",
@@ -208,11 +193,6 @@ def test_what_concerns_all_ends_the_batch_and_keeps_what_was_answered(ending: St
     assert all(isinstance(one, ServiceError) for one in told[1:])
 
 
-def test_a_stream_that_is_too_long_says_what_would_do() -> None:
-    with serving(too_long()) as script, pytest.raises(ServiceError, match="context_tokens"):
-        list(generator(script).stream(request()))
-
-
 def test_another_sample_has_another_seed() -> None:
     with serving(say("Ada.")) as script:
         made = generator(script, seed=7)
@@ -233,7 +213,7 @@ def test_another_sample_has_another_seed() -> None:
         (413, None, True),
         (
             400,
-            [{"error": {"message": "The input token count (317740) exceeds the maximum number of tokens allowed (9)."}}],
+            [{"error": {"message": "The input token count (31774) exceeds the maximum number of tokens allowed 9."}}],
             True,
         ),
         (400, {"message": "litellm.ContextWindowExceededError: BadRequestError: OpenAIException"}, True),
