@@ -10,6 +10,7 @@ from support.scripted_server import SOON, Script, claude, cut, send, serving
 from rag.components.generators.anthropic import AnthropicGenerator
 from rag.core.errors import ConfigError, RefusalError, ServiceError
 from rag.core.types import Chunk, Message, Query, Reply, Request, Span
+from rag.pipeline.prompt import postprocess
 
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
@@ -33,12 +34,9 @@ def generator(script: Script, **changes: Any) -> AnthropicGenerator:
 
 
 def streamed(made: AnthropicGenerator) -> tuple[list[str], Reply]:
-    pieces, stream = [], made.stream(request())
-    while True:
-        try:
-            pieces += filter(None, [next(stream)])
-        except StopIteration as end:
-            return pieces, end.value
+    pieces: list[str] = []
+    reply = postprocess.streamed(made.stream(request()), pieces.append)
+    return list(filter(None, pieces)), reply
 
 
 def failure(made: AnthropicGenerator) -> ServiceError:
