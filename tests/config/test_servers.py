@@ -215,11 +215,3 @@ def test_the_user_can_export_and_name_servers(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("RAG_TRUST_HOST", named)
         assert passes(mine, variable) is expected, named
         assert not passes(mine.replace("https", "http"), "OPENAI_API_KEY")
-
-
-def test_an_env_file_follows_the_same_rule(here: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RAG_ENV_FILE", raising=False)
-    (here / ".env").write_text("OPENAI_BASE_URL=https://mine.example/v1\n", "utf-8")
-    assert "not on this machine" in rag("list").err
-    monkeypatch.setenv("RAG_TRUST_HOST", "mine.example")
-    assert rag("list").code == 0

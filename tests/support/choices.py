@@ -1,7 +1,6 @@
 """The choices of conf/, built as their YAML files write them, with light parts in place of models and servers."""
 
 import importlib
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import yaml
 from rag.config.build import Components
 from rag.config.catalog import installed_folders
 from rag.config.resolver import Resolver
-from rag.config.servers import components_in
+from rag.config.servers import shipped_components
 from rag.core.roles import SEVERAL
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -31,18 +30,11 @@ def choices(group: str, but: tuple[str, ...] = ()) -> list[str]:
     return [name for known, _, name in found if known == group and name not in but]
 
 
-@cache
 def component(name: str) -> type:
     """The class of this name that a choice builds."""
-    target = next(target for target in _targets() if target.endswith(f".{name}"))
+    target = next(each["_target_"] for each in shipped_components(()) if each["_target_"].endswith(f".{name}"))
     found: type = getattr(importlib.import_module(target.rpartition(".")[0]), name)
     return found
-
-
-@cache
-def _targets() -> frozenset[str]:
-    files = (yaml.safe_load(path.read_text("utf-8")) for path in FILES.values())
-    return frozenset(node["_target_"] for file in files for node in components_in(file))
 
 
 def content(choice: str) -> Any:
