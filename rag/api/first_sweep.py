@@ -6,6 +6,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,6 @@ from rag.config.build import Components
 from rag.config.catalog import choice
 from rag.config.compose import compose, composing, resolve, written
 from rag.config.experiment import load
-from rag.config.identity import digest
 from rag.core.errors import ConfigError, DataError
 from rag.core.figures import amount
 from rag.core.headings import sections
@@ -30,6 +30,7 @@ from rag.documents.folder.file_tree import SkippedWarning, tally
 from rag.documents.folder.json_rows import read_rows
 from rag.documents.languages import language_of
 from rag.evaluation.data.golden import Loaded
+from rag.execution.graph.plan import held
 
 OWN = ("loader.copies=false", "loader.sample=4")
 """What a first look at a folder reads: each text once, and a sample of large folders."""
@@ -127,10 +128,9 @@ class FirstSweep:
                 listing = shlex.join(["rag", "data", "ingest", self.folder])
                 raise DataError(self.folder, what, f"{READABLE}; {listing} lists each file") from error
 
-    @property
-    def loaded(self) -> dict[str, Loaded]:
-        """The corpus by the digest of the config of its loader, for plans and pipelines."""
-        return {digest(self.config["loader"]): self.corpus}
+    def held(self) -> AbstractContextManager[None]:
+        """A block whose plans and pipelines do not read the folder again."""
+        return held(self.config["loader"], self.corpus)
 
     @cached_property
     def languages(self) -> dict[str, float]:
@@ -223,7 +223,8 @@ def try_folder(folder: str, *overrides: str, questions: int = 60) -> SweepResult
     first.set_aside()
     first.ask(questions)
     first.declare()
-    return sweep(first.name, overrides)
+    with first.held():
+        return sweep(first.name, overrides)
 
 
 def handbook() -> tuple[Path, list[Mapping[str, Any]]]:

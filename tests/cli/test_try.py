@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Verb, verb
 
+from rag.api.first_sweep import try_folder
 from rag.components.loaders import folder as loaders
 
 HANDBOOK = Path(__file__).parents[2] / "datasets" / "handbook" / "documents"
@@ -51,6 +52,9 @@ def test_a_folder_is_read_once_without_copies_and_goes_on_after_changes(
     assert "5 of 27 files read" in told.out
     assert "left out: 20 files: copy of another file" in told.out
     assert reads == [25], "for language, questions, sweep, controls and report together"
+    assert rag("ask", "Who may lead a tour?", str(folder)).code == 0
+    try_folder(str(folder), *FAST[:-1])
+    assert reads == [25] * 3
     path = next(Path("datasets").glob("*/questions.jsonl"))
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     gone = {place["doc"] for row in rows for group in row["evidence"] for place in group["any"]}
