@@ -1,5 +1,6 @@
 """A first look at a folder of documents: read it once, make questions, choose vectors that fit, declare an experiment."""
 
+import os
 import re
 import shlex
 import time
@@ -36,7 +37,7 @@ OWN = ("loader.copies=false", "loader.sample=4")
 """What a first look at a folder reads: each text once, and a sample of large folders."""
 SECONDS_PER_MB = 25
 """Seconds of one core for a MB of text: to read it, ask about it and compare four trials; measured on 5,307 text files."""
-READABLE = "split large files (split -C 1m FILE), or loader.sample=null; for scans: loader.parsers.pdf=pdfium_ocr"
+READABLE = "check permissions; split large files (split -C 1m FILE), or loader.sample=null; scans: loader.parsers.pdf=pdfium_ocr"
 EMBEDDERS, SECONDS, SAMPLE = ("minilm", "minilm_int8", "static"), 60.0, 32
 """Embedders, the best first; the seconds that the vectors of all trials may take; the chunks by which that is estimated."""
 SIZE, SMALL = 800, 100_000
@@ -59,8 +60,10 @@ class FirstSweep:
     is_asked: bool = False
 
     def __post_init__(self) -> None:
-        if not Path(self.folder).is_dir():
+        if not os.path.isdir(self.folder):
             raise DataError(self.folder, "there is no such folder", "name the folder of your documents: rag try FOLDER")
+        if os.path.islink(self.folder):
+            object.__setattr__(self, "folder", os.path.realpath(self.folder))  # loaders refuse a link out of its folder
         if self.path.exists() and not self.is_declared and not self.is_asked:
             raise ConfigError(
                 str(self.path),
@@ -124,7 +127,9 @@ class FirstSweep:
             try:
                 return Loaded.of(self.loader)
             except DataError as error:
-                what = f"holds no text that can be read. {tally(0, self.loader.skipped)}"
+                if not (lines := self.loader.manifest):
+                    raise
+                what = f"holds no text that can be read. {tally(len(lines) - len(self.loader.skipped), self.loader.skipped)}"
                 listing = shlex.join(["rag", "data", "ingest", self.folder])
                 raise DataError(self.folder, what, f"{READABLE}; {listing} lists each file") from error
 

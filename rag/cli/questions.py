@@ -1,5 +1,6 @@
 """Verbs about questions: search, ask, chat, write, why, and the messages of a prompt."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -84,7 +85,7 @@ def ask(
 @contextmanager
 def _of_folder(overrides: Sequence[str]) -> Iterator[list[str]]:
     """Overrides, the first of which may be a folder of documents instead; in the block that is read no second time."""
-    if not overrides or not Path(overrides[0]).is_dir():
+    if not overrides or (not os.path.isdir(overrides[0]) and ("=" in overrides[0] or "/" not in overrides[0])):
         yield [*overrides]
         return
     from rag.api.first_sweep import FirstSweep
