@@ -37,7 +37,7 @@ OWN = ("loader.copies=false", "loader.sample=4")
 """What a first look at a folder reads: each text once, and a sample of large folders."""
 SECONDS_PER_MB = 25
 """Seconds of one core for a MB of text: to read it, ask about it and compare four trials; measured on 5,307 text files."""
-READABLE = "check modes; split large files (split -C 1m FILE), or loader.sample=null; scans: loader.parsers.pdf=pdfium_ocr"
+READABLE = "check permissions; split large files (split -C 1m FILE) or loader.sample=null; scans: loader.parsers.pdf=pdfium_ocr"
 EMBEDDERS, SECONDS, SAMPLE = ("minilm", "minilm_int8", "static"), 60.0, 32
 """Embedders, the best first; the seconds that the vectors of all trials may take; the chunks by which that is estimated."""
 SIZE, SMALL = 800, 100_000
