@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,7 @@ def test_what_is_closed_is_counted_and_the_rest_is_read(rag: Verb, folder: Path,
         return stat(path, **more)
 
     monkeypatch.setattr(os, "stat", refusing)  # root may read everything
+    monkeypatch.setattr(os, "lstat", partial(refusing, follow_symlinks=False))
     told = rag("ask", "Who may lead a tour?", "other/link")
     assert (told.code, "5 read, 1 not: 1 not readable" in told.err) == (0, True), told.err
     assert "is an empty folder" in rag("ask", "Who?", "other/empty").err
