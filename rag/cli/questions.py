@@ -70,8 +70,7 @@ def ask(
         raise ConfigError("rag ask", "takes one of --chat, --passages and --report", "leave the others out")
     if where and (converses or template):
         raise ConfigError("--where", "narrows a single question", "leave it out, or ask one question")
-    given = [*([question] if question and (converses or template) else []), *(overrides or ())]
-    with _of_folder(given) as chosen:
+    with _of_folder([*([question] if question and (converses or template) else []), *(overrides or ())]) as chosen:
         if converses:
             chat(chosen)
         elif template:
