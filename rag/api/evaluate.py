@@ -11,7 +11,6 @@ from rag.api.progress import progress
 from rag.api.sweeps import SweepResult, conduct
 from rag.config.compose import written
 from rag.config.experiment import Experiment
-from rag.config.identity import digest
 from rag.config.limits import check_name
 from rag.core.errors import ConfigError, DataError, UserError
 from rag.core.files import replace_text
@@ -19,7 +18,7 @@ from rag.core.redaction import without_secrets
 from rag.core.types import Query
 from rag.evaluation.data.golden import Loaded, load
 from rag.evaluation.data.sampling import asked
-from rag.execution.graph.plan import components_for
+from rag.execution.graph.plan import components_for, held
 from rag.execution.store import maintenance
 from rag.execution.sweep import sweep as sweeps
 from rag.execution.sweep.open_config import config_of
@@ -69,7 +68,8 @@ def evaluate(
     own = [override for override in own if override.partition("=")[0] not in given]
     fixed = [*chosen, "system=results", written("system.path", str(path)), *own]
     declared = Experiment(name, f"What is {name} worth?", tuple(fixed), objective="")
-    return conduct(sweeps.prepare(declared, loaded={digest(config["loader"]): corpus}), progress)
+    with held(config["loader"], corpus):
+        return conduct(sweeps.prepare(declared), progress)
 
 
 def _asked(retrieve: Callable[..., Any], query: Query, first: bool) -> Mapping[str, Any]:
