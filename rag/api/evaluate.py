@@ -4,6 +4,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,9 @@ def _asked(retrieve: Callable[..., Any], query: Query, first: bool) -> Mapping[s
 
     Its exception is raised at the first question, and later is the `error` of the row. DataError for another form.
     """
-    others = list(inspect.signature(retrieve).parameters.values())[1:]  # further ones of LangChain's `invoke` have defaults
+    others: list[inspect.Parameter] = []  # further ones of LangChain's `invoke` have defaults
+    with suppress(ValueError):  # some functions of C have no signature
+        others = list(inspect.signature(retrieve).parameters.values())[1:]
     several = any(
         each.name == "history" or (each.default, each.kind) == (each.empty, each.POSITIONAL_OR_KEYWORD) for each in others
     )
