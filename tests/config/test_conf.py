@@ -22,7 +22,7 @@ from rag.execution.graph.executors import executor_of
 from rag.execution.graph.plan import components_for
 from rag.execution.store.store import Store
 
-EMPTY = ("check/none", "guard/none", "selector/none")
+EMPTY = ("check/none", "enrich/none", "guard/none", "selector/none")
 """The empty list of a group of which any number may be chosen, as a choice of its own."""
 
 LISTED = ("generator/auto",)

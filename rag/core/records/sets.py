@@ -4,8 +4,9 @@ A record is one document, or one row of a table in a document, with a value per 
 documents at once, such as counts and lists.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 
 from rag.core.adapters import records_from
@@ -117,3 +118,21 @@ class RecordSet:
 
 
 NO_RECORDS = RecordSet()
+
+
+def united(sets: Sequence[RecordSet]) -> RecordSet:
+    """The tables, failures and spending of several sets; a table with the name of an earlier one gets a number behind it."""
+    used = set[str]()
+    tables = tuple(replace(table, name=unused(table.name, used)) for each in sets for table in each.tables)
+    failures, joins = ([*chain(*(getattr(each, name) for each in sets))] for name in ("failures", "reconciled"))
+    return RecordSet(tables, tuple(failures), tuple(joins), sum(each.tokens for each in sets), sum(each.cost for each in sets))
+
+
+def unused(name: str, used: set[str]) -> str:
+    """A name that is not in `used`, with a number behind it if need be; it is added there."""
+    number, free = 1, name
+    while free.casefold() in used:
+        number += 1
+        free = f"{name} ({number})"
+    used.add(free.casefold())
+    return free

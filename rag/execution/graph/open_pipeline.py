@@ -59,6 +59,11 @@ class TrialParts:
         return [parse_column(column, self.config["k"], self.config["metric"]) for column in self.config["metrics"]]
 
     @cached_property
+    def enrichers(self) -> dict[str, Any]:
+        """The enrichers by name, in their order."""
+        return self._group("enrich")
+
+    @cached_property
     def selectors(self) -> dict[str, Any]:
         """The nodes of the selectors that change something, by name, in their order."""
         return {

@@ -26,7 +26,7 @@ def enriched(field: Mapping[str, Any], text: str, **metadata: Value) -> tuple[Ce
     return record.values[0], why[0].why if why else "", record
 
 
-@pytest.mark.parametrize("choice", choices("enrich", but=("model", "tables")))
+@pytest.mark.parametrize("choice", choices("enrich", but=("model", "none", "tables")))
 def test_laws(choice: str) -> None:
     check_enrich(build("enrich", choice))
 

@@ -14,7 +14,7 @@ from rag.core.types import Document
 
 
 def tables(*texts: str, metadata: dict[str, Any] | None = None, **changes: Any) -> RecordSet:
-    values = yaml.safe_load((shipped("conf") / "enrich" / "tables.yaml").read_text("utf-8"))
+    values = yaml.safe_load((shipped("conf") / "enrich" / "tables.yaml").read_text("utf-8"))["tables"]
     values.pop("_target_")
     documents = [Document(f"d{place}.md", text, (metadata or {}) if place == 0 else {}) for place, text in enumerate(texts)]
     return TableRows(**{**values, **changes}).enrich(documents)

@@ -169,6 +169,7 @@ TEMPLATES: Sequence[Template] = (_count, _over, _list, _since, _sum, _total, _to
 
 def built(group: str, name: str, kind: Any, **changes: Any) -> Any:
     values = content(f"{group}/{name}")
+    values = values.get(name, values)
     values.pop("_target_")
     return kind(**{**values, **changes})
 
