@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_args
 
-from rag.core.checks import check_choice
+from rag.components.enrichers.keywords import Keywords, first_sentences
+from rag.core.checks import check_choice, check_whole
 from rag.core.documents import Document
 from rag.core.errors import ConfigError
 from rag.core.headings import FRONT, sections
 from rag.core.models.pinned import readable
 from rag.core.records.sets import Cell, Field, FieldFailure, FieldType, Record, RecordSet, RecordTable
 from rag.core.text.field_values import ITEMS, UnfitError, fitted
+from rag.core.text.languages import check_language
 from rag.core.text.re2_patterns import compiled
 
 SHORT = 1000
@@ -21,15 +23,20 @@ ROSTER = "roster"
 """The source of fields that a roster fills."""
 PARTS = ("text", "beginning", "title", "headings", "name")
 """What a pattern reads: the text, its part up to the second heading, the line of the first or of every heading, the doc_id."""
-KEYS, SOURCE_KEYS = ("name", "type", "description", "allowed", "unit", "source"), ("metadata", "pattern", "in", "value")
+KEYS = ("name", "type", "description", "allowed", "unit", "inferred", "source")
+SOURCE_KEYS = ("metadata", "pattern", "in", "value", "keywords", "sentences", "language")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
 @dataclass
 class Draft:
-    """The values of one document by field, the characters that state them, and why other fields have none."""
+    """The values of one document by field, the characters that state them, and why other fields have none.
+
+    `keywords` are those of its corpus, None where no field needs them.
+    """
 
     document: Document
+    keywords: Keywords | None = None
     values: dict[str, Cell] = field(default_factory=dict)
     places: list[tuple[int, int]] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
@@ -87,13 +94,13 @@ class DeclaredField:
         for source in self.sources:
             if self.field.name not in draft.values and (found := list(self._read(source, draft))):
                 several = self.field.type == "list" and "pattern" in source
-                draft.take(self.field, [value for value, _ in found] if several else found[0][0], found[0][1])
+                draft.take(self.field, ", ".join(str(value) for value, _ in found) if several else found[0][0], found[0][1])
 
     def _read(self, source: Mapping[str, Any], draft: Draft) -> Iterator[tuple[Any, tuple[int, int] | None]]:
         """What a document states in a source, with its places: several values where a pattern fills a list."""
         if "pattern" not in source:
-            value = draft.document.metadata.get(source["metadata"]) if "metadata" in source else source["value"]
-            yield from [] if value in (None, "") else [(value, None)]
+            value, place = self._whole(source, draft)
+            yield from [] if value in (None, "", []) else [(value, place)]
             return
         matches = ((start, match) for start, text in draft.part(source["in"]) for match in source["pattern"].finditer(text))
         for number, (start, match) in enumerate(matches):
@@ -104,10 +111,28 @@ class DeclaredField:
             if number == (ITEMS if self.field.type == "list" else 0):
                 return
 
+    def _whole(self, source: Mapping[str, Any], draft: Draft) -> tuple[Any, tuple[int, int] | None]:
+        """The value of a source without a pattern, and its place, where it has one."""
+        text = draft.document.text
+        if "keywords" in source:
+            return draft.keywords and draft.keywords.of(text, source["keywords"]), None
+        if "sentences" in source:
+            return first_sentences(text, source["sentences"], source.get("language", "english")) or (None, None)
+        return draft.document.metadata.get(source["metadata"]) if "metadata" in source else source["value"], None
 
-def filled(document: Document, fields: Sequence[DeclaredField]) -> Draft:
+
+def drafts(documents: Sequence[Document], fields: Sequence[DeclaredField]) -> Iterator[Draft]:
+    """The drafts of documents with what their sources state."""
+    language = next(
+        (source.get("language", "english") for each in fields for source in each.sources if "keywords" in source), ""
+    )
+    keywords = Keywords((document.text for document in documents), language) if language else None
+    yield from (filled(document, fields, keywords) for document in documents)
+
+
+def filled(document: Document, fields: Sequence[DeclaredField], keywords: Keywords | None) -> Draft:
     """The draft of a document with what its sources state."""
-    draft = Draft(document)
+    draft = Draft(document, keywords)
     for each in fields:
         each.fill(draft)
     return draft
@@ -141,18 +166,24 @@ def _field(content: Mapping[str, Any], where: str) -> DeclaredField:
     if allowed and (isinstance(allowed, str) or kind in ("number", "date", "boolean") or {*map(type, allowed)} != {str}):
         raise ConfigError(f"{where}.allowed", f"is {allowed!r}", "list texts, for a field of the type text or list")
     made = Field(name, kind or "text", content.get("description", ""), tuple(allowed or ()), content.get("unit", ""))
+    made = replace(made, inferred=bool(content.get("inferred")))
+    of_roster = source == ROSTER or (isinstance(source, Sequence) and ROSTER in source)
     listed = [source] if isinstance(source, Mapping) else () if source in (None, ROSTER) else source
     if isinstance(listed, str):
         raise ConfigError(f"{where}.source", f"is {listed!r}", f"list sources such as {{metadata: status}}, or write {ROSTER}")
-    sources = [_source(each, made, f"{where}.source.{number}") for number, each in enumerate(listed)]
-    return DeclaredField(made, sources, source == ROSTER)
+    sources = [_source(each, made, f"{where}.source.{number}") for number, each in enumerate(listed) if each != ROSTER]
+    return DeclaredField(made, sources, of_roster)
 
 
 def _source(content: Mapping[str, Any], field: Field, where: str) -> dict[str, Any]:
     """A source with its pattern compiled."""
     _check_keys(content, SOURCE_KEYS, where)
-    if not ({*content} in ({"metadata"}, {"value"}) or ("pattern" in content and "metadata" not in content)):
+    kind, *others = [key for key in ("pattern", "metadata", "value", "keywords", "sentences") if key in content] or [""]
+    if not kind or {*others} - ({"value"} if kind == "pattern" else set()) or ("in" in content and kind != "pattern"):
         raise ConfigError(where, f"is {dict(content)!r}", "write {metadata: key}, {pattern: …, in: title} or {value: …}")
+    if kind in ("keywords", "sentences"):
+        check_whole(f"{where}.{kind}", content[kind], 1)
+        check_language(f"{where}.language", content.get("language", "english"))
     check_choice(f"{where}.in", content.get("in", PARTS[0]), PARTS)
     try:
         fitted(field, content["value"]) if "value" in content else None

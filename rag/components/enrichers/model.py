@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, ClassVar
 
-from rag.components.enrichers.fields import Draft, declared, filled, records_of
+from rag.components.enrichers.fields import Draft, declared, drafts, records_of
 from rag.components.enrichers.replies import read, schema
 from rag.core.assessments import Spent
 from rag.core.checks import check_whole
@@ -28,8 +29,9 @@ class ModelEnricher:
     """Fills declared fields by a chat model, where the sources of a field state no value.
 
     A request asks for the JSON schema of the fields that are left; `source: roster` is never among them. A text, a date or a
-    number must stand in the document, and a field with allowed values takes these only. A reply with a problem is answered once
-    with `again`, {problem} filled in. What is wrong then is None and a failure.
+    number must stand in the document, and a field with allowed values takes these only. A field that is `inferred` takes a line
+    of text, or words that need not stand there. A reply with a problem is answered once with `again`, {problem} filled in. What
+    is wrong then is None and a failure.
 
     The model reads the first `document_chars` characters of a document, up to the end of a line. A field that it does not find
     in a cut document is a failure that says so. `framing` puts the document between marks. Documents in which `screen` finds
@@ -71,9 +73,9 @@ class ModelEnricher:
 
     def _drafts(self, documents: Sequence[Document], took: list[Spent]) -> Iterator[Draft]:
         """The finished drafts; `took` gets what each reply took."""
-        for at in range(0, len(documents), BATCH):
-            drafts = [filled(document, self.fields) for document in documents[at : at + BATCH]]
-            asked = [each for each in map(self._asked, drafts) if each]
+        made = drafts(documents, self.fields)
+        while batch := [*islice(made, BATCH)]:
+            asked = [each for each in map(self._asked, batch) if each]
             replies = ask_typed(
                 self.generator,
                 [Typed(each.request, each.read) for each in asked],
@@ -84,7 +86,7 @@ class ModelEnricher:
             for each, reply in zip(asked, replies, strict=True):
                 each.list_failures(reply.failure)
                 took.append(reply.spent)
-            yield from drafts
+            yield from batch
 
     def _asked(self, draft: Draft) -> "_Asked | None":
         """The request for the fields that a draft lacks; None if there are none, and if the document gives orders."""

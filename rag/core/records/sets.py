@@ -22,7 +22,7 @@ FieldType = Literal["text", "number", "date", "boolean", "list"]
 class Field:
     """A column of a table. Dates are text in ISO 8601; `allowed` are the only values, if there are any.
 
-    `unit` is that of all its numbers, such as `£` or `days`.
+    `unit` is that of all its numbers, such as `£` or `days`. Values of a field that is `inferred` need not stand in documents.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Field:
     description: str = ""
     allowed: tuple[str, ...] = ()
     unit: str = ""
+    inferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
