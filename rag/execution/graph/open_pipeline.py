@@ -12,7 +12,7 @@ from rag.core.encoded_passages import KnownPassages, passages_of
 from rag.core.errors import DataError
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
-from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing
+from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing, is_costly
 from rag.core.types import Document
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
@@ -20,6 +20,7 @@ from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt.excerpts import quoting_of
 from rag.pipeline.prompt.prompt_assembly import Reading
 from rag.pipeline.search.locked_files import limited, named
+from rag.pipeline.search.topic_gate import early
 
 SINGLE = ("queries", "embedder", "fusion", "reranker", "route", "policy", "reuse", "shape", "condense", "generator")
 FIELDS = {"route": "router", "shape": "shaper", "condense": "condenser"}
@@ -62,6 +63,13 @@ class TrialParts:
     def enrichers(self) -> dict[str, Any]:
         """The enrichers by name, in their order."""
         return self._group("enrich")
+
+    @property
+    def gate(self) -> dict[str, Any]:
+        """The nodes of the screens that decline questions before a model is asked; none where no link before the prompt asks one."""
+        costly = any(is_costly(self.role(role)) for role in ("shape", "route", "policy", "condense"))
+        nodes = self.layers["screens"] if costly else {}
+        return {name: nodes[name] for name in early({name: self.components.build(node, name) for name, node in nodes.items()})}
 
     @cached_property
     def selectors(self) -> dict[str, Any]:

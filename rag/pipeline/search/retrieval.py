@@ -27,6 +27,7 @@ from rag.core.roles import (
     Selector,
     Shaper,
     changes_nothing,
+    is_costly,
     reads,
 )
 from rag.core.types import Allowed, Found, Query, Sought, Vectors
@@ -41,14 +42,17 @@ from rag.pipeline.search.retrieval_memory import MergeLink, ReuseLink
 from rag.pipeline.search.shaping import AuditLink, ShapeLink
 from rag.pipeline.search.steps import embed_queries, rewrite
 from rag.pipeline.search.timing import Clock, Step
+from rag.pipeline.search.topic_gate import TopicLink, early
 from rag.pipeline.search.traces import Link, Trace, Work
 
-LINKS = ("rewrite", "shape", "reuse", "route", "policy", "search", "select", "merge", "condense", "audit")
+LINKS = ("rewrite", "topic", "shape", "reuse", "route", "policy", "search", "select", "merge", "condense", "audit")
 """The links in their order; a policy replaces the search, and a link whose component changes nothing is left out."""
 LOCKED = ("rewrite", "shape", "search", "select", "condense", "audit")
 """The links where files replace the search, or limit it."""
 AGAIN = ("policy", "search", "select", "condense")
 """The links of one more search."""
+MODELS = ("shape", "route", "policy", "condense")
+"""The links that may ask a model before the prompt; then the topic of a question comes first."""
 COMPONENTS = {"shape": "shaper", "audit": "shaper", "merge": "reuse", "route": "router", "condense": "condenser"}
 """Links → the field of their component, where it has another name."""
 
@@ -103,6 +107,10 @@ class Retrieval:
         """Whether a link is in use, and its component changes something."""
         if name not in self.links or (name == "search" and self.has("policy")):
             return False
+        if name == "topic":
+            return bool(early(self.reading.screens)) and any(
+                self.has(each) and is_costly(getattr(self, COMPONENTS.get(each, each))) for each in MODELS
+            )
         plain = name in ("rewrite", "search", "select")
         return plain or not changes_nothing(getattr(self, COMPONENTS.get(name, name)))
 
@@ -153,6 +161,11 @@ def _excerpts(pipeline: Retrieval, component: object) -> Excerpts:
     return Excerpts(reading.k, reading.context_tokens, reading.screens)
 
 
+def _topic(pipeline: Retrieval, step: Step) -> TopicLink:
+    reading = pipeline.reading
+    return TopicLink(reading.screens, _search(pipeline), reading.k, pipeline.corpus, pipeline.records, step)
+
+
 def _shape(pipeline: Retrieval, step: Step) -> ShapeLink:
     shaper, reading = pipeline.shaper, pipeline.reading
     project = str(getattr(reading.prompt, "project", "")) if reads(shaper, "project") else ""
@@ -192,6 +205,7 @@ def _audit(pipeline: Retrieval, step: Step) -> AuditLink:
 
 _MAKERS: Mapping[str, Callable[[Retrieval, Step], Link]] = {
     "rewrite": lambda pipeline, step: RewriteLink(pipeline.queries, step),
+    "topic": _topic,
     "shape": _shape,
     "reuse": _reuse,
     "route": _route,
