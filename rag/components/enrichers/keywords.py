@@ -11,7 +11,7 @@ from rag.core.text.sentences import Piece, blocks, is_heading, sentences
 from rag.core.text.stems import Stems
 
 HEADED, SHORTEST, FEWEST, SUMMARY = 3, 3, 7, 300
-"""The weight of a word in a heading, the least letters of a keyword and words of a sentence, and the most letters of a summary."""
+"""The weight of a word in a heading, least letters of a keyword, least words of a sentence, and most letters of a summary."""
 NO_PROSE = re.compile(r"\||[^.:]{1,30}:\s")
 """Rows of tables, and lines such as `Owner: People Office`."""
 

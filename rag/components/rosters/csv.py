@@ -26,10 +26,10 @@ class CsvRoster:
     """Fills fields of records from the columns of a CSV file.
 
     `key` is the field of the table `table` that holds ids, `column` the column of the file; ids are compared without regard to
-    case, spaces and hyphens. `fields` maps fields to columns; a field that the table lacks becomes a text. `column` None is the
-    first column, `fields` None all others by their names, and `path` None no roster. After the join these fields have the values
-    of the file, or None where the file does not have the id. A record whose document states another value is a mismatch. So is
-    one whose id has several rows that differ, and then no row is taken.
+    case, spaces and hyphens. `fields` maps fields to columns; a field that the table lacks becomes a text. Without `column` it
+    is the first one, without `fields` all others by their names, without `path` nothing. After the join these fields have the
+    values of the file, or None where the file does not have the id. A record whose document states another value is a mismatch.
+    So is one whose id has several rows that differ, and then no row is taken.
     """
 
     def __init__(

@@ -66,7 +66,7 @@ class TrialParts:
 
     @property
     def gate(self) -> dict[str, Any]:
-        """The nodes of the screens that decline questions before a model is asked; none where no link before the prompt asks one."""
+        """The nodes of the screens that decline questions before a link asks a model; none where no link asks one."""
         costly = any(is_costly(self.role(role)) for role in ("shape", "route", "policy", "condense"))
         nodes = self.layers["screens"] if costly else {}
         return {name: nodes[name] for name in early({name: self.components.build(node, name) for name, node in nodes.items()})}

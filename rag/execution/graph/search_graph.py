@@ -62,9 +62,10 @@ class SearchGraph:
         if not self.whole and not self.parts.is_none("queries"):
             self.own = self.queries = self._add("rewrite", {"queries": self.config["queries"]}, {}, {QUESTIONS: self.questions})
         if (gate := self.parts.gate) and not self.locked:
-            nodes = {name: node for name, node in self._indexed().items() if name != "reranker"} | {"screens": gate}
+            nodes = {name: node for name, node in self._indexed().items() if name != "reranker"}
+            nodes |= {"screens": gate, "route": self.config["route"]}
             values = {"depth": self.config["depth"], "k": self.config["k"], **self.parts.files}
-            self.looked["topic"] = self._add("topic", nodes, values, self._inputs() | self.records | dict(self.indexes))
+            self.looked["topic"] = self._add("topic", nodes, values, self._inputs() | {**self.records, **self.indexes})
         if self._has("shape"):
             self.queries = self._add("shape", *self._shape(), self._inputs() | self.looked)
             self.looked["shape"] = self.queries

@@ -162,8 +162,8 @@ def _excerpts(pipeline: Retrieval, component: object) -> Excerpts:
 
 
 def _topic(pipeline: Retrieval, step: Step) -> TopicLink:
-    reading = pipeline.reading
-    return TopicLink(reading.screens, _search(pipeline), reading.k, pipeline.corpus, pipeline.records, step)
+    reading, records = pipeline.reading, seen(pipeline.database, pipeline.corpus, pipeline.allowed).records
+    return TopicLink(reading.screens, _search(pipeline), reading.k, pipeline.corpus, pipeline.router, records, step)
 
 
 def _shape(pipeline: Retrieval, step: Step) -> ShapeLink:

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.core.corpus import Corpus
-from rag.core.looks import Look
 from rag.core.records.display import described_table
 from rag.core.records.sets import RecordSet
-from rag.core.roles import Screen
+from rag.core.roles import Router, Screen
 from rag.core.text.stems import Stems
+from rag.core.types import Query
 from rag.pipeline.prompt.excerpts import screen
 from rag.pipeline.search.index_search import IndexSearch
 from rag.pipeline.search.timing import Step
 from rag.pipeline.search.traces import Trace, Work
 
-TABLES, VALUES = 4, 50
-"""The most tables that are read for a question, and the most values of each of their fields."""
+VALUES, SHARE = 50, 0.5
+"""The most values of each field of a table that are read; a question with this share of its words in a table is on topic."""
 
 
 def early(screens: Mapping[str, Screen]) -> dict[str, Screen]:
@@ -25,12 +25,16 @@ def early(screens: Mapping[str, Screen]) -> dict[str, Screen]:
 
 @dataclass(frozen=True)
 class TopicLink:
-    """Searches once, without a reranker, and declines what early `screens` decline by `k` passages and the nearest tables."""
+    """Searches once, without a reranker, and declines what early `screens` decline by the first `k` passages.
+
+    What `router` answers from records without a model is on topic, and what has most of its words in one table.
+    """
 
     screens: Mapping[str, Screen]
     search: IndexSearch
     k: int
     corpus: Corpus
+    router: Router
     records: RecordSet
     step: Step
 
@@ -38,17 +42,18 @@ class TopicLink:
         """Set the passages of questions that are declined; for these no other link does anything."""
         with self.step("topic"):
             _, found = self.search.fused([work.own for work in works], [work.allowed for work in works])
-            stems = Stems()
-            known = {text: stems.of(text) for text in (described_table(table, VALUES) for table in self.records.tables)}
-            looks = [Look(results=_near(stems.of(work.query.text), known)) for work in works]
-            queries, heads = [work.query for work in works], found.first(self.k)
-            screened = screen(early(self.screens), queries, heads, self.corpus, looks)
-        for row, (work, each) in enumerate(zip(works, screened, strict=True)):
-            if each.abstains:
-                work.trace = Trace.at(work.own, found.only(row), replace(work.look, declined=True))
+            screened = screen(early(self.screens), [work.query for work in works], found.first(self.k), self.corpus)
+            doubtful = [row for row, each in enumerate(screened) if each.abstains]
+            known = self._known([works[row].alone for row in doubtful]) if doubtful else []
+        for row, is_known in zip(doubtful, known, strict=True):
+            if screened[row].reply or not is_known:
+                works[row].trace = Trace.at(works[row].own, found.only(row), replace(works[row].look, declined=True))
 
-
-def _near(asked: frozenset[str], known: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """The texts that share most words with a question; those that share none are left out."""
-    shared = {text: len(asked & words) for text, words in known.items() if asked & words}
-    return tuple(sorted(shared, key=lambda text: -shared[text])[:TABLES])
+    def _known(self, queries: Sequence[Query]) -> list[bool]:
+        """Whether records have what each question is about."""
+        stems, rules = Stems(), getattr(self.router, "rules", None)
+        tables = [stems.of(described_table(table, VALUES)) for table in self.records.tables]
+        asked = [stems.of(query.text) for query in queries]
+        held = [any(len(words & table) >= SHARE * len(words) for table in tables) for words in asked]
+        routed = [each.query is not None for each in rules.route(queries, self.records)] if rules else [False] * len(held)
+        return [one or other for one, other in zip(held, routed, strict=True)]
