@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_args
 
-from rag.components.enrichers.keywords import Keywords, first_sentences
+from rag.components.enrichers.keywords import keywords
 from rag.core.checks import check_choice, check_whole
-from rag.core.documents import Document
+from rag.core.corpus import Corpus
+from rag.core.documents import Document, Span
 from rag.core.errors import ConfigError
 from rag.core.headings import FRONT, sections
 from rag.core.models.pinned import readable
@@ -24,7 +25,7 @@ ROSTER = "roster"
 PARTS = ("text", "beginning", "title", "headings", "name")
 """What a pattern reads: the text, its part up to the second heading, the line of the first or of every heading, the doc_id."""
 KEYS = ("name", "type", "description", "allowed", "unit", "inferred", "source")
-SOURCE_KEYS = ("metadata", "pattern", "in", "value", "keywords", "sentences", "language")
+SOURCE_KEYS = ("metadata", "pattern", "in", "value", "keywords", "language")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
@@ -32,11 +33,11 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 class Draft:
     """The values of one document by field, the characters that state them, and why other fields have none.
 
-    `keywords` are those of its corpus, None where no field needs them.
+    `corpus` are all documents, where a field needs them.
     """
 
     document: Document
-    keywords: Keywords | None = None
+    corpus: Corpus | None = None
     values: dict[str, Cell] = field(default_factory=dict)
     places: list[tuple[int, int]] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
@@ -98,9 +99,13 @@ class DeclaredField:
 
     def _read(self, source: Mapping[str, Any], draft: Draft) -> Iterator[tuple[Any, tuple[int, int] | None]]:
         """What a document states in a source, with its places: several values where a pattern fills a list."""
+        if "keywords" in source and draft.corpus:
+            found = keywords(draft.document.text, draft.corpus, source["keywords"], source.get("language", "english"))
+            yield from [(found, None)] if found else []
+            return
         if "pattern" not in source:
-            value, place = self._whole(source, draft)
-            yield from [] if value in (None, "", []) else [(value, place)]
+            value = draft.document.metadata.get(source["metadata"]) if "metadata" in source else source["value"]
+            yield from [] if value in (None, "") else [(value, None)]
             return
         matches = ((start, match) for start, text in draft.part(source["in"]) for match in source["pattern"].finditer(text))
         for number, (start, match) in enumerate(matches):
@@ -111,31 +116,17 @@ class DeclaredField:
             if number == (ITEMS if self.field.type == "list" else 0):
                 return
 
-    def _whole(self, source: Mapping[str, Any], draft: Draft) -> tuple[Any, tuple[int, int] | None]:
-        """The value of a source without a pattern, and its place, where it has one."""
-        text = draft.document.text
-        if "keywords" in source:
-            return draft.keywords and draft.keywords.of(text, source["keywords"]), None
-        if "sentences" in source:
-            return first_sentences(text, source["sentences"], source.get("language", "english")) or (None, None)
-        return draft.document.metadata.get(source["metadata"]) if "metadata" in source else source["value"], None
-
 
 def drafts(documents: Sequence[Document], fields: Sequence[DeclaredField]) -> Iterator[Draft]:
     """The drafts of documents with what their sources state."""
-    language = next(
-        (source.get("language", "english") for each in fields for source in each.sources if "keywords" in source), ""
-    )
-    keywords = Keywords((document.text for document in documents), language) if language else None
-    yield from (filled(document, fields, keywords) for document in documents)
-
-
-def filled(document: Document, fields: Sequence[DeclaredField], keywords: Keywords | None) -> Draft:
-    """The draft of a document with what its sources state."""
-    draft = Draft(document, keywords)
-    for each in fields:
-        each.fill(draft)
-    return draft
+    reads = any("keywords" in source for each in fields for source in each.sources)
+    spans = (Span(document.doc_id, 0, len(document.text)) for document in documents)
+    corpus = Corpus.of(documents, spans) if reads else None
+    for document in documents:
+        draft = Draft(document, corpus)
+        for each in fields:
+            each.fill(draft)
+        yield draft
 
 
 def records_of(drafts: Iterable[Draft], declared: Sequence[DeclaredField], table: str, title: str) -> RecordSet:
@@ -178,11 +169,11 @@ def _field(content: Mapping[str, Any], where: str) -> DeclaredField:
 def _source(content: Mapping[str, Any], field: Field, where: str) -> dict[str, Any]:
     """A source with its pattern compiled."""
     _check_keys(content, SOURCE_KEYS, where)
-    kind, *others = [key for key in ("pattern", "metadata", "value", "keywords", "sentences") if key in content] or [""]
+    kind, *others = [key for key in ("pattern", "metadata", "value", "keywords") if key in content] or [""]
     if not kind or {*others} - ({"value"} if kind == "pattern" else set()) or ("in" in content and kind != "pattern"):
         raise ConfigError(where, f"is {dict(content)!r}", "write {metadata: key}, {pattern: …, in: title} or {value: …}")
-    if kind in ("keywords", "sentences"):
-        check_whole(f"{where}.{kind}", content[kind], 1)
+    if kind == "keywords":
+        check_whole(f"{where}.keywords", content["keywords"], 1)
         check_language(f"{where}.language", content.get("language", "english"))
     check_choice(f"{where}.in", content.get("in", PARTS[0]), PARTS)
     try:

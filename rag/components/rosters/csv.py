@@ -26,23 +26,15 @@ class CsvRoster:
     """Fills fields of records from the columns of a CSV file.
 
     `key` is the field of the table `table` that holds ids, `column` the column of the file; ids are compared without regard to
-    case, spaces and hyphens. `fields` maps fields to columns; a field that the table lacks becomes a text. Without `column` it
-    is the first one, without `fields` all others by their names, without `path` nothing. After the join these fields have the
-    values of the file, or None where the file does not have the id. A record whose document states another value is a mismatch.
-    So is one whose id has several rows that differ, and then no row is taken.
+    case, spaces and hyphens. `fields` maps fields to columns; a field that the table lacks becomes a text. After the join these
+    fields have the values of the file, or None where the file does not have the id. A record whose document states another
+    value is a mismatch. So is one whose id has several rows that differ, and then no row is taken.
     """
 
-    def __init__(
-        self,
-        path: str | None,
-        key: str,
-        column: str | None = None,
-        fields: Mapping[str, str] | None = None,
-        table: str = "documents",
-    ) -> None:
-        if fields is not None and (not fields or key in fields):
+    def __init__(self, path: str | None, key: str, column: str, fields: Mapping[str, str], table: str = "documents") -> None:
+        if not fields or key in fields:
             raise ConfigError("roster.fields", f"is {dict(fields)!r}", "map fields to columns, but not the key: {owner: Owner}")
-        self.path, self.key, self.column, self.fields, self.table = Path(path or ""), key, column, fields, table
+        self.path, self.key, self.column, self.fields, self.table = Path(path or ""), key, column, dict(fields), table
         self.changes_nothing = path is None
 
     def fingerprint(self) -> str:
@@ -61,13 +53,9 @@ class CsvRoster:
         (table,) = (table for table in records.tables if table.name == self.table)
         names = [field.name for field in table.fields]
         check_choice("roster.key", self.key, names)
-        column, columns = self._columns(names)
-        fields = (*table.fields, *(Field(name, description=columns[name]) for name in columns if name not in names))
-        filled = {field.name: field for field in fields if field.name in columns}
-        rows, places = (
-            self._rows(column, columns, filled),
-            [place for place, field in enumerate(fields) if field.name in filled],
-        )
+        fields = (*table.fields, *(Field(name, description=self.fields[name]) for name in self.fields if name not in names))
+        filled = {field.name: field for field in fields if field.name in self.fields}
+        rows, places = self._rows(filled), [place for place, field in enumerate(fields) if field.name in filled]
         letters = {letter for one in rows for letter in one}
         joined, reconciled = list[Record](), list[Reconciled]()
         for record in table.records:
@@ -85,30 +73,24 @@ class CsvRoster:
             joined.append(replace(record, values=tuple(values)))
             reconciled.append(said)
         made = RecordTable(table.name, fields, tuple(joined), table.title)
-        failures = tuple(each for each in records.failures if each.field not in columns)
+        failures = tuple(each for each in records.failures if each.field not in self.fields)
         tables = tuple(made if each is table else each for each in records.tables)
         return replace(records, tables=tables, failures=failures, reconciled=tuple(reconciled))
 
-    def _columns(self, names: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-        """The column of ids, and the column of each field; `names` are the fields of the table."""
-        header = [name.strip() for name in next(table_rows(self.path), ("", [""]))[1]]
-        column, known = self.column or header[0], {name.casefold(): name for name in names}
-        return column, self.fields or {known.get(name.casefold(), name): name for name in header if name != column}
-
-    def _rows(self, own: str, columns: Mapping[str, str], filled: Mapping[str, Field]) -> dict[str, list[Row]]:
+    def _rows(self, filled: Mapping[str, Field]) -> dict[str, list[Row]]:
         """The rows of the file by normalised id; DataError with the line for a value that its field cannot have."""
         rows = table_rows(self.path)
         header = [name.strip() for name in next(rows, ("", [""]))[1]]
-        for column in (own, *columns.values()):
+        for column in (self.column, *self.fields.values()):
             if header.count(column) != 1:
                 raise DataError(f"{self.path}:1", f"has {header.count(column)} columns {column!r}", closest(column, header))
         found: dict[str, list[Row]] = {}
         for where, cells in rows:
             row = dict(zip(header, cells, strict=False))
-            if len(cells) != len(header) or not (one := normalised(row[own])):
+            if len(cells) != len(header) or not (one := normalised(row[self.column])):
                 raise DataError(where, "has no id, or not one cell for each column", 'put commas in quotes: "a, b"')
-            values = tuple(_cell(field, row[columns[name]], where) for name, field in filled.items())
-            found.setdefault(one, []).append((where, row[own].strip(), values))
+            values = tuple(_cell(field, row[self.fields[name]], where) for name, field in filled.items())
+            found.setdefault(one, []).append((where, row[self.column].strip(), values))
         return found
 
 
