@@ -12,7 +12,7 @@ SHORTEST = 3
 
 
 def keywords(text: str, corpus: Corpus, most: int, language: str) -> list[str]:
-    """The words of a text that are frequent in it and in at most half of the documents, one per stem, the most telling first."""
+    """The words of a text that are frequent in it and in at most half of the documents, one per stem, best first."""
     reader, stop, count = Stems(language), stop_words("english_plus" if language == "english" else language), len(corpus)
     words = Counter(word for word in map(str.lower, reader.terms(text)) if word.isalpha() and len(word) >= SHORTEST)
     held = {word: max(1, corpus.frequency(word)) for word in words if word not in stop}

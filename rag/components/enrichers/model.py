@@ -25,6 +25,7 @@ REPEATED = 2000
 PLACES = ("schema", "document")
 
 
+@dataclass
 class ModelEnricher:
     """Fills declared fields by a chat model, where the sources of a field state no value.
 
@@ -38,27 +39,23 @@ class ModelEnricher:
     orders to a model are not sent to it.
     """
 
+    generator: Generator
+    fields: Sequence[Mapping[str, Any]]
+    instruction: str
+    prompt: str
+    again: str
+    framing: Framing
+    screen: Screen | None = None
+    document_chars: int = 8000
+    table: str = "documents"
+    title: str = ""
     costly: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        generator: Generator,
-        fields: Sequence[Mapping[str, Any]],
-        instruction: str,
-        prompt: str,
-        again: str,
-        framing: Framing,
-        screen: Screen | None = None,
-        document_chars: int = 8000,
-        table: str = "documents",
-        title: str = "",
-    ) -> None:
-        check_template("enrich.prompt", prompt, PLACES, PLACES)
-        check_template("enrich.again", again, ("problem",), ("problem",))
-        check_whole("enrich.document_chars", document_chars, 100)
-        self.generator, self.fields, self.framing, self.screen = generator, declared(fields), framing, screen
-        self.instruction, self.prompt, self.again, self.document_chars = instruction, prompt, again, document_chars
-        self.table, self.title = table, title
+    def __post_init__(self) -> None:
+        check_template("enrich.prompt", self.prompt, PLACES, PLACES)
+        check_template("enrich.again", self.again, ("problem",), ("problem",))
+        check_whole("enrich.document_chars", self.document_chars, 100)
+        self.declared = declared(self.fields)
 
     def fingerprint(self) -> str:
         """The fingerprint of the generator."""
@@ -67,13 +64,13 @@ class ModelEnricher:
     def enrich(self, documents: Sequence[Document]) -> RecordSet:
         """One record per document, in their order; its id is that of the document."""
         took: list[Spent] = []
-        made = records_of(self._drafts(documents, took), self.fields, self.table, self.title)
+        made = records_of(self._drafts(documents, took), self.declared, self.table, self.title)
         cost = sum(took, Spent())
         return RecordSet(made.tables, made.failures, (), cost.tokens, cost.cost)
 
     def _drafts(self, documents: Sequence[Document], took: list[Spent]) -> Iterator[Draft]:
         """The finished drafts; `took` gets what each reply took."""
-        made = drafts(documents, self.fields)
+        made = drafts(documents, self.declared)
         while batch := [*islice(made, BATCH)]:
             asked = [each for each in map(self._asked, batch) if each]
             replies = ask_typed(
@@ -90,7 +87,7 @@ class ModelEnricher:
 
     def _asked(self, draft: Draft) -> "_Asked | None":
         """The request for the fields that a draft lacks; None if there are none, and if the document gives orders."""
-        left = [each.field for each in self.fields if not each.of_roster and each.field.name not in draft.values]
+        left = [each.field for each in self.declared if not each.of_roster and each.field.name not in draft.values]
         text = draft.document.text
         if len(text) > self.document_chars:
             end = text.rfind("\n", self.document_chars // 2, self.document_chars)

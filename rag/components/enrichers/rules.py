@@ -13,7 +13,7 @@ class RulesEnricher:
 
     `fields` are mappings with `name`, `type`, `description`, `allowed`, `unit` and `source`. A source is `{metadata: key}`, or
     `{pattern: …, in: …}` with one group of RE2 in a part of the document (`PARTS`), or a `value`, alone or for documents that
-    have the pattern, or the `keywords` of the document in its corpus. The first source with a value that fits the field fills it.
+    have the pattern, or as many `keywords` of the document. The first source with a value that fits the field fills it.
     `source: roster` leaves it to a roster. `table` and `title` name the table for people and for questions.
     """
 

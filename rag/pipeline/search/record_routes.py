@@ -10,7 +10,7 @@ from rag.core.errors import UserError
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
 from rag.core.records.database import RecordDatabase
-from rag.core.records.queries import Result, Routed
+from rag.core.records.queries import RecordQuery, Result, Routed
 from rag.core.records.sets import RecordSet
 from rag.core.roles import Router, is_costly
 from rag.core.types import Allowed, Query
@@ -40,9 +40,20 @@ def _look(routed: Routed, database: RecordDatabase) -> Look:
             routed, note=f"passages were searched, because the route failed: {routed.failure}" if routed.failure else ""
         )
     try:
-        return Look(routed, database.run(routed.query))
+        result = database.run(routed.query)
+        return Look(replace(routed, why="; ".join((routed.why, *_decided(routed.query, result, database)))), result)
     except Exception as error:  # As above, of a query.
         return Look(routed, note=f"passages were searched, because the query of records failed: {error}")
+
+
+def _decided(query: RecordQuery, result: Result, database: RecordDatabase) -> list[str]:
+    """Where a roster decides against the document of a record, in the fields of a query."""
+    named, cited = (
+        {query.group, query.order, *query.fields, *(test.field for test in query.where)},
+        {each[0] for each in result.sources},
+    )
+    wrong = [each for each in database.records.reconciled if each.status == "mismatch" and each.record_id in cited]
+    return [f"{each.record_id}: {each.detail}" for each in wrong if each.detail.partition(" ")[0] in named]
 
 
 def seen(database: RecordDatabase, corpus: Corpus, allowed: Allowed | None) -> RecordDatabase:
