@@ -71,13 +71,12 @@ def _checked(each: Field, value: Any, text: str) -> tuple[int, int] | None:
     if not is_typed or (each.type == "list" and any(not isinstance(item, str) for item in items)):
         raise UnfitError(f"is {shown(value)}, which is no {each.type}{' of texts' * (each.type == 'list')}")
     cell = fitted(each, value)
-    if each.inferred and any(
-        not INFERRED[each.type == "list"].fullmatch(str(item)) for item in (cell if isinstance(cell, tuple) else (cell,))
-    ):
+    found = cell if isinstance(cell, tuple) else (cell,)
+    if each.inferred and not all(INFERRED[each.type == "list"].fullmatch(str(item)) for item in found):
         raise UnfitError(f"is {shown(value)}, which is too long, or holds other signs than a {each.type} has here")
     if each.allowed or each.type == "boolean" or each.inferred:
         return None
-    places = [_place(each, item, text) for item in (cell if isinstance(cell, tuple) else (cell,))]
+    places = [_place(each, item, text) for item in found]
     if None in places:
         raise UnfitError(f"is {shown(value)}, which does not stand in the document")
     return places[0] or None

@@ -65,17 +65,8 @@ def described(query: RecordQuery) -> str:
     fields = f"({', '.join(query.fields)})" if query.fields else ""
     order = f"by {query.order} {'descending' if query.descending else 'ascending'}" if query.order else ""
     group = f"by {query.group}" if query.group else ""
-    across = f"with each {query.across}" if query.across else ""
-    parts = (
-        query.intent.replace("_", " "),
-        count,
-        fields,
-        f"of {query.table}",
-        tests and f"where {tests}",
-        group,
-        across,
-        order,
-    )
+    grouped = (group, query.across and f"with each {query.across}", order)
+    parts = (query.intent.replace("_", " "), count, fields, f"of {query.table}", tests and f"where {tests}", *grouped)
     words = " ".join(filter(None, parts))
     return f"{words}, {query.joint} with: {described(query.other)}" if query.joint and query.other else words
 

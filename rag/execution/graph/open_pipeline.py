@@ -20,7 +20,7 @@ from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt.excerpts import quoting_of
 from rag.pipeline.prompt.prompt_assembly import Reading
 from rag.pipeline.search.locked_files import limited, named
-from rag.pipeline.search.topic_gate import early
+from rag.pipeline.search.retrieval import MODELS
 
 SINGLE = ("queries", "embedder", "fusion", "reranker", "route", "policy", "reuse", "shape", "condense", "generator")
 FIELDS = {"route": "router", "shape": "shaper", "condense": "condenser"}
@@ -67,9 +67,9 @@ class TrialParts:
     @property
     def gate(self) -> dict[str, Any]:
         """The nodes of the screens that decline questions before a link asks a model; none where no link asks one."""
-        costly = any(is_costly(self.role(role)) for role in ("shape", "route", "policy", "condense"))
-        nodes = self.layers["screens"] if costly else {}
-        return {name: nodes[name] for name in early({name: self.components.build(node, name) for name, node in nodes.items()})}
+        screens, costly = self.layers["screens"], any(is_costly(self.role(role)) for role in MODELS)
+        built = {name: self.components.build(node, name) for name, node in screens.items() if costly}
+        return {name: screens[name] for name, each in built.items() if getattr(each, "early", False)}
 
     @cached_property
     def selectors(self) -> dict[str, Any]:

@@ -48,10 +48,7 @@ def _look(routed: Routed, database: RecordDatabase) -> Look:
 
 def _decided(query: RecordQuery, result: Result, database: RecordDatabase) -> list[str]:
     """Where a roster decides against the document of a record, in the fields of a query."""
-    named, cited = (
-        {query.group, query.order, *query.fields, *(test.field for test in query.where)},
-        {each[0] for each in result.sources},
-    )
+    named, cited = {*query.fields, query.group, *(test.field for test in query.where)}, {each[0] for each in result.sources}
     wrong = [each for each in database.records.reconciled if each.status == "mismatch" and each.record_id in cited]
     return [f"{each.record_id}: {each.detail}" for each in wrong if each.detail.partition(" ")[0] in named]
 

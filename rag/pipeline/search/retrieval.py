@@ -42,7 +42,7 @@ from rag.pipeline.search.retrieval_memory import MergeLink, ReuseLink
 from rag.pipeline.search.shaping import AuditLink, ShapeLink
 from rag.pipeline.search.steps import embed_queries, rewrite
 from rag.pipeline.search.timing import Clock, Step
-from rag.pipeline.search.topic_gate import TopicLink, early
+from rag.pipeline.search.topic_gate import TopicLink
 from rag.pipeline.search.traces import Link, Trace, Work
 
 LINKS = ("rewrite", "topic", "shape", "reuse", "route", "policy", "search", "select", "merge", "condense", "audit")
@@ -108,9 +108,8 @@ class Retrieval:
         if name not in self.links or (name == "search" and self.has("policy")):
             return False
         if name == "topic":
-            return bool(early(self.reading.screens)) and any(
-                self.has(each) and is_costly(getattr(self, COMPONENTS.get(each, each))) for each in MODELS
-            )
+            asked = [getattr(self, COMPONENTS.get(each, each)) for each in MODELS if self.has(each)]
+            return bool(self.reading.early) and any(map(is_costly, asked))
         plain = name in ("rewrite", "search", "select")
         return plain or not changes_nothing(getattr(self, COMPONENTS.get(name, name)))
 
@@ -163,7 +162,7 @@ def _excerpts(pipeline: Retrieval, component: object) -> Excerpts:
 
 def _topic(pipeline: Retrieval, step: Step) -> TopicLink:
     reading, records = pipeline.reading, seen(pipeline.database, pipeline.corpus, pipeline.allowed).records
-    return TopicLink(reading.screens, _search(pipeline), reading.k, pipeline.corpus, pipeline.router, records, step)
+    return TopicLink(reading.early, _search(pipeline), reading.k, pipeline.corpus, pipeline.router, records, step)
 
 
 def _shape(pipeline: Retrieval, step: Step) -> ShapeLink:

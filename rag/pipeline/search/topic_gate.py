@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from rag.core.corpus import Corpus
 from rag.core.records.display import described_table
+from rag.core.records.queries import Routed
 from rag.core.records.sets import RecordSet
 from rag.core.roles import Router, Screen
 from rag.core.text.stems import Stems
@@ -18,14 +19,9 @@ VALUES, SHARE = 50, 0.5
 """The most values of each field of a table that are read; a question with this share of its words in a table is on topic."""
 
 
-def early(screens: Mapping[str, Screen]) -> dict[str, Screen]:
-    """The screens that can decline a question before a model is asked: their attribute `early` is true."""
-    return {name: each for name, each in screens.items() if getattr(each, "early", False)}
-
-
 @dataclass(frozen=True)
 class TopicLink:
-    """Searches once, without a reranker, and declines what early `screens` decline by the first `k` passages.
+    """Searches once, without a reranker, and declines what `screens` decline by the first `k` passages.
 
     What `router` answers from records without a model is on topic, and what has most of its words in one table.
     """
@@ -42,7 +38,7 @@ class TopicLink:
         """Set the passages of questions that are declined; for these no other link does anything."""
         with self.step("topic"):
             _, found = self.search.fused([work.own for work in works], [work.allowed for work in works])
-            screened = screen(early(self.screens), [work.query for work in works], found.first(self.k), self.corpus)
+            screened = screen(self.screens, [work.query for work in works], found.first(self.k), self.corpus)
             doubtful = [row for row, each in enumerate(screened) if each.abstains]
             known = self._known([works[row].alone for row in doubtful]) if doubtful else []
         for row, is_known in zip(doubtful, known, strict=True):
@@ -53,7 +49,6 @@ class TopicLink:
         """Whether records have what each question is about."""
         stems, rules = Stems(), getattr(self.router, "rules", None)
         tables = [stems.of(described_table(table, VALUES)) for table in self.records.tables]
-        asked = [stems.of(query.text) for query in queries]
-        held = [any(len(words & table) >= SHARE * len(words) for table in tables) for words in asked]
-        routed = [each.query is not None for each in rules.route(queries, self.records)] if rules else [False] * len(held)
-        return [one or other for one, other in zip(held, routed, strict=True)]
+        routed = rules.route(queries, self.records) if rules else [Routed()] * len(queries)
+        rows = [(stems.of(query.text), each.query) for query, each in zip(queries, routed, strict=True)]
+        return [bool(query) or any(len(words & table) >= SHARE * len(words) for table in tables) for words, query in rows]

@@ -6,9 +6,6 @@ from rag.core.records.queries import RecordQuery
 from rag.plugins.table_questions.question_conditions import Conditions, Where
 from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part
 
-SHARED = ("shared", "also", "both")
-"""Operations of words that say of values that several groups have them."""
-
 
 class Groups(Conditions):
     """Makes queries of groups; `table` is the name of the table."""
@@ -17,14 +14,12 @@ class Groups(Conditions):
 
     def grouped(self, where: Where) -> RecordQuery | None:
         """Counts or sums per value of a field."""
-        by = self._group()
-        if by is None:
+        if (by := self._group()) is None:
             return None
         where += self.values()
-        self.left.difference_update(part for part in self.all("field") if part.place == by.place)
-        self.take("operation", "group")
+        self._use_field(by.place)
         counted = self.take("operation", "count", "total")
-        self.take("operation", "exists", *ASKS)
+        self.take("operation", "group", "exists", *ASKS)
         sums = () if counted and not self.take("operation", "sum") else self.numbers()
         self.nouns()
         return RecordQuery("group_by", self.table, sums, where, self.name(by.place))
@@ -42,17 +37,16 @@ class Groups(Conditions):
         return fields[0] if head and head.kind in ("title", "rows") and self.head(asks[0]) == fields[0] else None
 
     def across(self) -> str:
-        """The field whose groups have values in common, with words of SHARED; empty without one."""
+        """The field whose groups have values in common, with words such as `both`; empty without one."""
         values = Counter(part.place for part in self.all("value"))
         places = {part.place for part in self.all("field") if self._is_two(part)}
         places |= {place for place, count in values.items() if count > 1 and self.type(place) != "list"}
         asked = {part.place for part in self.all("field")} - places - {self.lexicon.key}
-        if not self.all("operation", *SHARED) or len(places) != 1 or not asked:
+        if not self.all("operation", "shared", "also", "both") or len(places) != 1 or not asked:
             return ""
         (place,) = places
-        self.take("operation", "shared")
-        self.take("number")
-        self.left.difference_update(part for part in self.all("field") if part.place == place)
+        self.left.difference_update(self.all("operation", "shared") + self.all("number"))
+        self._use_field(place)
         return self.name(place)
 
     def in_common(self) -> tuple[str, ...]:
@@ -92,3 +86,6 @@ class Groups(Conditions):
     def nouns(self) -> None:
         """Use the name of the key, which stands for the records."""
         self.left.difference_update(part for part in self.all("field") if part.place == self.lexicon.key and not part.is_part)
+
+    def _use_field(self, place: int) -> None:
+        self.left.difference_update(part for part in self.all("field") if part.place == place)

@@ -40,9 +40,8 @@ class Reading(Groups):
         if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
             raise Misfit("a value for each record")
         claims = {"only": 1.0, "both": 2.0}
-        claiming = (*self.take("number"), *self.all("operation", *claims))
+        claiming = (*self.take("number"), *(self.all("operation", *claims) if not made.across else ()))
         self.claims = tuple(claims.get(part.meaning, part.number) for part in claiming)
-        self.claims = () if made.across else self.claims
         self.take("operation", "only")
         if self.left:
             raise Misfit("words are left over")
