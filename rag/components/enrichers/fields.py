@@ -15,7 +15,6 @@ from rag.core.headings import FRONT, sections
 from rag.core.models.pinned import readable
 from rag.core.records.sets import Cell, Field, FieldFailure, FieldType, Record, RecordSet, RecordTable
 from rag.core.text.field_values import ITEMS, UnfitError, fitted
-from rag.core.text.languages import check_language
 from rag.core.text.re2_patterns import compiled
 
 SHORT = 1000
@@ -25,16 +24,13 @@ ROSTER = "roster"
 PARTS = ("text", "beginning", "title", "headings", "name")
 """What a pattern reads: the text, its part up to the second heading, the line of the first or of every heading, the doc_id."""
 KEYS = ("name", "type", "description", "allowed", "unit", "inferred", "source")
-SOURCE_KEYS = ("metadata", "pattern", "in", "value", "keywords", "language")
+SOURCE_KEYS = ("metadata", "pattern", "in", "value", "keywords")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
 @dataclass
 class Draft:
-    """The values of one document by field, the characters that state them, and why other fields have none.
-
-    `corpus` are all documents, where a field needs them.
-    """
+    """The values of one document of a `corpus` by field, the characters that state them, and why other fields have none."""
 
     document: Document
     corpus: Corpus | None = None
@@ -100,7 +96,7 @@ class DeclaredField:
     def _read(self, source: Mapping[str, Any], draft: Draft) -> Iterator[tuple[Any, tuple[int, int] | None]]:
         """What a document states in a source, with its places: several values where a pattern fills a list."""
         if "keywords" in source and draft.corpus:
-            found = keywords(draft.document.text, draft.corpus, source["keywords"], source.get("language", "english"))
+            found = keywords(draft.document.text, draft.corpus, source["keywords"])
             yield from [(found, None)] if found else []
             return
         if "pattern" not in source:
@@ -174,7 +170,6 @@ def _source(content: Mapping[str, Any], field: Field, where: str) -> dict[str, A
         raise ConfigError(where, f"is {dict(content)!r}", "write {metadata: key}, {pattern: …, in: title} or {value: …}")
     if kind == "keywords":
         check_whole(f"{where}.keywords", content["keywords"], 1)
-        check_language(f"{where}.language", content.get("language", "english"))
     check_choice(f"{where}.in", content.get("in", PARTS[0]), PARTS)
     try:
         fitted(field, content["value"]) if "value" in content else None

@@ -11,9 +11,9 @@ SHORTEST = 3
 """The least letters of a keyword."""
 
 
-def keywords(text: str, corpus: Corpus, most: int, language: str) -> list[str]:
+def keywords(text: str, corpus: Corpus, most: int) -> list[str]:
     """The words of a text that are frequent in it and in at most half of the documents, one per stem, best first."""
-    reader, stop, count = Stems(language), stop_words("english_plus" if language == "english" else language), len(corpus)
+    reader, stop, count = Stems(), stop_words("english_plus"), len(corpus)
     words = Counter(word for word in map(str.lower, reader.terms(text)) if word.isalpha() and len(word) >= SHORTEST)
     held = {word: max(1, corpus.frequency(word)) for word in words if word not in stop}
     known = {word: times for word, times in held.items() if 2 * times <= count and (times > 1 or words[word] > 1)}

@@ -37,12 +37,11 @@ from rag.pipeline.search import retrieval_memory
 from rag.pipeline.search.condensing import CondenseLink, ShownPassages
 from rag.pipeline.search.index_search import IndexSearch, SearchLink, SelectLink, untimed
 from rag.pipeline.search.policy_tools import PipelineTools, PolicyLink
-from rag.pipeline.search.record_routes import RouteLink, seen
+from rag.pipeline.search.record_routes import RouteLink, TopicLink, seen
 from rag.pipeline.search.retrieval_memory import MergeLink, ReuseLink
 from rag.pipeline.search.shaping import AuditLink, ShapeLink
 from rag.pipeline.search.steps import embed_queries, rewrite
 from rag.pipeline.search.timing import Clock, Step
-from rag.pipeline.search.topic_gate import TopicLink
 from rag.pipeline.search.traces import Link, Trace, Work
 
 LINKS = ("rewrite", "topic", "shape", "reuse", "route", "policy", "search", "select", "merge", "condense", "audit")
