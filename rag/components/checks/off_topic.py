@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
 
 from rag.components.checks.failure_action import check_before_model, finding_before_model
 from rag.components.checks.message_kinds import MessageKinds
@@ -44,7 +43,6 @@ class OffTopicCheck:
     language: str = "english"
     languages: Sequence[str] = ("english",)
     on_failure: str = "refuse"
-    early: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_before_model("off_topic", self.on_failure)

@@ -165,11 +165,9 @@ def _field(content: Mapping[str, Any], where: str) -> DeclaredField:
 def _source(content: Mapping[str, Any], field: Field, where: str) -> dict[str, Any]:
     """A source with its pattern compiled."""
     _check_keys(content, SOURCE_KEYS, where)
-    kind, *others = [key for key in ("pattern", "metadata", "value", "keywords") if key in content] or [""]
-    if not kind or {*others} - ({"value"} if kind == "pattern" else set()) or ("in" in content and kind != "pattern"):
+    if not ({*content} in ({"metadata"}, {"value"}, {"keywords"}) or {"pattern"} <= {*content} <= {"pattern", "in", "value"}):
         raise ConfigError(where, f"is {dict(content)!r}", "write {metadata: key}, {pattern: …, in: title} or {value: …}")
-    if kind == "keywords":
-        check_whole(f"{where}.keywords", content["keywords"], 1)
+    check_whole(f"{where}.keywords", content.get("keywords", 1), 1)
     check_choice(f"{where}.in", content.get("in", PARTS[0]), PARTS)
     try:
         fitted(field, content["value"]) if "value" in content else None

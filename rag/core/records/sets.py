@@ -6,7 +6,6 @@ documents at once, such as counts and lists.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from typing import Any, Literal
 
 from rag.core.adapters import records_from
@@ -122,11 +121,11 @@ NO_RECORDS = RecordSet()
 
 
 def united(sets: Sequence[RecordSet]) -> RecordSet:
-    """The tables, failures and spending of several sets; a table with the name of an earlier one gets a number behind it."""
+    """Several sets that no roster has joined yet; a table with the name of an earlier one gets a number behind it."""
     used = set[str]()
     tables = tuple(replace(table, name=unused(table.name, used)) for each in sets for table in each.tables)
-    failures, joins = ([*chain(*(getattr(each, name) for each in sets))] for name in ("failures", "reconciled"))
-    return RecordSet(tables, tuple(failures), tuple(joins), sum(each.tokens for each in sets), sum(each.cost for each in sets))
+    failures = tuple(failure for each in sets for failure in each.failures)
+    return RecordSet(tables, failures, (), sum(each.tokens for each in sets), sum(each.cost for each in sets))
 
 
 def unused(name: str, used: set[str]) -> str:

@@ -68,11 +68,6 @@ class Reading:
         """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
         return self.excerpts.screen(queries, rankings, corpus, looks)
 
-    @property
-    def early(self) -> Mapping[str, Screen]:
-        """The screens that may decline a question before any model is asked: their attribute `early` is true."""
-        return {name: each for name, each in self.screens.items() if getattr(each, "early", False)}
-
     def replies(self, query: Query) -> bool:
         """Whether a screen replies to a message, so that nothing needs to be searched for."""
         return any(screen.reply(query) for screen in self.screens.values() if isinstance(screen, Replying))

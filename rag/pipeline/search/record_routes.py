@@ -13,7 +13,7 @@ from rag.core.records.database import RecordDatabase
 from rag.core.records.display import described_table
 from rag.core.records.queries import Result, Routed
 from rag.core.records.sets import RecordSet
-from rag.core.roles import Router, Screen, is_costly
+from rag.core.roles import Replying, Router, Screen, is_costly
 from rag.core.text.stems import Stems
 from rag.core.types import Allowed, Query
 from rag.pipeline.prompt.excerpts import screen
@@ -125,7 +125,7 @@ class RouteLink:
 
 @dataclass(frozen=True)
 class TopicLink:
-    """Searches once, without a reranker, and declines what `screens` decline by the first `k` passages.
+    """Searches once, without a reranker, and declines what screens that are Replying decline by the first `k` passages.
 
     What `router` answers from records without a model is on topic, and what has most of its words in one table.
     """
@@ -142,7 +142,8 @@ class TopicLink:
         """Set the passages of questions that are declined; for these no other link does anything."""
         with self.step("topic"):
             _, found = self.search.fused([work.own for work in works], [work.allowed for work in works])
-            screened = screen(self.screens, [work.query for work in works], found.first(self.k), self.corpus)
+            early = {name: each for name, each in self.screens.items() if isinstance(each, Replying)}
+            screened = screen(early, [work.query for work in works], found.first(self.k), self.corpus)
             doubtful = [row for row, each in enumerate(screened) if each.abstains]
             known = self._known([works[row].alone for row in doubtful]) if doubtful else []
         for row, is_known in zip(doubtful, known, strict=True):

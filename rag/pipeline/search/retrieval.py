@@ -19,6 +19,7 @@ from rag.core.roles import (
     Fusion,
     Policy,
     QuestionSelector,
+    Replying,
     Reranker,
     RetrievalMemory,
     Rewriter,
@@ -108,7 +109,7 @@ class Retrieval:
             return False
         if name == "topic":
             asked = [getattr(self, COMPONENTS.get(each, each)) for each in MODELS if self.has(each)]
-            return bool(self.reading.early) and any(map(is_costly, asked))
+            return any(map(is_costly, asked)) and any(isinstance(each, Replying) for each in self.reading.screens.values())
         plain = name in ("rewrite", "search", "select")
         return plain or not changes_nothing(getattr(self, COMPONENTS.get(name, name)))
 
@@ -161,7 +162,7 @@ def _excerpts(pipeline: Retrieval, component: object) -> Excerpts:
 
 def _topic(pipeline: Retrieval, step: Step) -> TopicLink:
     reading, records = pipeline.reading, seen(pipeline.database, pipeline.corpus, pipeline.allowed).records
-    return TopicLink(reading.early, _search(pipeline), reading.k, pipeline.corpus, pipeline.router, records, step)
+    return TopicLink(reading.screens, _search(pipeline), reading.k, pipeline.corpus, pipeline.router, records, step)
 
 
 def _shape(pipeline: Retrieval, step: Step) -> ShapeLink:

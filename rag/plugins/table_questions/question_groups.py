@@ -50,18 +50,14 @@ class Groups(Conditions):
         return self.name(place)
 
     def in_common(self) -> tuple[str, ...]:
-        """The name of the one field whose values are asked for."""
+        """The names of the fields whose values are asked for; of several the query is refused."""
         self.take("operation", *ASKS)
-        names = dict.fromkeys(self.name(part.place) for part in self.take("field"))
-        if len(names) != 1:
-            raise Misfit("fields in several places")
-        return tuple(names)
+        return tuple(dict.fromkeys(self.name(part.place) for part in self.take("field")))
 
     def _is_two(self, field: Part) -> bool:
         """True for a field with two values, behind `both` or `two`."""
-        before = self.before(field)
-        two = before is not None and bool(before.meaning == "both" or (before.kind == "number" and before.number == 2))
-        held = {record.values[field.place] for record in self.lexicon.table.records}
+        before, held = self.before(field), {record.values[field.place] for record in self.lexicon.table.records}
+        two = before is not None and (before.meaning == "both" or before.number == len(held))
         return two and len(held) == 2 and None not in held and self.type(field.place) != "list"
 
     def numbers(self) -> tuple[str, ...]:
