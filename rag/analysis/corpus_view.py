@@ -119,7 +119,7 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
         corpus = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
         corpora[name], _, _ = steps.passages(parts.components.role("passage", config["passage"]), corpus)
     check_together(parts.components, configs[0])
-    made = united([each.enrich(golden.documents) for each in parts.enrichers.values()])
+    made = united([each.enrich(golden.documents) for each in parts.group("enrich").values()])
     records = parts.role("roster").join(made)
     model = parts.role("embedder") if any(index.uses_vectors for index in parts.indexes.values()) else None
     seen = view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)

@@ -13,8 +13,7 @@ from rag.core.types import Finding, Request
 class OverallPassCheck(ReplyCheck):
     """Says of each reply that does not decline whether it reaches `faithfulness` and `relevance`, by a judge.
 
-    `error` says how often the judge errs, as measured by its card, and is part of every finding. A reply that cannot be judged
-    does not pass. One that passes is never refused or generated again.
+    `error` says how often the judge errs, as measured by its card. A reply that cannot be judged does not pass.
     """
 
     name: ClassVar[str] = OVERALL

@@ -125,10 +125,10 @@ class RecordDatabase:
         return _counted(query, number, self._sources(opened, selected))
 
     def _groups(self, query: RecordQuery, opened: Opened, selected: Sql) -> Result:
-        """The values of a field, of a list each item, with their sizes; of the intent `list` the values alone."""
         (sql, parameters), listed = selected, query.intent == "list"
         held_in, fields = (query.fields[0], ()) if listed else (query.group, query.fields)
-        (key, origin), field, place = opened.items(held_in), opened.field(held_in), opened.table.column(held_in)
+        field, place = opened.field(held_in), opened.table.column(held_in)
+        key, origin = (f"c{place}", opened.name) if field.type != "list" else ("value", f"{opened.name}, json_each(c{place})")
         sums = (f"coalesce(sum({opened.column(name)}), 0)" for name in fields)
         size = f"round({' + '.join(sums)}, {digits(query, opened)})" if fields else "count(*)"
         known = f"coalesce({', '.join(map(opened.column, fields))}, NULL)" if fields else key

@@ -40,11 +40,6 @@ class Opened:
         """The column of a field."""
         return f"c{self.table.column(field)}"
 
-    def items(self, field: str) -> tuple[str, str]:
-        """The SQL of the values of a field, and of what has them: of a list each item is a value."""
-        column = self.column(field)
-        return ("value", f"{self.name}, json_each({column})") if self.field(field).type == "list" else (column, self.name)
-
     def field(self, name: str) -> Field:
         """The field of a name."""
         return self.table.fields[self.table.column(name)]

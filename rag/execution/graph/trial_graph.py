@@ -134,7 +134,7 @@ class TrialGraph:
 
     def records(self) -> dict[str, str]:
         """Add the stages that make records; their key as an input, nothing without records."""
-        if not self.parts.enrichers:
+        if not self.parts.group("enrich"):
             return {}
         key = self.graph.add("enrich", {"enrich": self.config["enrich"]}, {}, {DOCUMENTS: self.golden.corpus_digest})
         if not self.parts.is_none("roster"):

@@ -106,10 +106,8 @@ class PartList:
         """True if a comma, `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""
         for first, second in pairwise(parts):
             between = [part for part in self.parts if first.end <= part.start and part.end <= second.start]
-            is_free = all(
-                part.kind == "stop" or part.meaning in ("or", "to", "between", "from", "also") or part.place == first.place
-                for part in between
-            )
+            free = ("from", "between", *JOINTS)
+            is_free = all(part.kind == "stop" or part.meaning in free or part.place == first.place for part in between)
             if not is_free or not any(part.has_comma or part.meaning in JOINTS for part in (*between, second)):
                 return False
         return True

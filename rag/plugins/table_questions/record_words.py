@@ -96,6 +96,7 @@ class Lexicon:
                     by_part = len(table.records) <= MOST_ROWS and len(stems) <= MOST_TOKENS and each.type != "list"
                     if stems and each.type != "boolean":
                         self._add(stems, place, row, by_part, stop)
+                    if stems and isinstance(held, tuple):
                         self.items.setdefault((place, stems), {})[text] = None
         units = (stem for each in table.fields for stem in tokens.stems(each.unit))
         self.words = self.title.union(units, *self.fields, *self.values)
