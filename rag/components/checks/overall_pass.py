@@ -28,5 +28,5 @@ class OverallPassCheck(ReplyCheck):
         (relevance,) = self.judge.relate([(request.query.text, reply)])
         passes = verdict.faithfulness >= self.faithfulness and relevance >= self.relevance
         figures = f"faithfulness {verdict.faithfulness:.2f}, relevance {relevance:.2f}; {self.error}"
-        found = Finding(OVERALL, f"{PASSES}: {figures}") if passes else self.finding(f"does not pass: {figures}", 0, 0)
-        return [] if verdict.abstained else [found]
+        found = Finding(OVERALL, f"{PASSES}: {figures}") if passes else self.finding(f"does not pass: {figures}", 0, len(reply))
+        return [found] if verdict.claims else []

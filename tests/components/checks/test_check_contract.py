@@ -17,6 +17,7 @@ TEXT = "# Ferry\n\nThe ferry to Holm leaves at seven. A ticket costs 9 crowns."
 BAD = {
     "citations": "The ferry to Holm leaves at seven.",
     "grounded": "Elephants dance on frozen moons every Tuesday.",
+    "overall_pass": "Elephants dance on frozen moons every Tuesday.",
     "numbers": "A ticket costs 12 crowns [1].",
     "quotes": "The sign says “no dogs on board” [1].",
 }
@@ -29,7 +30,7 @@ def build(name: str, **changes: Any) -> Any:
 
 def inspected(check: Inspection, text: str) -> list[Finding]:
     (findings,) = check.inspect([REQUEST], [Reply(text)])
-    return findings
+    return [one for one in findings if not one.what.startswith("passes")]
 
 
 @pytest.mark.parametrize("name", NAMES)
