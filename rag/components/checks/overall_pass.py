@@ -11,10 +11,7 @@ from rag.core.types import Finding, Request
 
 @dataclass(frozen=True, kw_only=True)
 class OverallPassCheck(ReplyCheck):
-    """Says of each reply that does not decline whether it reaches `faithfulness` and `relevance`, by a judge.
-
-    `error` says how often the judge errs, as measured by its card. A reply that cannot be judged does not pass.
-    """
+    """Says of each reply with claims whether it reaches `faithfulness` and `relevance` by a judge; `error` is that of the judge."""
 
     name: ClassVar[str] = OVERALL
     judge: Judge

@@ -18,7 +18,8 @@ class Groups(Conditions):
             return None
         where += self.values()
         self._use_field(by.place)
-        counted = self.take("operation", "count", "total")
+        first = next((part for part in self.parts if part.kind != "stop" and part.meaning != "ask"), by)
+        counted = self.take("operation", "count", "total") or first.kind in ("title", "rows")
         self.take("operation", "group", "exists", *ASKS)
         sums = () if counted and not self.take("operation", "sum") else self.numbers()
         self.nouns()
@@ -48,11 +49,6 @@ class Groups(Conditions):
         self.left.difference_update(self.all("operation", "shared") + self.all("number"))
         self._use_field(place)
         return self.name(place)
-
-    def in_common(self) -> tuple[str, ...]:
-        """The names of the fields whose values are asked for; of several the query is refused."""
-        self.take("operation", *ASKS)
-        return tuple(dict.fromkeys(self.name(part.place) for part in self.take("field")))
 
     def _is_two(self, field: Part) -> bool:
         """True for a field with two values, behind `both` or `two`."""

@@ -84,7 +84,9 @@ class Reading(Groups):
             self.nouns()
             return RecordQuery("exists", self.table, where=self.needed(where))
         if across := self.across():
-            return RecordQuery("list", self.table, self.in_common(), where, across=across)
+            self.take("operation", *ASKS)
+            names = dict.fromkeys(self.name(part.place) for part in self.take("field"))
+            return RecordQuery("list", self.table, tuple(names), where, across=across)
         return RecordQuery("list", self.table, self._targets(where), where if self._is_all else self.needed(where))
 
     def _count(self, counted: Part, where: Where) -> RecordQuery:
@@ -211,6 +213,11 @@ class Reading(Groups):
         if meant and not named:
             return meant[0].fields[0] if len(meant[0].fields) == 1 else -1
         head = self.head(asks[0]) or next(map(self.head, self.all("operation", "exists")), None)
-        if head and head.kind == "value" and len(head.rows) > 1:
+        if head and head.kind == "value" and len(head.rows) > 1 and not self._is_told(head):
             return head.place
-        return self.lexicon.key if head and head.kind in ("title", "rows") else -1
+        return self.lexicon.key if head and head.kind in ("title", "rows", "value") else -1
+
+    def _is_told(self, value: Part) -> bool:
+        """True for a value before the records, such as `citrus-themed projects`."""
+        behind = next((part for part in self.parts if part.start >= value.end and part.place != value.place), None)
+        return behind is not None and behind.kind in ("title", "rows")

@@ -80,7 +80,7 @@ def test_a_request_has_the_schema_and_the_document_between_marks() -> None:
     _, _, generator = enriched(said(GOOD), text)
     system, user = generator.requests[0].messages
     asked = json.loads(user.content.splitlines()[1])
-    assert asked == schema([each.field for each in build(said(GOOD))[0].fields[:-1]])
+    assert asked == schema([each.field for each in build(said(GOOD))[0].declared[:-1]])
     assert asked["properties"]["status"] == {"type": ["string", "null"], "enum": ["current", "superseded", None]}
     assert asked["properties"]["price"] == {"type": ["number", "null"], "description": "£"}
     assert (asked["additionalProperties"], asked["required"]) == (False, [*GOOD])

@@ -24,7 +24,7 @@ def enriched(field: Mapping[str, Any], text: str, **metadata: Value) -> tuple[Ce
     return record.values[0], why[0].why if why else "", record
 
 
-@pytest.mark.parametrize("choice", choices("enrich", but=("model", "none", "tables")))
+@pytest.mark.parametrize("choice", choices("enrich", but=("documents_model", "model", "none", "tables")))
 def test_laws(choice: str) -> None:
     check_enrich(build("enrich", choice))
 
@@ -94,7 +94,7 @@ def test_a_value_that_is_not_allowed_is_none_and_a_later_source_may_fill() -> No
         ({"source": {"pattern": "(a"}}, "not a valid pattern"),
         ({"source": {"pattern": "(a)", "in": "footer"}}, "there is no 'footer'"),
         ({"source": {"metadata": "m", "value": 1}}, "metadata: key"),
-        ({"source": {"keywords": 0}}, "a whole number from 1"),
+        ({"source": {"keywords": 0}}, "a whole number of at least 1"),
         ({"source": "model"}, "is 'model'"),
         ({"source": {"value": "soon"}, "type": "date"}, "is no date"),
         ({"type": "money"}, "there is no 'money'"),
