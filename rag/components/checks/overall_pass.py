@@ -11,7 +11,7 @@ from rag.core.types import Finding, Request
 
 @dataclass(frozen=True, kw_only=True)
 class OverallPassCheck(ReplyCheck):
-    """Says of each reply with claims whether it reaches `faithfulness` and `relevance` by a judge; `error` is that of the judge."""
+    """Says of each reply with claims whether it reaches `faithfulness` and `relevance` by a judge, and its `error`."""
 
     name: ClassVar[str] = OVERALL
     judge: Judge

@@ -110,9 +110,3 @@ def test_rows_below_an_unnamed_header_name_columns_of_numbers() -> None:
     assert [record.values for record in table.records] == [("Sales", 5.0, 4.0), ("Cost", 3.0, 2.0)]
     (plain,) = tables(text.replace("Years ended |  |  |", "Years ended | A | B |")).tables
     assert len(plain.records) == 4
-
-
-def test_a_total_may_stand_behind_an_empty_cell() -> None:
-    text = "| Rank | Nation | Gold |\n|---|---|---|\n| 1 | Chad | 2 |\n|  | Total | 2 |\n"
-    (table,) = tables(text).tables
-    assert [record.total for record in table.records] == [False, True]

@@ -27,18 +27,13 @@ def test_no_model_is_asked_off_the_topic(here: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         ready = sweep.prepare(ad_hoc([*PRESET, *MODELS]))
         trial = ready.plan.trials[0]
-        queries = [example.query for example in trial.golden.examples]
-        pipeline = open_config(trial.trial.config)
-        live = [pipeline.answer(queries[0])]
-        assert (script.asked, live[0].abstained, live[0].look.declined) == ([], True, True)
-        live += [pipeline.answer(query) for query in queries[1:]]
+        pipeline, queries = open_config(trial.trial.config), [example.query for example in trial.golden.examples]
+        live = [pipeline.answer(query) for query in queries]
         assert [answer.look.declined for answer in live] == [True, False, False]
-        assert script.asked
         done = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
         assert [row.error for row in done.board.rows] == [""]
-        assert not [request for request in script.asked if "sourdough" in str(request)]
+        assert script.asked
+        assert "sourdough" not in str(script.asked)
     entry = {key: ready.store.read(ready.plan.stages[key].entry) for key in (trial.ends.check, trial.ends.corpus)}
     stored = answers_of(entry[trial.ends.check], corpus_of(entry[trial.ends.corpus], trial.golden), queries)
-    assert [(each.reply.text, each.contexts, each.abstained) for each in stored] == [
-        (each.reply.text, each.contexts, each.abstained) for each in live
-    ]
+    assert [(each.reply.text, each.contexts) for each in stored] == [(each.reply.text, each.contexts) for each in live]
