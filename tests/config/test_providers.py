@@ -60,10 +60,8 @@ def test_one_override_changes_the_model_of_all() -> None:
     def generators(*overrides: str) -> list[dict[str, Any]]:
         """The generators of all components that ask a small model."""
         config = config_of([*ASKING, *overrides])
-        return [
-            *(config[name].get("model", config[name])["generator"] for name in EACH),
-            config["memory"]["summarizer"]["generator"],
-        ]
+        config["enrich"] = config["enrich"]["model"]
+        return [*(config[name]["generator"] for name in EACH), config["memory"]["summarizer"]["generator"]]
 
     usual = generators()
     assert {made["model"] for made in usual} == {"gpt-4.1-mini"}
