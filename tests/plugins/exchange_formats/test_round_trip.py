@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.corpora import text_folder
 
+from rag.authoring.exchange.format_table import formats
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import UserError
 from rag.core.types import Document, Example, document_of, spans_of
@@ -14,7 +15,6 @@ from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.golden_digests import question_fields
 from rag.plugins.exchange_formats.exports import export_set, rows_of
-from rag.plugins.exchange_formats.format_table import formats
 from rag.plugins.exchange_formats.imports import Report, import_set
 
 TEXTS = {
@@ -36,7 +36,7 @@ ROWS: list[dict[str, Any]] = [
         "evidence": [{"grade": 2, "any": places(("town/ferry.md", "leaves at **seven**"))}],
     },
     {
-        **{"id": "q2", "text": "Which is cheaper?", "split": "holdout", "expects": {"values": ["bus", "4"]}},
+        **{"id": "q2", "text": "Which is cheaper?", "split": "holdout", "expects": {"values": ["bus", "4"]}, "route": "both"},
         **{"answers": ["the bus"], "evidence": [{"any": places(fare)} for fare in FARES]},
     },
     {
@@ -92,7 +92,7 @@ def test_formats_with_room_for_all_fields_give_the_same_set(golden: Golden, form
     (*_, written) = (tmp_path / "out").iterdir()
     source = tmp_path / "out" if format == "huggingface" else written
     report = imported(source, tmp_path / "set", golden)
-    tools = ("langsmith", "langfuse", "promptfoo", "huggingface")
+    tools = ("mlflow", "langsmith", "langfuse", "promptfoo", "huggingface")
     assert (report.rows, report.questions, report.refused, report.not_found) == (7, 7, [], [])
     assert report.format == (format if format in tools else source.suffix[1:])
     assert (report.unanswerable, report.without_evidence) == (2, 0)
@@ -113,8 +113,8 @@ def test_beir_and_autorag_bring_their_documents(golden: Golden, tmp_path: Path) 
         "beir": {"answers": 6, "alternatives": 1, "quotes": 4, "expects": 1, "kind": 1, "tags": 1, "split": 7, "cluster": 1},
         "autorag": {"quotes": 4, "grades": 1, "history": 1, "dialogue": 1, "turn": 1, "rewrite": 1, "expects": 1, "kind": 1},
     }
-    expected["beir"] |= {"unanswerable": 2, "several answers": 1}
-    expected["autorag"] |= {"tags": 1, "split": 7, "cluster": 1, "unanswerable": 2}
+    expected["beir"] |= {"unanswerable": 2, "several answers": 1, "route": 1}
+    expected["autorag"] |= {"route": 1, "tags": 1, "split": 7, "cluster": 1, "unanswerable": 2}
     kept = {"beir": ["q1", "q2", "q3", "q6", "q7"], "autorag": ["q1", "q2", "q3", "q5", "q6", "q7"]}
     for format, lost in expected.items():
         assert exported(golden, format, tmp_path / format) == lost
