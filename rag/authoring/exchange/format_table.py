@@ -14,7 +14,8 @@ from rag.authoring.candidates import Row
 from rag.authoring.exchange.tables import Rows
 from rag.config.catalog import plugin_modules
 
-DETAILS = (*["id", "kind", "tags", "split", "cluster", "dialogue", "turn", "rewrite", "unanswerable", "expects", "route", "evidence"],)
+DETAILS: tuple[str, ...] = ("id", "kind", "tags", "split", "cluster", "dialogue", "turn", "rewrite")
+DETAILS += ("unanswerable", "expects", "route", "evidence")
 NOWHERE = ("input", "judged")
 """Fields that no format has."""
 FLAT = ("question", "answers", "contexts", "documents", "history", *DETAILS)
