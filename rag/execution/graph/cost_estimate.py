@@ -142,7 +142,8 @@ class Forecast:
         if stage.name in ("passage", "enrich"):  # Each chunk is read with its document, and each document is read.
             lengths = [len(document.text) for document in golden.documents]
             mean = round(sum(length * length for length in lengths) / max(sum(lengths), 1))
-            return int(min(mean, stage.nodes[stage.name].get("document_chars", mean))) // CHARACTERS
+            nodes = stage.nodes["enrich"].values() if stage.name == "enrich" else [stage.nodes["passage"]]
+            return int(min(mean, max(each.get("document_chars", 0) for each in nodes) or mean)) // CHARACTERS
         limit = stage.values.get("context_tokens")
         pinned = set(stage.values.get("pinned") or ())
         whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)

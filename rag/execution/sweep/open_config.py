@@ -157,7 +157,7 @@ def materials(config: Mapping[str, Any]) -> Materials:
     read_whole([document for document in documents if document.doc_id in locked], config.get("context_tokens"))
     golden = Golden(documents, ())
     trial = TrialGraph(graph, config, golden)
-    for role in (*SINGLE, "memory", "prompt", "enrich", "roster"):
+    for role in (*SINGLE, "memory", "prompt", "roster"):
         trial.parts.role(role)
     check_typed(graph.components, config)
     check_together(graph.components, config)
