@@ -30,6 +30,8 @@ NAMED = ("table", "comparison", "aggregation", "follow_up", "list")
 """Kinds whose questions, or whose first turns, name their document."""
 WHOLE = ("rule:figure", "rule:change", "rule:between", "rule:no-period", "rule:attribute", "rule:no-death")
 """The rules whose questions name their subject themselves."""
+STATED = ("factoid", "definition")
+"""Kinds about one statement, which its document may hold again."""
 SHORT = 5
 """The most words of a title in front of a colon."""
 LONGEST, SHORTEST = 220, 8
@@ -114,8 +116,10 @@ class Filters:
             candidate = named
         if self.gives_away(candidate) and not candidate.expects:
             return "gives its answer away"
-        if candidate.method == "rule:figure":  # Other places that state the value are alternatives.
-            candidate = replace(candidate, evidence=((*candidate.evidence[0], *self.elsewhere(candidate)),))
+        if candidate.kind in STATED or candidate.method == "rule:figure":  # Other places that state the value are alternatives.
+            own = candidate.documents if candidate.kind in STATED else self.pages
+            alike = (span for span in self.elsewhere(candidate) if span.doc_id in own)
+            candidate = replace(candidate, evidence=((*candidate.evidence[0], *alike),))
         reasons = (self._in_its_place, self._answered_elsewhere, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
@@ -164,7 +168,7 @@ class Filters:
             text = self.passages.text(span)
             if not text.strip():
                 return "wording"
-            if candidate.method not in WHOLE and len(occurrences(self.passages.texts[span.doc_id], text, 2)) > 1:
+            if candidate.kind not in STATED and candidate.method not in WHOLE and len(occurrences(self.passages.texts[span.doc_id], text, 2)) > 1:
                 return "quote not unique"
         return ""
 

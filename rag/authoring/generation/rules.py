@@ -1,14 +1,15 @@
 """The candidates of one document that rules make: tables, lists, glossaries, abbreviations and statements."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import dropwhile, pairwise
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation import table_rules
 from rag.authoring.generation.english import English
 from rag.authoring.generation.pages import Page, Statement, unnumbered
+from rag.authoring.generation.proposals import Proposal, Refusal
 from rag.authoring.generation.titles import organisation
 from rag.authoring.generation.wording import Wording
 from rag.core.text.templates import fill
@@ -20,32 +21,65 @@ GLOSSARY = re.compile(
     r"glossar|abbreviat|definition|terms used|begriff|abkürzung|glosario|definicion|siglas|vocabular", re.IGNORECASE
 )
 """The names of documents and sections that explain terms."""
+FULL = re.compile(r"\b((?:[A-Z][a-zà-ž'’-]+ ){1,3}(?:[A-Z]\. )?)([A-ZÀ-Ž][\w-]*[a-zà-ž])\b(?! [A-Z])")
+NO_FIRST = re.compile(
+    r"(?:Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|Saint|St|Los|San|Las|Great|And|But|In|On|At|For|When|If|As)\b"
+)
+"""The names of people, and words with a capital that are no first name."""
 LINE = 50
 """A line of a paragraph that is shorter, in front of a capital, is a heading or an item of a menu."""
 ITEMS, ITEM, LIST = range(3, 13), 120, 900
 """Items of a list, and the most characters of an item and of a list."""
 
 
-def questions(page: Page, wording: Wording, english: English | None) -> Iterator[Candidate]:
+def questions(page: Page, wording: Wording, english: English | None) -> Iterator[Proposal]:
     """The candidates of one document, in reading order within each rule."""
     for grid in () if organisation(page, wording) else table_rules.grids(page):  # Its figures say of which table they are.
         yield from table_rules.questions(grid, wording)
     yield from _lists(page, wording)
     if wording.has("definition"):
         yield from _entries(page, wording)
+    names = _full_names(page.document.text, english.common) if english else {}
     for statement in page.statements:
         yield from _acronyms(page, statement, wording)
         lines = page.document.text[statement.span.start : statement.span.end].split("\n")
         is_headed = any(len(line) < LINE and following.strip()[:1].isupper() for line, following in pairwise(lines))
         for asked in english.questions(statement.text) if english and not is_headed else ():
             kind = "definition" if asked.rule == "definition" else "factoid"
-            if not asked.answer.endswith((" as well", " too")):
-                yield _candidate(page, asked.text, kind, asked.rule, statement, asked.answer)
+            if english and english.points_back(asked.text, page.document.text, page.title):
+                yield Refusal("no context", f"rule:{asked.rule}")
+            elif not asked.answer.endswith((" as well", " too")):
+                yield _candidate(page, _with_first_names(asked.text, names), kind, asked.rule, statement, asked.answer)
 
 
 def common_words(pages: Sequence[Page]) -> frozenset[str]:
-    """The words that the documents write in lower case."""
-    return frozenset(word for page in pages for word in re.findall(r"(?<![\w.-])[a-z]+(?![\w.-]*\w)", page.document.text))
+    """The words that the documents write in lower case more often than with a capital inside of a sentence."""
+    small, large = Counter[str](), Counter[str]()
+    for page in pages:
+        small.update(re.findall(r"(?<![\w.-])[a-z]+(?![\w.-]*\w)", page.document.text))
+        large.update(map(str.lower, re.findall(r"(?<=[a-z,] )[A-Z][a-z]+(?![\w.-]*\w)", page.document.text)))
+    return frozenset(word for word, count in small.items() if count > large[word])
+
+
+def _full_names(text: str, common: Collection[str]) -> dict[str, str]:
+    """The last word of each name of a person → the name, where a document gives it one first name only, and that first."""
+    names: dict[str, dict[str, int]] = defaultdict(dict)
+    for found in FULL.finditer(text):
+        first = " ".join(dropwhile(lambda word: word.lower() in common or NO_FIRST.match(word), found[1].split()))
+        if first:
+            names[found[2]].setdefault(first, found.start())
+    own = {last: next(iter(firsts.items())) for last, firsts in names.items() if len(firsts) == 1}
+    return {last: f"{first} {last}" for last, (first, at) in own.items() if f" {last}" not in text[:at] and last not in common}
+
+
+def _with_first_names(text: str, names: Mapping[str, str]) -> str:
+    """A question with the whole name of each person of whom it gives the last name."""
+    words = text.split(" ")
+    for at, word in enumerate(words):
+        last = re.sub(r"(?:['’]s?)?[?,]*\Z", "", word)
+        alone = (at < 2 or not words[at - 1][:1].isupper()) and not "".join(words[at + 1 : at + 2])[:1].isupper()
+        words[at] = word.replace(last, names[last]) if at and alone and last in names else word
+    return " ".join(words)
 
 
 def _candidate(page: Page, text: str, kind: str, rule: str, statement: Statement, answer: str) -> Candidate:
