@@ -128,7 +128,7 @@ class English:
         return first.lower() + subject[len(first) :] if is_common or is_det or first == "You" else subject
 
     def points_back(self, text: str, document: str, title: str) -> bool:
-        """True if a question has a thing with an article that only its document explains: one of the past, or `a` thing there."""
+        """True if a question has a thing that only its document explains: `the` thing of the past, or `a` thing there."""
         is_past = self._parts["past"].search(text)
         found = (each["noun"] for each in self._parts["definite"].finditer(text))
         unknown = (noun for noun in found if noun not in self.wording.words("unique") and noun not in title.lower())

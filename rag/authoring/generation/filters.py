@@ -12,6 +12,7 @@ from rag.authoring.candidates import Candidate, touches
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.probe import DEPTH, search_by_words
 from rag.authoring.generation.proposals import MODEL
+from rag.authoring.generation.table_rules import grids
 from rag.authoring.generation.titles import organisation, titles
 from rag.authoring.generation.wording import Wording
 from rag.core.roles import Searcher
@@ -28,8 +29,10 @@ COMPLETE = ("adversarial", "multi_hop", "unanswerable")
 """Kinds whose questions name what they need, or must not."""
 NAMED = ("table", "comparison", "aggregation", "follow_up", "list")
 """Kinds whose questions, or whose first turns, name their document."""
-WHOLE = ("rule:figure", "rule:change", "rule:between", "rule:no-period", "rule:attribute", "rule:no-death")
+WHOLE = ("rule:figure", "rule:change", "rule:no-period", "rule:attribute")
 """The rules whose questions name their subject themselves."""
+COLUMNS, COLUMN = 5, re.compile(r"[A-Za-zÀ-ž][\w '’/.()-]{1,24}")
+"""The most columns that name a table, and a name of such a column."""
 STATED = ("factoid", "definition")
 """Kinds about one statement, which its document may hold again."""
 SHORT = 5
@@ -168,7 +171,8 @@ class Filters:
             text = self.passages.text(span)
             if not text.strip():
                 return "wording"
-            if candidate.kind not in STATED and candidate.method not in WHOLE and len(occurrences(self.passages.texts[span.doc_id], text, 2)) > 1:
+            is_whole = candidate.kind in STATED or candidate.method in WHOLE
+            if not is_whole and len(occurrences(self.passages.texts[span.doc_id], text, 2)) > 1:
                 return "quote not unique"
         return ""
 
@@ -191,7 +195,9 @@ class Filters:
     def _named(self, candidate: Candidate) -> Candidate | None:
         """The question with the title of its document, None without a title in words that no other document has."""
         names = self._names[candidate.documents[0]]
-        title = next((each for each in names if self.titles[each] <= 1), "")
+        title, name = next((each for each in names if self.titles[each] <= 1), ""), "context"
+        if not names and candidate.kind in NAMED and self.wording.has("context_table"):
+            title, name = self._table_names.get(candidate.evidence[0][0], ""), "context_table"
         if not title or len(candidate.documents) > 1:
             return None
         question = candidate.history[0].text if candidate.history else candidate.text
@@ -201,11 +207,24 @@ class Filters:
             return candidate
         if QUESTION.match(question):
             question = question[:1].lower() + question[1:]
-        is_long = (len(title.split()) > SHORT or ": " in title) and self.wording.has("context_long")
-        text = self.wording.text("context_long" if is_long else "context", title=title, question=question)
+        if name == "context" and (len(title.split()) > SHORT or ": " in title) and self.wording.has("context_long"):
+            name = "context_long"
+        text = self.wording.text(name, title=title, question=question)
         if candidate.history:
             return replace(candidate, history=(replace(candidate.history[0], text=text), *candidate.history[1:]))
         return replace(candidate, text=text)
+
+    @cached_property
+    def _table_names(self) -> dict[Span, str]:
+        """The rows of each table whose columns no other table has → the names of its columns in words."""
+        named: dict[str, list[list[Span]]] = defaultdict(list)
+        for page in self.pages.values():
+            for grid in grids(page):
+                names = [grid.column(at) for at, name in enumerate(grid.table.names) if name.strip()][:COLUMNS]
+                if len(names) > 1 and all(map(COLUMN.fullmatch, names)):
+                    name = f"{', '.join(names[:-1])} {self.wording.texts['and'][0]} {names[-1]}"
+                    named[name].append([*map(grid.span, grid.rows)])
+        return {span: name for name, places in named.items() if len(places) == 1 for span in places[0]}
 
     def _in_its_place(self, candidate: Candidate) -> str:
         """A question about a place that has enough, and a factoid whose sentence or the next one holds an exception."""

@@ -1,8 +1,8 @@
-"""The candidates of one document that rules make: tables, lists, glossaries, abbreviations and statements."""
+"""The candidates of one document that rules make: tables, lists, abbreviations and statements."""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import dropwhile, pairwise
 
 from rag.authoring.candidates import Candidate
@@ -16,16 +16,12 @@ from rag.core.text.templates import fill
 
 ACRONYM = re.compile(r"(?<![\w/-])\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
-ENTRY = re.compile(r"(?:[-*+•]\s+)?(?P<term>[^\W\d_][^\n:.;,|*]{1,38}?)\s*(?::|\s[–—]|\s-)\s+(?P<meaning>[^\s|].{15,})")
-GLOSSARY = re.compile(
-    r"glossar|abbreviat|definition|terms used|begriff|abkürzung|glosario|definicion|siglas|vocabular", re.IGNORECASE
-)
-"""The names of documents and sections that explain terms."""
 FULL = re.compile(r"\b((?:[A-Z][a-zà-ž'’-]+ ){1,3}(?:[A-Z]\. )?)([A-ZÀ-Ž][\w-]*[a-zà-ž])\b(?! [A-Z])")
 NO_FIRST = re.compile(
     r"(?:Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|Saint|St|Los|San|Las|Great|And|But|In|On|At|For|When|If|As)\b"
 )
 """The names of people, and words with a capital that are no first name."""
+CAPITALS = re.compile(r"\b[A-Z][\w-]*(?: [A-Z][\w.-]*)*")
 LINE = 50
 """A line of a paragraph that is shorter, in front of a capital, is a heading or an item of a menu."""
 ITEMS, ITEM, LIST = range(3, 13), 120, 900
@@ -37,8 +33,6 @@ def questions(page: Page, wording: Wording, english: English | None) -> Iterator
     for grid in () if organisation(page, wording) else table_rules.grids(page):  # Its figures say of which table they are.
         yield from table_rules.questions(grid, wording)
     yield from _lists(page, wording)
-    if wording.has("definition"):
-        yield from _entries(page, wording)
     names = _full_names(page.document.text, english.common) if english else {}
     for statement in page.statements:
         yield from _acronyms(page, statement, wording)
@@ -49,7 +43,8 @@ def questions(page: Page, wording: Wording, english: English | None) -> Iterator
             if english and english.points_back(asked.text, page.document.text, page.title):
                 yield Refusal("no context", f"rule:{asked.rule}")
             elif not asked.answer.endswith((" as well", " too")):
-                yield _candidate(page, _with_first_names(asked.text, names), kind, asked.rule, statement, asked.answer)
+                text = CAPITALS.sub(lambda run: names.get(run[0], run[0]), asked.text)
+                yield _candidate(page, text, kind, asked.rule, statement, asked.answer)
 
 
 def common_words(pages: Sequence[Page]) -> frozenset[str]:
@@ -66,20 +61,9 @@ def _full_names(text: str, common: Collection[str]) -> dict[str, str]:
     names: dict[str, dict[str, int]] = defaultdict(dict)
     for found in FULL.finditer(text):
         first = " ".join(dropwhile(lambda word: word.lower() in common or NO_FIRST.match(word), found[1].split()))
-        if first:
-            names[found[2]].setdefault(first, found.start())
-    own = {last: next(iter(firsts.items())) for last, firsts in names.items() if len(firsts) == 1}
-    return {last: f"{first} {last}" for last, (first, at) in own.items() if f" {last}" not in text[:at] and last not in common}
-
-
-def _with_first_names(text: str, names: Mapping[str, str]) -> str:
-    """A question with the whole name of each person of whom it gives the last name."""
-    words = text.split(" ")
-    for at, word in enumerate(words):
-        last = re.sub(r"(?:['’]s?)?[?,]*\Z", "", word)
-        alone = (at < 2 or not words[at - 1][:1].isupper()) and not "".join(words[at + 1 : at + 2])[:1].isupper()
-        words[at] = word.replace(last, names[last]) if at and alone and last in names else word
-    return " ".join(words)
+        names[found[2]].setdefault(f"{first} {found[2]}" if first else "", found.start())
+    clear = ((last, name, at) for last, own in names.items() if len({*own} - {""}) == 1 for name, at in own.items() if name)
+    return {last: name for last, name, at in clear if f" {last}" not in text[:at] and last not in common}
 
 
 def _candidate(page: Page, text: str, kind: str, rule: str, statement: Statement, answer: str) -> Candidate:
@@ -137,20 +121,3 @@ def _plural(heading: str, wording: Wording) -> str:
         return heading
     is_noun = re.fullmatch(str(wording.texts["list_heading"]), heading) and not heading.isupper()
     return f"{heading[0].lower()}{heading[1:]}" if is_noun else ""
-
-
-def _entries(page: Page, wording: Wording) -> Iterator[Candidate]:
-    """The entries `term: meaning` of a glossary: a document or a section that is named so."""
-    for section, end in page.stretches():
-        for line in (
-            re.finditer(r"[^\n]+", page.document.text[section.body : end])
-            if GLOSSARY.search(section.path or page.title)
-            else ()
-        ):
-            piece = section.body + line.start(), section.body + line.end()
-            if (found := ENTRY.match(page.shown(piece))) and not (found["term"].isupper() and " " in found["term"]):
-                term = found["term"].lower() if found["term"][1:].islower() and page.language == "english" else found["term"]
-                statement = Statement(page.span(piece), line[0], section)
-                yield _candidate(
-                    page, wording.text("definition", term=term), "definition", "glossary", statement, found["meaning"]
-                )
