@@ -130,8 +130,8 @@ class English:
     def points_back(self, text: str, document: str, title: str) -> bool:
         """True if a question has a thing that only its document explains: `the` thing of the past, or `a` thing there."""
         is_past = self._parts["past"].search(text)
-        found = (each["noun"] for each in self._parts["definite"].finditer(text))
-        unknown = (noun for noun in found if noun not in self.wording.words("unique") and noun not in title.lower())
+        nouns = {each["noun"] for each in self._parts["definite"].finditer(text)} - self.wording.words("unique")
+        unknown = (noun for noun in nouns if noun not in title.lower())
         return any(is_past or re.search(rf"(?i)\ban? (?:[\w-]+ )?{noun}\b", document) for noun in unknown)
 
     def _finished(self, asked: Asked) -> Iterator[Asked]:

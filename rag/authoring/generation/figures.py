@@ -69,13 +69,14 @@ def _row(periods: Sequence[Sequence[Figure]], passages: Passages, wording: Wordi
     found = periods[turn(periods[0][0].label, len(periods))]
     one, where = found[0], found[0].page.cluster(found[0].span.start)
     text = _text("figure", one, wording)
-    yield Candidate(text, "table", "rule:figure", "", (_places(found),), (one.value,), cluster=where)
+    places = tuple(dict.fromkeys(each.span for each in found))  # the rows that state the value
+    yield Candidate(text, "table", "rule:figure", "", (places,), (one.value,), cluster=where)
     before, last = (sorted(periods, key=lambda each: each[0].year) * 2)[-2:] if len(periods) > 1 else (found, found)
     change = last[0].amount - before[0].amount
     if last[0].span == before[0].span and change and "%" not in one.value:
         name, answer = "increase" if change > 0 else "decrease", f"{abs(change):,.10g}"
         text = _text(name, last[0], wording, since=before[0].when.split(" ", 1)[1])
-        yield Candidate(text, "comparison", "rule:change", "", (_places(last),), (answer,), {"value": answer}, cluster=where)
+        yield Candidate(text, "comparison", "rule:change", "", ((last[0].span,),), (answer,), {"value": answer}, cluster=where)
     year = str(min(each[0].year for each in periods) - SOONER)
     if one.when == f"in {one.year}" and not passages.holding({*passages.stems(one.label), year}):
         text = _text("figure", one, wording).replace(str(one.year), year)
@@ -88,11 +89,6 @@ def _text(name: str, figure: Figure, wording: Wording, **more: str) -> str:
     return wording.text(
         f"{name}_in" if figure.subject.startswith(TITLED) else name, **values, year=figure.when.split(" ", 1)[1], **more
     )
-
-
-def _places(found: Sequence[Figure]) -> tuple[Span, ...]:
-    """The rows that state a value, each once."""
-    return tuple(dict.fromkeys(each.span for each in found))
 
 
 def _figures(page: Page, wording: Wording) -> Iterator[Figure]:

@@ -31,8 +31,6 @@ NAMED = ("table", "comparison", "aggregation", "follow_up", "list")
 """Kinds whose questions, or whose first turns, name their document."""
 WHOLE = ("rule:figure", "rule:change", "rule:no-period", "rule:attribute")
 """The rules whose questions name their subject themselves."""
-COLUMNS, COLUMN = 5, re.compile(r"[A-Za-zÀ-ž][\w '’/.()-]{1,24}")
-"""The most columns that name a table, and a name of such a column."""
 STATED = ("factoid", "definition")
 """Kinds about one statement, which its document may hold again."""
 SHORT = 5
@@ -49,8 +47,6 @@ STUDIED = ("rule:number", "rule:measure", "rule:share", "rule:duration", "rule:f
 """Rules about what was counted: letters in capitals do not say in which study."""
 TITLED = tuple(f"rule:{name}" for name in ("abbreviation", "reason", "condition", "known", "basis", "relation"))
 """Rules whose questions always name their document: without it readers accepted half of them or fewer."""
-WORK = re.compile(r"What (?:is|was) (?:[A-Z][\w.]* ){1,}[A-Z]")
-"""A name with capitals alone, as works, schools and places share it."""
 
 
 class Passages:
@@ -165,8 +161,6 @@ class Filters:
         is_long = not SHORTEST <= len(candidate.text) <= LONGEST
         if any(map(CONTROL.search, shown)) or is_long or not self.passages.stems(candidate.text):
             return "wording"
-        if candidate.method == "rule:definition" and WORK.match(candidate.text):
-            return "no context"
         for span in (span for group in candidate.evidence for span in group):
             text = self.passages.text(span)
             if not text.strip():
@@ -220,10 +214,9 @@ class Filters:
         named: dict[str, list[list[Span]]] = defaultdict(list)
         for page in self.pages.values():
             for grid in grids(page):
-                names = [grid.column(at) for at, name in enumerate(grid.table.names) if name.strip()][:COLUMNS]
-                if len(names) > 1 and all(map(COLUMN.fullmatch, names)):
-                    name = f"{', '.join(names[:-1])} {self.wording.texts['and'][0]} {names[-1]}"
-                    named[name].append([*map(grid.span, grid.rows)])
+                names = [grid.column(at) for at, name in enumerate(grid.table.names) if name.strip()][:5]
+                name = f"{', '.join(names[:-1])} {self.wording.texts['and'][0]} {names[-1]}"
+                named[name].append([*map(grid.span, grid.rows)])
         return {span: name for name, places in named.items() if len(places) == 1 for span in places[0]}
 
     def _in_its_place(self, candidate: Candidate) -> str:

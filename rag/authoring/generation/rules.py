@@ -17,11 +17,9 @@ from rag.core.text.templates import fill
 ACRONYM = re.compile(r"(?<![\w/-])\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
 FULL = re.compile(r"\b((?:[A-Z][a-zà-ž'’-]+ ){1,3}(?:[A-Z]\. )?)([A-ZÀ-Ž][\w-]*[a-zà-ž])\b(?! [A-Z])")
-NO_FIRST = re.compile(
-    r"(?:Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|Saint|St|Los|San|Las|Great|And|But|In|On|At|For|When|If|As)\b"
-)
+NO_FIRST = re.compile(r"(?:Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|St|Los|San|And|But|In|On|At|When)\b")
 """The names of people, and words with a capital that are no first name."""
-CAPITALS = re.compile(r"\b[A-Z][\w-]*(?: [A-Z][\w.-]*)*")
+CAPITALS = re.compile(r"(?<![\w.])(?<!\. )[A-Z][\w-]*(?: [A-Z][\w.-]*)*")
 LINE = 50
 """A line of a paragraph that is shorter, in front of a capital, is a heading or an item of a menu."""
 ITEMS, ITEM, LIST = range(3, 13), 120, 900
@@ -62,8 +60,11 @@ def _full_names(text: str, common: Collection[str]) -> dict[str, str]:
     for found in FULL.finditer(text):
         first = " ".join(dropwhile(lambda word: word.lower() in common or NO_FIRST.match(word), found[1].split()))
         names[found[2]].setdefault(f"{first} {found[2]}" if first else "", found.start())
-    clear = ((last, name, at) for last, own in names.items() if len({*own} - {""}) == 1 for name, at in own.items() if name)
-    return {last: name for last, name, at in clear if f" {last}" not in text[:at] and last not in common}
+    places = {*common, *re.findall(r"\b(?:in|from|to) ([A-Z][\w-]*)", text)}
+    sure = [
+        (last, *one) for last, own in names.items() if len({*own} - {""}) == 1 and last not in places for one in own.items()
+    ]
+    return {last: name for last, name, at in sure if name and text.find(f" {last}", 0, at) < 0}
 
 
 def _candidate(page: Page, text: str, kind: str, rule: str, statement: Statement, answer: str) -> Candidate:
