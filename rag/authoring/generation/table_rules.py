@@ -212,7 +212,7 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
 def amount(text: str) -> tuple[float, str] | None:
     """The number of a cell and its unit, None if the cell is no single number."""
     found = cells.number(text)
-    is_rate = found and (found[1] in ("st", "nd", "rd", "th") or (found[1][:1] in SIGNS and found[1][1:]))
+    is_rate = re.search(r"\d(?:st|nd|rd|th)\b", text) or (found and found[1][:1] in SIGNS and found[1][1:])
     return None if is_rate else found  # `£8 a month` is no amount to compare with `£12 a day`
 
 
