@@ -12,9 +12,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from rag.core.errors import StoreError
 from rag.core.figures import amount, figure, with_interval
-from rag.core.files import replace_text
+from rag.core.files import replace_text, writing
 from rag.evaluation.data.fates import fates_in_words
 from rag.execution.sweep.leaderboard import ranked
 from rag.reporting import number_format
@@ -45,8 +44,8 @@ def render(material: Material, budget: int = BUDGET) -> str:
     return page_of(
         "page.html",
         ["page.css"],
-        ["common.js", "explorer.js"] if packed else [],
-        _blocks(packed) if packed else {},
+        [*(["common.js", "explorer.js"] if packed else []), *(["what_if.js"] if packed and material.what_if else [])],
+        _blocks(packed, material) if packed else {},
         m=material,
         head=wording.headline(material),
         say=wording,
@@ -70,10 +69,8 @@ def page_of(
 
 def write(path: Path, text: str) -> None:
     """Write the page of a verb with the option --html; StoreError if it cannot be written."""
-    try:
+    with writing(path, "name another place: --html FILE"):
         replace_text(path, text, errors="replace")
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another place: --html FILE") from error
 
 
 def policy(style: str, script: str) -> str:
@@ -177,8 +174,9 @@ def heat(material: Material) -> HeatTable | None:
     return HeatTable(slices, lines, len(rows))
 
 
-def _blocks(packed: Packed) -> dict[str, str]:
+def _blocks(packed: Packed, material: Material) -> dict[str, str]:
     blocks = {"data-index": packed.index, "data-texts": packed.texts}
+    blocks |= {"data-what-if": material.what_if["block"]} if material.what_if else {}
     return blocks | {f"data-shard-{number}": shard for number, shard in enumerate(packed.shards)}
 
 
