@@ -14,9 +14,6 @@ from typing import Any
 from rag.authoring.generation.wording import Wording, turn
 from rag.core.text.templates import fill
 
-LONGEST = 400
-"""The most characters of a sentence that is asked about, which bounds the time of the rules."""
-
 
 @dataclass(frozen=True, slots=True)
 class Clause:
@@ -52,17 +49,13 @@ class English:
             parts[name] = fill(str(part), parts)
         self._parts = {name: re.compile(part) for name, part in parts.items()}
         self._rules = [_Rule.of(rule, parts) for rule in wording.texts["rules"]]
-        needs = {"role": {*wording.words("jobs"), *wording.words("roles")}, "body": wording.words("defined")}
-        self._needs = {name: {each.split()[-1].lower() for each in found} for name, found in needs.items()}
-        self._needs["based"] = {"based", "headquartered"}
 
     def questions(self, sentence: str) -> Iterator[Asked]:
         """The questions that a sentence answers, one for each name of a rule."""
-        if len(sentence) > LONGEST or not self._parts["whole"].fullmatch(sentence):
+        if not self._parts["whole"].fullmatch(sentence):
             return
         clause = self.clause(sentence)
-        words = {*re.findall(r"\w+", sentence.lower())}
-        seen = {name for name, needed in self._needs.items() if needed.isdisjoint(words)}  # for speed
+        seen: set[str] = set()
         for rule in self._rules:
             if rule.name not in seen and (found := rule.asked(sentence, clause, self.inside(clause.subject) if clause else "")):
                 seen.add(rule.name)

@@ -84,7 +84,7 @@ class Grid:
     def column(self, number: int) -> str:
         """The name of a column inside of a sentence: English writes words without a figure or an inner capital small."""
         name = shown(self.table.names[number])
-        is_small = self.page.language == "english" and re.fullmatch(r"(?:[A-Z]?[^A-Z\d\s]+\s?)+", name)
+        is_small = self.page.language == "english" and not re.search(r"\d|\S[A-Z]", name)
         return name.lower() if is_small else name
 
 
