@@ -104,6 +104,9 @@ class Forecast:
             again = TWICE if shaped and role in ("shape", "policy", "condense") else 1
             for component in spenders(self.graph.components.without_inner, node, role):
                 prompt = PASSAGE + (round(self._read(stage, golden, k) * cap.reread) if role in READING else 0)
+                if prompt > (window := getattr(component, "priced", {}).get("window", math.inf)):
+                    what = f"reads prompts of about {prompt:,} tokens, more than {fingerprint(component)} takes: {window:,}"
+                    raise ConfigError(role, what, f"lower k, or context_tokens={max(1, int(window) - 2 * PASSAGE)}")
                 calls = times * cap.calls * again
                 likely = component.spending(min(questions, fresh) * calls, prompt, self._reply(component))
                 most = component.spending(questions * calls, prompt, None)
