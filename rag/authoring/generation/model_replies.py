@@ -23,8 +23,10 @@ SHORTEST, LONGEST, ANSWER = 8, 300, 300
 """Characters of a question, and the most of an answer."""
 RUN = 7
 """So many words in a row that question and evidence share are a copy."""
-TITLE = 3
+TITLE = 4
 """A title of fewer words may be the subject of a question."""
+WORDS = 12
+"""The most words of an answer from one passage."""
 HELD = 0.5
 """The least share of the words of an answer that its evidence must hold."""
 GAP = 3
@@ -32,6 +34,8 @@ GAP = 3
 NEEDLESS = ("_target_", "stranger")
 OPERATIONS = ("sum", "difference", "largest", "smallest", "mean", "count")
 NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
+LATER = re.compile(r"(?<=[\w,;'’] )[^\W\d_][\w’'-]+")
+"""A word that begins no sentence; with a capital letter it is a name."""
 
 
 class InvalidReplyError(ValueError):
@@ -74,6 +78,10 @@ class ReplyReader:
         if kind.name == "follow_up" and (not history or history[0].lower() == question.lower()):
             raise InvalidReplyError("has no earlier question")
         self._check_texts([question, answer, *history], read)
+        if kind.passages == 1 and len(answer.split()) > WORDS:
+            raise InvalidReplyError("has a long answer", "copy fewer words")
+        if kind.reads == "section":
+            self._check_subject([*history, question][0], read[0])
         turns = (Turn("user", history[0]), Turn("assistant", history[1])) if history else ()
         method, cluster = f"model:{kind.name}", read[0].page.cluster(read[0].units[0][0])
         if kind.passages == 0:
@@ -118,6 +126,13 @@ class ReplyReader:
         title = self.stems.of(read[0].page.title)
         if len(title) >= TITLE and title <= self.stems.of(question):
             raise InvalidReplyError("repeats the title of the document")
+
+    def _check_subject(self, question: str, read: Passage) -> None:
+        """A question has a word of the headings, or a name of the passage; a passage without names is not checked."""
+        names = [word for word in dict.fromkeys(LATER.findall(read.text)) if word[0].isupper()]
+        known = [*filter(None, (read.page.title, read.path)), *names]
+        if names and not self.stems.of(question) & self.stems.of(" ".join(known)):
+            raise InvalidReplyError("does not name its subject", f"use a name, such as {', '.join(known[-3:])}")
 
     def _check_evidence(self, question: str, answer: str, evidence: str, kind: Kind) -> None:
         own, held, answered = (self.stems.of(text) for text in (question, evidence, answer))
