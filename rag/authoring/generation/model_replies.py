@@ -21,8 +21,8 @@ from rag.documents.languages import language_of
 
 SHORTEST, LONGEST, ANSWER = 8, 300, 300
 """Characters of a question, and the most of an answer."""
-RUN = 7
-"""So many words in a row that question and evidence share are a copy."""
+RUN, EXAMPLE = 7, 5
+"""So many words in a row that a question shares with its evidence, or with the example of the request, are a copy."""
 TITLE = 4
 """A title of fewer words may be the subject of a question."""
 WORDS = 12
@@ -80,6 +80,8 @@ class ReplyReader:
         self._check_texts([question, answer, *history], read)
         if kind.passages == 1 and len(answer.split()) > WORDS:
             raise InvalidReplyError("has a long answer", "copy fewer words")
+        if _copies(question, f"{kind.asks} {kind.replies}", EXAMPLE):
+            raise InvalidReplyError("copies the example", "ask about the new sentences")
         if kind.reads == "section":
             self._check_subject([*history, question][0], read[0])
         turns = (Turn("user", history[0]), Turn("assistant", history[1])) if history else ()
@@ -141,9 +143,7 @@ class ReplyReader:
         if own and len(own & held) > kind.overlap * len(own):
             words = ", ".join(sorted({term.lower() for term in self.stems.terms(question) if self.stems.of(term) & held}))
             raise InvalidReplyError("shares too many words with its evidence", f"use others for {words}")
-        asked, said = _words(question), _words(evidence)
-        runs = {tuple(said[at : at + RUN]) for at in range(len(said) - RUN + 1)}
-        if any(tuple(asked[at : at + RUN]) in runs for at in range(len(asked) - RUN + 1)):
+        if _copies(question, evidence, RUN):
             raise InvalidReplyError("copies its evidence")
 
     def _anchored(self, named: list[int], texts: Sequence[str], parts: Sequence[int], answer: str, kind: Kind) -> list[int]:
@@ -173,8 +173,11 @@ def _answer(value: Mapping[str, Any], kind: Kind) -> str:
     return _text({"answer": str(answer)} if isinstance(answer, int | float) else value, "answer")
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+def _copies(text: str, source: str, run: int) -> bool:
+    """True if a text has so many words in a row of another."""
+    own, said = (re.findall(r"\w+", each.lower()) for each in (text, source))
+    runs = {tuple(said[at : at + run]) for at in range(len(said) - run + 1)}
+    return any(tuple(own[at : at + run]) in runs for at in range(len(own) - run + 1))
 
 
 def _numbers(given: Any, units: int) -> list[int]:

@@ -74,7 +74,6 @@ INVALID = {
     ),
     "German": (changed(question="Wie viele Tage darf man in das nächste Jahr mitnehmen?"), "is in another language"),
     "no such sentence": (changed(sentences=[9]), "names sentences that are not there"),
-    "no sentence": (changed(sentences=[]), "names sentences that are not there"),
     "true": (changed(sentences=[True]), "names sentences that are not there"),
     "a wrong answer": (changed(answer="nineteen elephants"), "gives an answer that is not in its evidence"),
     "another number": (changed(answer="five unused days"), "gives an answer that is not in its evidence"),
@@ -97,6 +96,7 @@ def test_an_invalid_reply_is_counted_and_no_question(name: str) -> None:
     [
         ("At what hour is it that the boathouse at Tolley is open from noon, do people you know think?", "copies its evidence"),
         ("Who needs a lift of 900 kg at Tolley?", "gives its answer away"),
+        ("How often can I renew a book of Tolley?", "copies the example"),
         ("What lifts a thing of some weight at that shore?", "does not name its subject"),
         ("Is the Tolley boathouse crane open?", "shares too many words with its evidence"),
         ("How late is it when visitors by the harbour rules of Tolley village arrive?", "repeats the title of the document"),
