@@ -77,7 +77,7 @@ def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) ->
     against = contradicting(claim, passages)
     passage = float(recalls[-1].max())
     pairs = following(claimed)
-    adjoining = sum(pair in passages.pairs for pair in pairs) / len(pairs) if pairs else passage
+    adjoining = sum(passages.near(*pair, 1) for pair in pairs) / len(pairs) if pairs else passage
     carried = weakest_clause(claim, claimed, each, pieces, pooled), passage, adjoining
     best = pooled[int((pooled @ each).argmax())]
     changed = changing(substituted(claimed, passages), pieces, best)
@@ -92,7 +92,7 @@ def _copied(pairs: Sequence[tuple[str, str]], changed: Sequence[Word], passages:
     """The share of the pairs without a changed word that are neighbours in a context."""
     stems = {word.stem for word in changed}
     others = [pair for pair in pairs if not stems & set(pair)]
-    return sum(pair in passages.pairs for pair in others) / max(len(others), 1)
+    return sum(passages.near(*pair, 1) for pair in others) / max(len(others), 1)
 
 
 def _missing(claimed: Sequence[Word], passages: Passages, kinds: Sequence[str]) -> list[Word]:

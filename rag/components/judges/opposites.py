@@ -46,9 +46,9 @@ def _contradicted(claimed: Sequence[Word], whole: Sequence[Word], passages: Pass
     weights = {word.stem: passages.rarity(word.stem) for word in claimed if word.meaning and word.kind != "negation"}
     if len(weights) < 2:
         return []
-    agreeing, opposing, contradicted = 0.0, 0.0, list[str]()
+    agreeing, opposing, contradicted, total = 0.0, 0.0, list[str](), sum(weights.values())
     for sentence in passages.sentences:
-        held = sum(weight for stem, weight in weights.items() if stem in sentence.stems) / sum(weights.values())
+        held = sum(weight for stem, weight in weights.items() if stem in sentence.stems) / total
         if held < SAME or held < max(agreeing, opposing):
             continue
         if against := _against(claimed, whole, _nearest(sentence, weights), sentence):

@@ -2,9 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Protocol
 
@@ -58,11 +58,8 @@ class Sentence:
     where: QuotedPassage
     text: str
     words: tuple[Word, ...]
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """The stems of its words, and the other readings of its numbers."""
-        return frozenset(stem for word in self.words for stem in (word.stem, *word.also))
+    stems: frozenset[str]
+    """The stems of its words, and the other readings of its numbers."""
 
 
 class Passages:
@@ -100,13 +97,14 @@ class Passages:
         """
         total = sum(weights.values()) or 1.0
         shares = np.zeros((WINDOW, len(self.sentences)))
-        for first in range(len(self.sentences)):
+        own = [sentence.stems & weights.keys() for sentence in self.sentences]
+        for first in range(len(own)):
             held = set[str]()
             for width in range(WINDOW):
                 last = first + width
-                if last < len(self.sentences) and self.joined(first, last):
-                    held |= self.sentences[last].stems & weights.keys()
-                shares[width, first] = math.fsum(weights[stem] for stem in held) / total
+                if last < len(own) and own[last] and self.joined(first, last):
+                    held |= own[last]
+                shares[width, first] = math.fsum(weights[stem] for stem in held) / total if held else 0.0
         return np.minimum(shares, 1.0)
 
     def quoting(self, claimed: Sequence[Word]) -> QuotedPassage | None:
@@ -120,30 +118,24 @@ class Passages:
                     return QuotedPassage(number, begin[0] + begin[1].start, end[0] + end[1].end)
         return None
 
-    @cached_property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """The pairs of stems that follow each other in a context, words without meaning left out."""
-        return frozenset(pair for row in self._rows.values() for pair in following([word for _, word in row]))
+    def near(self, first: str, second: str, most: int = NEAR) -> bool:
+        """True if a context has the stem `second` at most `most` words with a meaning after `first`."""
+        return any(second in row[place + 1 : place + 1 + most] for row, place in self.places.get(first, ()))
+
+    def between(self, first: str, second: str) -> Iterator[tuple[Sequence[str], int]]:
+        """The row and the place of each word with a meaning that stands alone between two stems."""
+        found = self.places.get(first, ())
+        return ((row, place + 1) for row, place in found if row[place + 2 : place + 3] == [second])
 
     @cached_property
-    def near(self) -> frozenset[tuple[str, str]]:
-        """The ordered pairs of stems in a context with a distance of at most NEAR words with a meaning."""
-        steps = range(1, NEAR + 1)
-        return frozenset(pair for row in self.rows for step in steps for pair in zip(row, row[step:], strict=False))
-
-    @cached_property
-    def between(self) -> Mapping[tuple[str, str], list[tuple[Sequence[str], int]]]:
-        """By two stems with one word between them: the row of a context, and the place of that word."""
-        places: dict[tuple[str, str], list[tuple[Sequence[str], int]]] = {}
-        for row in self.rows:
-            for place, pair in enumerate(zip(row, row[2:], strict=False), 1):
-                places.setdefault(pair, []).append((row, place))
+    def places(self) -> Mapping[str, list[tuple[list[str], int]]]:
+        """By stem of a word with a meaning: the row of stems of a context, and its places there."""
+        places: dict[str, list[tuple[list[str], int]]] = {}
+        for held in self._rows.values():
+            row = [word.stem for _, word in held if word.meaning]
+            for place, stem in enumerate(row):
+                places.setdefault(stem, []).append((row, place))
         return places
-
-    @cached_property
-    def rows(self) -> list[list[str]]:
-        """The stems of the words with a meaning of each context, in order."""
-        return [[word.stem for _, word in row if word.meaning] for row in self._rows.values()]
 
     @cached_property
     def _rows(self) -> dict[int, list[tuple[int, Word]]]:
@@ -160,5 +152,16 @@ def following(claimed: Sequence[Word]) -> list[tuple[str, str]]:
 
 
 def _sentences(number: int, text: str) -> list[Sentence]:
-    spans = (span for block in blocks(text) for span in sentences(text, block))
-    return [Sentence(QuotedPassage(number, start, end), text[start:end], tuple(words(text[start:end]))) for start, end in spans]
+    return [Sentence(QuotedPassage(number, begin, end), text[begin:end], *each) for begin, end, each in _read(text)]
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> list[tuple[int, int, tuple[tuple[Word, ...], frozenset[str]]]]:
+    """Start and end of each sentence, its words and their stems. It is kept, because many answers have the same contexts."""
+    spans = [span for block in blocks(text) for span in sentences(text, block)]
+    return [(start, end, _stemmed(text[start:end])) for start, end in spans]
+
+
+def _stemmed(text: str) -> tuple[tuple[Word, ...], frozenset[str]]:
+    found = tuple(words(text))
+    return found, frozenset(stem for word in found for stem in (word.stem, *word.also))

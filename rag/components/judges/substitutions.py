@@ -32,9 +32,9 @@ def substituted(claimed: Sequence[Word], passages: Passages) -> list[Word]:
 
 def _replaces(stems: Sequence[str], place: int, passages: Passages) -> bool:
     before, own, after = stems[place - 1 : place + 2]
-    if (before, own) in passages.near or (own, after) in passages.near:
+    if passages.near(before, own) or passages.near(own, after):
         return False
-    return any(_around(stems, place, *there) >= AROUND for there in passages.between.get((before, after), ()))
+    return any(_around(stems, place, *there) >= AROUND for there in passages.between(before, after))
 
 
 def _around(ours: Sequence[str], here: int, theirs: Sequence[str], there: int) -> int:

@@ -130,8 +130,7 @@ class _QuestionReader:
         turns = (tried(partial(_turn, part), None) for part in tried(lambda: row.rows("history"), list[Row]()))
         history = tuple(turn for turn in turns if turn)
         dialogue, turn = tried(lambda: _dialogue_turn(row, history), ("", 0))
-        made = row.fields.get("provenance")
-        made = made if isinstance(made, dict) else {}
+        made = given if isinstance(given := row.fields.get("provenance"), dict) else {}
         searches = made.get("searches")
         return Example(
             query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
@@ -208,10 +207,9 @@ def _expected(row: Row) -> Expected | None:
 
 def _rows(given: Row) -> tuple[tuple[str, ...], ...]:
     rows = given.fields["table"]
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, list) and row for row in rows):
-        raise DataError(given.where, "'table' is no list of rows", 'for example [["Acme", "3"], ["Birch", "1"]]')
-    if not all(isinstance(cell, str) for row in rows for cell in row):
-        raise DataError(given.where, "'table' holds a cell that is no text", 'for example [["Acme", "3"]]')
+    known = isinstance(rows, list) and all(isinstance(row, list) and row for row in rows)
+    if not known or not rows or not all(isinstance(cell, str) for row in rows for cell in row):
+        raise DataError(given.where, "'table' is no list of rows of texts", 'for example [["Acme", "3"], ["Birch", "1"]]')
     return tuple(tuple(row) for row in rows)
 
 

@@ -20,6 +20,7 @@ from rag.execution.sweep.sweep import REPORTS
 from rag.reporting.html import explorer_data, findings
 from rag.reporting.html.findings import Scored
 from rag.reporting.html.view_model import UNKNOWN, Data, Material, Reuse, TrialRow
+from rag.reporting.html.what_if import what_if
 from rag.tracking import sweep_runs
 
 MOST_OPENED = 300
@@ -42,6 +43,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     rows = _rows(board, made, winner, _read(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
     found = findings.collect_findings(scored, written)
+    settings = _what_if(scored, missing)
     apart = {"were asked other questions": scored.elsewhere, f"are behind the first {MOST_OPENED}": scored.behind}
     if said := [f"{count:,} trials {why}" for why, count in apart.items() if count]:
         found.missing["elsewhere"] = f"{', '.join(said)}: only the leaderboard has them."
@@ -62,6 +64,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
         **found.parts,
         latency=_latency(made, store),
         explorer=explorer_data.explorer(scored, found.lost),
+        what_if=settings,
         missing=missing | found.missing,
         wins=tuple(map(str, (written.get("wins") or {}).get("sentences", ()))),
     )
@@ -144,6 +147,14 @@ def _scored(made: Plan, store: Store, board: Leaderboard, winner: Winner | None)
     scored, results = zip(*kept, strict=True)
     elsewhere, behind = len(reading) - len(same), len(same[MOST_OPENED:])
     return Scored(made, store, board.objective, scored, results, elsewhere, behind)
+
+
+def _what_if(scored: Scored, missing: dict[str, str]) -> Mapping[str, Any]:
+    try:
+        return what_if(scored)
+    except UserError as error:
+        missing["what_if"] = f"{error.where} {error.what}."
+        return {}
 
 
 def _data(trial: PlannedTrial) -> Data:

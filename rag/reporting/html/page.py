@@ -45,8 +45,8 @@ def render(material: Material, budget: int = BUDGET) -> str:
     return page_of(
         "page.html",
         ["page.css"],
-        ["common.js", "explorer.js"] if packed else [],
-        _blocks(packed) if packed else {},
+        [*(["common.js", "explorer.js"] if packed else []), *(["what_if.js"] if packed and material.what_if else [])],
+        _blocks(packed, material) if packed else {},
         m=material,
         head=wording.headline(material),
         say=wording,
@@ -177,8 +177,9 @@ def heat(material: Material) -> HeatTable | None:
     return HeatTable(slices, lines, len(rows))
 
 
-def _blocks(packed: Packed) -> dict[str, str]:
+def _blocks(packed: Packed, material: Material) -> dict[str, str]:
     blocks = {"data-index": packed.index, "data-texts": packed.texts}
+    blocks |= {"data-what-if": material.what_if["block"]} if material.what_if else {}
     return blocks | {f"data-shard-{number}": shard for number, shard in enumerate(packed.shards)}
 
 

@@ -150,7 +150,7 @@ class Material:
     """Everything in a report.
 
     `missing` has reasons for empty sections, `wins` says where choices are best, `held` counts the questions of the holdout,
-    `per_question` is a metric for `measure`, or empty.
+    `per_question` is a metric for `measure`, or empty. `what_if` is that of `rag.reporting.html.what_if`.
     """
 
     experiment: str
@@ -178,6 +178,7 @@ class Material:
     inputs: Listing | None = None
     latency: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     explorer: Explorer | None = None
+    what_if: Mapping[str, Any] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     wins: tuple[str, ...] = ()
     digits: int = 3

@@ -21,6 +21,7 @@ MISSING = {
     "inputs": "No golden message with a kind was answered.",
     "routes": "No golden question with a route was answered.",
     "latency": "Latency was not measured: latency=16 times sixteen questions of every trial.",
+    "what_if": "The trial has no searches in the store that a page could score again.",
     "explorer": "No trial has rankings in the store.",
 }
 """Why a section may be empty, if nothing more exact is known."""

@@ -59,4 +59,5 @@ def test_clauses_that_hold_the_same_are_told_apart_by_their_place_and_not_by_rou
     text = "c b a, a b c"
     words = tuple(Word(Alike(letter), at, at + 1, "word", True) for at, letter in enumerate(text) if letter.isalpha())
     weights = {Alike("a"): 0.1, Alike("b"): 0.2, Alike("c"): 0.3}
-    assert _nearest(Sentence(Passages((text,)).sentences[0].where, text, words), weights) == list(words[:3])
+    sentence = Sentence(Passages((text,)).sentences[0].where, text, words, frozenset(weights))
+    assert _nearest(sentence, weights) == list(words[:3])

@@ -1,0 +1,1 @@
+"""Assay as a server of the Model Context Protocol."""
