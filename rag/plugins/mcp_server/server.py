@@ -1,5 +1,6 @@
 """The tools: each calls the function behind the verb of its name, and replies with the part that a model needs."""
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,6 +98,7 @@ class Tools:
 def server(computes: bool) -> MCPServer[Any]:
     """The server of the working folder: one call at a time, because Hydra's state is of the process."""
     busy, of = Lock(), Tools(computes)
+    logging.getLogger("bm25s").disabled = True  # Its debug lines would stand in the client's log.
 
     def tool(call: Callable[..., dict[str, Any]]) -> Tool:
         @wraps(call)
