@@ -17,8 +17,8 @@ import numpy as np
 
 from rag.config.compose import parsed, shipped, written
 from rag.config.identity import digest, without_runtime
-from rag.core.errors import DataError, StoreError
-from rag.core.files import replace_text
+from rag.core.errors import DataError
+from rag.core.files import replace_text, writing
 from rag.core.numbers import finite
 from rag.core.redaction import redacted_json, redacted_text, without_secrets
 from rag.core.roles import fingerprint
@@ -178,10 +178,8 @@ def _json(value: Any) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file atomically; StoreError if it cannot be written."""
-    try:
+    with writing(path, "check its folder and its permissions"):
         replace_text(path, text)
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "check its folder and its permissions") from error
 
 
 def load(path: Path, *, sealed: bool = False) -> Baseline:

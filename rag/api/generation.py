@@ -12,8 +12,8 @@ from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.generate import Generated, Proposer, generate
 from rag.authoring.generation.probe import discrimination, sentence_vectors
 from rag.authoring.generation.proposals import PARAPHRASE, SHARES, Proposal
-from rag.core.errors import DataError, StoreError
-from rag.core.files import replace_text
+from rag.core.errors import DataError
+from rag.core.files import replace_text, writing
 from rag.core.types import Document
 from rag.evaluation.data.golden import load_documents
 
@@ -59,10 +59,8 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file as a whole; StoreError where that is not possible."""
-    try:
+    with writing(path, "make room, or name another folder"):
         replace_text(path, text, "replace")
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "make room, or name another folder") from error
 
 
 def report(made: Generated, path: Path) -> dict[str, Any]:

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 prompts = typer.Typer(no_args_is_help=True, help="Prompts: the exact messages that a model gets.")
 app.add_typer(prompts, name="prompt", hidden=True)
-Turns = Annotated[
-    list[str] | None, typer.Option("--said", metavar="TEXT", help="An earlier turn, oldest first: yours, the model's, yours …")
-]
 FOLLOW_UPS = "queries=carry_over"
 """The default of a conversation, in which questions depend on earlier ones; elsewhere the default is what sweeps measure."""
 
@@ -222,7 +219,7 @@ def run_missing(trials: "Sequence[ReopenedTrial]") -> None:
 
 @study.command("prompt")
 @prompts.command()
-def show(question: str, overrides: Overrides = None, said: Turns = None, as_json: Json = False) -> None:
+def show(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Print the exact messages of a question, their tokens, and the passages in them and left out; no model is asked.
 
     Takes any config, or trial=<id> of a sweep; prompt=…, guard=…, k=… next to it replace its own.
@@ -230,13 +227,12 @@ def show(question: str, overrides: Overrides = None, said: Turns = None, as_json
     With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
     """
     from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
-    from rag.pipeline.prompt_preview import after, prompted
+    from rag.pipeline.prompt_preview import prompted
     from rag.reporting.terminal.answers import print_difference
     from rag.reporting.terminal.prompts import prompt as print_prompt
 
-    query = after(required_question(question), said or ())
     config, differs = config_to_answer(overrides or (), generates=False)
-    preview = prompted(open_config(config), query)
+    preview = prompted(open_config(config), required_question(question))
     if as_json:
         print_json(preview | {"not_as_measured": differs})
         return

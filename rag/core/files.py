@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rag.core.errors import StoreError
+
 PATIENCE = 30.0
 """Seconds of waiting for a lock before a warning is logged."""
 log = logging.getLogger(__name__)
@@ -38,6 +40,15 @@ def replace_file(path: Path, data: bytes) -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def writing(place: Path, remedy: str) -> Iterator[None]:
+    """Turn errors of the file system at a place into StoreError."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(str(place), f"cannot be written ({error.strerror or error})", remedy) from error
 
 
 @contextmanager

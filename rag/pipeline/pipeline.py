@@ -1,14 +1,15 @@
 """Questions → answers: a search, then prompt, generation and checks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag.core.corpus import Corpus
 from rag.core.roles import Generator, Inspection, changes_nothing
 from rag.core.text.final_answer import Announced, awaited
-from rag.core.types import Answer, Hit, Query, Ranking, Reply, Sought
+from rag.core.types import Answer, Hit, Message, Query, Ranking, Reply, Sought
 from rag.pipeline.prompt import postprocess
 from rag.pipeline.prompt.context_packing import hits, passages
+from rag.pipeline.prompt.edited_prompt import exchanged
 from rag.pipeline.prompt.prompt_assembly import Prepared
 from rag.pipeline.prompt.refusal_wording import worded
 from rag.pipeline.search.index_search import untimed
@@ -59,6 +60,7 @@ class Pipeline(Retrieval):
         clock: Clock | None = None,
         early: bool = False,
         read: Callable[[Ranking], None] | None = None,
+        edited: Sequence[Message] = (),
     ) -> Answer:
         """Answer one question from its trace; `references` are its gold answers, where they are known.
 
@@ -66,13 +68,14 @@ class Pipeline(Retrieval):
         removes is never shown. Reasoning before an announced answer is never shown: the answer comes at the end, or with
         `early` as soon as it is announced. A model may announce a second answer, so a listener with `early` must show the final
         answer where it differs. Empty pieces mean that the model is writing hidden text; a listener may raise there to cancel.
-        `read` gets the passages of the prompt before the model answers.
+        `read` gets the passages of the prompt before the model answers. `edited` messages replace those of the prompt, and a
+        finding says so.
         """
         if changes_nothing(self.generator):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought, look=trace.look)
         step: Step = clock.step if clock else untimed
         with step("prompt"):
-            prepared = self.prepare(query, trace, references)
+            prepared = exchanged(self.prepare(query, trace, references), edited)
         if read and prepared.request:
             read(_read(prepared, self.corpus))
         listener = hear and self._listener(hear, early)

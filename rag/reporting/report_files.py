@@ -10,8 +10,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rag.core.errors import ConfigError, StoreError, closest
-from rag.core.files import replace_file
+from rag.core.errors import ConfigError, closest
+from rag.core.files import replace_file, writing
 from rag.pipeline.write.report_writer import Line, Report
 from rag.reporting.html import page
 from rag.reporting.html.markdown import escape_markdown
@@ -125,7 +125,5 @@ def check_path(path: Path) -> None:
 def save(report: Report, path: Path) -> None:
     """Write a file in the format of its ending, all of it or nothing; StoreError if it cannot be written."""
     made = FORMATS[path.suffix.lower()](report)
-    try:
+    with writing(path, "name another file"):
         replace_file(path, made.encode() if isinstance(made, str) else made)
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another file") from error

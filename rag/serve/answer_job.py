@@ -9,8 +9,10 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from rag.core.errors import RefusalError, ServiceError
-from rag.core.types import Answer, Found, Query, Turn
+from rag.core.errors import RefusalError, ServiceError, UserError
+from rag.core.types import Answer, Found, Message, Query, Ranking, Turn
+from rag.pipeline.prompt.edited_prompt import checked
+from rag.pipeline.search.locked_files import proposed
 from rag.pipeline.search.search_filter import EVERYTHING, Scope
 from rag.pipeline.search.steps import rewrite
 from rag.pipeline.search.timing import Clock
@@ -38,6 +40,9 @@ class AnswerJob:
     began: float
     scope: Scope = EVERYTHING
     answer: Answer | None = None
+    edited: tuple[Message, ...] = ()
+    read: Sequence[str] = ()
+    preview: bool = False
     clock: Clock = field(default_factory=Clock)
     generator: Stoppable = field(init=False)
 
@@ -121,7 +126,7 @@ class AnswerJob:
             loop.call_soon_threadsafe(queue.put_nowait, piece)
 
         def generate() -> Answer:
-            return pipeline.answer_from(self.query, self.result.trace, hear, clock=self.clock, early=early)
+            return pipeline.answer_from(self.query, self.result.trace, hear, (), self.clock, early, self._same, self.edited)
 
         work = loop.run_in_executor(pool, copy_context().run, generate)
         work.add_done_callback(lambda _: queue.put_nowait(None))
@@ -137,6 +142,17 @@ class AnswerJob:
             self.stop()
             # Retrieves the exception of work that no caller waits for, so that asyncio does not log it.
             work.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
+
+    def take(self, edited: Sequence[Message], read: Sequence[str], preview: bool) -> None:
+        """Send edited messages, if the prompt has the passages `read`; with `preview` ask no model. UserError as `checked`."""
+        self.edited, self.read, self.preview = checked(edited) if edited else (), read, preview
+        if preview:
+            self.generator = Stoppable(self.result.pipeline.generator, unasked=True)
+
+    def _same(self, passages: Ranking) -> None:
+        """UserError where edited messages were made of other passages: their numbers would mean these."""
+        if self.edited and [hit.chunk.chunk_id for hit in passages] != [*self.read]:
+            raise UserError("prompt", "was made of other passages than those found now", "compose it anew: preview=true")
 
     def stop(self) -> None:
         """Cancel generation."""
@@ -155,6 +171,7 @@ class AnswerJob:
         answer: response_models.Answer = {
             **self._head(),
             **answer_json(self.answer, trace.sought, pipeline.corpus),
+            "proposed_lock": proposed(pipeline, self.query.text),
             "session": None,
             "turn": None,
         }

@@ -10,6 +10,7 @@ from typing import Any
 from rag.core.roles import Generator, Rewriter
 from rag.core.types import Chunk, Message, Query, Reply, Request, Sought
 from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.prompt_preview import size
 
 RETRIES = 1
 """Retries of a call to a model's endpoint: a person waits, and can ask again."""
@@ -77,11 +78,12 @@ class GoneError(Exception):
 class Stoppable:
     """A generator that raises GoneError before it begins, or between two pieces, once `stop` was called.
 
-    `sent` holds the messages of the first attempt (a second attempt adds the first reply), `read` the passages in them.
+    `sent` holds the messages of the first attempt (a second attempt adds the first reply), `read` the passages in them. With
+    `unasked` replies are empty, with the tokens of the prompt and the price with the longest reply.
     """
 
-    def __init__(self, generator: Generator) -> None:
-        self._generator = generator
+    def __init__(self, generator: Generator, unasked: bool = False) -> None:
+        self._generator, self._unasked = generator, unasked
         self._stopped = threading.Event()
         self.sent: tuple[Message, ...] = ()
         self.read: tuple[Chunk, ...] = ()
@@ -97,11 +99,16 @@ class Stoppable:
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Generate the replies to requests."""
         self._note(requests[-1])
+        if self._unasked:
+            sizes = (size(self._generator, request.messages) for request in requests)
+            return [Reply("", prompt_tokens=tokens, cost=usd) for tokens, usd in sizes]
         return self._generator.generate(requests)
 
     def stream(self, request: Request) -> Pieces[str, None, Reply | None]:
         """Generate a reply in pieces, and return it at the end if the generator does."""
         self._note(request)
+        if self._unasked:
+            return self.generate([request])[0]
         pieces = self._generator.stream(request)
         try:
             while True:

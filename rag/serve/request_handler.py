@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from rag.core.errors import ServiceError, UserError
-from rag.core.types import Found, Span, Turn
+from rag.core.types import Span, Turn
 from rag.pipeline.search.search_filter import Scope
 from rag.serve.answer_job import AnswerJob
 from rag.serve.conversations import Conversations, StoredTurn
@@ -62,7 +62,10 @@ class RequestHandler:
     async def answer(
         self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None = None
     ) -> Response:
-        """Answer as JSON, or as a stream if the body asks for one."""
+        """Answer as JSON, or as a stream if the body asks for one; UserError for an edited prompt that is not sent."""
+        if body.prompt and self.settings.keys and not self.settings.edited_prompts:
+            raise UserError("prompt", "was edited, which this server does not allow", "RAG_EDITED_PROMPTS=1 allows it")
+        job.take(body.prompt, body.read, body.preview)
         if body.stream:
             return self.stream(request, job, self._events(request, body, job, position))
         answer = await self.complete(request, job, body.show, position)
@@ -76,7 +79,7 @@ class RequestHandler:
         if not await finished_for_client(request, work):
             return None
         await work
-        return await self.store_answer(owner_of(request), job.answer_json(show), position, job.found)
+        return await self.store_answer(owner_of(request), job, show, position)
 
     def stream(self, request: Request, job: AnswerJob, events: AsyncIterator[bytes], end: bytes = b"") -> EventStream:
         """Send events, then `end`. An error becomes the last event, and a client that disconnects stops generation."""
@@ -105,12 +108,15 @@ class RequestHandler:
             if job.generator.sent and (read := job.passages_read()) != known:
                 yield event("passages", known := read)
             yield event("piece", {"text": piece})
-        yield event("answer", await self.store_answer(owner_of(request), job.answer_json(body.show), position, job.found))
+        yield event("answer", await self.store_answer(owner_of(request), job, body.show, position))
 
     async def store_answer(
-        self, owner: str, answer: Answer, position: SessionPosition | None = None, found: Sequence[Found] = ()
+        self, owner: str, job: AnswerJob, show: Sequence[str] = (), position: SessionPosition | None = None
     ) -> Answer:
-        """Store an answer in its session, or else for rating; the answer with its session and turn."""
+        """Store an answer in its session, or else for rating, but no preview; the answer with its session and turn."""
+        answer = job.answer_json(show)
+        if job.preview:
+            return answer
         if position is None:
             try:
                 await run_in_threadpool(self.opinions.keep, owner, answer)
@@ -118,7 +124,7 @@ class RequestHandler:
                 LOG.warning("an answer cannot be rated: %s", error)
             return answer
         answer["session"] = position.session
-        turn = (owner, position.session, answer["question"], answer["answer"], answer, position.seen, found)
+        turn = (owner, position.session, answer["question"], answer["answer"], answer, position.seen, job.found)
         answer["turn"] = await run_in_threadpool(self.conversations.append, *turn)
         return answer
 

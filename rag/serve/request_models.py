@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 
-from rag.core.types import Value
+from rag.core.types import Message, Value
 
 Text = Annotated[str, StringConstraints(strip_whitespace=False, min_length=1, pattern=r"\S")]
 QUESTION = "How many days of leave do I get?"
@@ -78,6 +78,9 @@ class AskBody(AskRequest):
     stream: bool = Field(
         default=False, description="Server-sent events `passages`, `piece`, `answer`, `error` instead of JSON."
     )
+    preview: bool = Field(default=False, description="Ask no model: `tokens` and `cost_usd` are the most that it would take.")
+    prompt: list[Message] = Field(default=[], description="Edited messages to send; the answer is marked as not measured.")
+    read: list[str] = Field(default=[], description="The chunks of the contexts that `prompt` was made of, in their order.")
 
 
 class ChatBody(AskBody):

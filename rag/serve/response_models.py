@@ -40,8 +40,9 @@ class Searched(Head):
 
 
 class Answer(Head, PipelineAnswer):
-    """An answer with its sources. `trace` and `prompt` are present if `show` asks for them."""
+    """An answer with its sources, and the documents that the question names. `show` asks for `trace` and `prompt`."""
 
+    proposed_lock: list[str]
     session: str | None
     turn: int | None
 

@@ -25,7 +25,7 @@ class Settings:
     limit for a request, waiting included, or between two pieces of a stream, and the lifetime of an unused session. At most
     `connections` are open, or half of the file descriptors of the process. The head of a request must come within `patience`
     seconds, and a client must read on as fast. `origins` are pages of other origins that may ask. Logs and spans
-    hold texts only with `log_texts`.
+    hold texts only with `log_texts`. With keys, edited prompts are sent only with `edited_prompts`.
     """
 
     host: str = "127.0.0.1"
@@ -43,6 +43,7 @@ class Settings:
     sessions: str = field(default="sqlite:///.rag/serve.db", repr=False)
     idle: float = 1800.0
     log_texts: bool = False
+    edited_prompts: bool = False
     origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

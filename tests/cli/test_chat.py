@@ -25,9 +25,11 @@ from support.small_set import write_golden
 
 from rag.config.catalog import choice, choices
 from rag.config.defaults_list import providers
+from rag.core.errors import ConfigError
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.session import Session
 from rag.reporting.terminal.chat import Chat
+from rag.reporting.terminal.line_input import edit
 
 OVERRIDES = ("dataset=native", "dataset.path=golden", "embedder=hashing", "index=[bm25s]", "fusion=single", "k=2")
 MODEL = ("generator=openai", "generator.model=m", "generator.runtime.retries=0", "queries=concatenate")
@@ -238,13 +240,8 @@ def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[T
         at.expect("bm25s #1")
         at.type("/why 7\n")
         at.expect("a number from 1 to 1")
-        at.type("/config\n")
-        at.expect("OpenAiGenerator")
         at.type("/save talk.md\n")
         at.expect("questions and answers: talk.md")
-        at.type("/save talk.md\n")
-        at.expect("is there already")
-        at.expect("> ")
         at.type("/save! talk.md\n")
         at.expect("questions and answers: talk.md")
         at.type("/history\n")
@@ -269,9 +266,6 @@ def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[T
         assert "[1]" not in at.expect("> ")
         at.type("/topics\n")
         at.expect("ferry.md  Ferry")
-        at.type("/history\n")
-        at.expect("The memory keeps 2 of 2 messages word for word.")
-        at.expect("> ")
         assert len(script.asked) == asked == 1
         at.type("/quit\n")
         assert at.process.wait(SECONDS) == 0
@@ -311,6 +305,28 @@ def test_a_failed_question_from_a_pipe_sets_the_exit_code(
     assert "answered 400: no" in said.err
     assert "is not a command" in said.err
     assert "> And the ferry?\nSeven [1].\n[1] " in said.out  # the final answer, as in --json, without its draft
+
+
+TOLD = b"""/send\n/prompt When does the ferry to Holm leave?\n/edit\n/send\n/agents rewrite off\nAnd the bus?\n/remember Red.\nn
+/remember ${oc.env:HOME}\n/remember The bus is red.\ny\n/prompt Which bus?"""
+
+
+def test_a_prompt_is_edited_agents_are_switched_off_and_the_project_is_remembered(
+    piped: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("OPENAI_API_KEY", "none"), ("VISUAL", ""), ("EDITOR", "sed -i s/Holm/Vik/g")):
+        monkeypatch.setenv(name, value)
+    with serving(say("Nine [1].")) as script:
+        said = piped(TOLD, *MODEL, "prompt=layered", f"generator.base_url={script.url}")
+    assert "Vik" in contents(script, 0)
+    assert "Holm" not in contents(script, 0)
+    assert all(refused in said.err for refused in ("there is no prompt to send", "memory.yaml: cannot hold this"))
+    assert re.findall("(.*): this answer is not", said.out) == ["prompt: it was edited", "agents: without rewrite"]
+    assert "Project memory:\nThe bus is red.\n" in said.out
+    assert config_of(["prompt=layered"])["prompt"]["project"] == "The bus is red."
+    monkeypatch.setenv("EDITOR", "false")
+    with pytest.raises(ConfigError, match="'false' cannot be used"):
+        edit("x", "x.txt")
 
 
 @pytest.mark.parametrize(("overrides", "sought"), [((), "bus ticket cost winter"), (("queries=none",), "And in winter?")])

@@ -5,23 +5,16 @@ from typing import Any
 import pytest
 from support.command_line import Verb
 
+from rag.core.errors import UserError
 from rag.core.text.tokens import count
+from rag.core.types import Message
+from rag.pipeline.prompt.edited_prompt import checked, edited
 
 pytestmark = pytest.mark.usefixtures("here", "golden")
 
-GIVEN = [
-    "dataset=native",
-    "dataset.path=../golden",
-    "embedder=hashing",
-    "chunker=sentence",
-    "chunker.sentences=1",
-    "chunker.step=1",
-    "index=[bm25s]",
-    "fusion=single",
-    "latency=0",
-]
+SEARCH = "chunker=sentence chunker.sentences=1 chunker.step=1 index=[bm25s] fusion=single"
+GIVEN = ["dataset=native", "dataset.path=../golden", "embedder=hashing", *SEARCH.split(), "latency=0"]
 FERRY = "When does the ferry to Holm leave?"
-TARGET = "rag.components.prompts.sections.SectionPrompt"
 
 
 def shown(rag: Verb, *overrides: str, question: str = FERRY) -> Any:
@@ -59,24 +52,18 @@ def test_what_has_no_room_is_left_out_and_reported(rag: Verb) -> None:
     assert "at most 4" in output.out
 
 
-def test_a_conversation_before_the_question(rag: Verb) -> None:
-    output = ("--said", "Is there a bus?", "--said", "Yes, at eight. [1]")
-    result = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", *output, "--json").json
-    assert [(message["role"], message["content"]) for message in result["messages"][1:3]] == [
-        ("user", "Is there a bus?"),
-        ("assistant", "Yes, at eight. [1]"),
-    ]
-
-
 def test_pinned_documents_go_in_whole(rag: Verb) -> None:
     result = shown(rag, "pinned=[rules.txt]", "context_tokens=1")
     assert "Pinned document rules.txt:\nChildren under six" in result["messages"][-1]["content"]
     assert "thirty days at the harbour." in result["messages"][-1]["content"]
 
 
-def test_a_prompt_of_ones_own_takes_in_what_prompts_share(rag: Verb, conf: Any) -> None:
-    conf("prompt/mine.yaml", f"defaults: [/prompting@_here_, _self_]\n_target_: {TARGET}\ninstruction: Go.\n")
-    conf("prompt/child.yaml", "defaults: [mine, _self_]\ngoal: Win.\n")
-    result = shown(rag, "prompt=child", "prompt.reasoning=grounded", "prompt.refusal='No.'", "k=1")
-    assert result["messages"][0]["content"] == "Go.\n\nWin."
-    assert "read it again" in result["messages"][1]["content"]
+def test_an_edited_prompt_keeps_its_messages_and_loses_control_characters() -> None:
+    sent = Message("system", "=== user 0 ===\nGo."), Message("user", "When?\n")
+    assert edited(sent, lambda text: text.replace("Go", "\x1b\x00Go\ud800")) == sent
+    for wrong in ("", "x", "=== user 0 ===\nGo."):
+        with pytest.raises(UserError, match="has lost a line"):
+            edited(sent, lambda _, wrong=wrong: wrong)  # type: ignore[misc]
+    for content in (" \n", "x" * 1_000_001):
+        with pytest.raises(UserError, match="at most 1,000,000"):
+            checked([Message("user", content)])

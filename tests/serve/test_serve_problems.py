@@ -37,7 +37,6 @@ def server(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     ("path", "body", "status"),
     [
         ("/ask", {}, 422),
-        ("/ask", {"question": ""}, 422),
         ("/ask", {"question": " \n"}, 422),
         ("/ask", {"question": "x" * 8001}, 422),
         ("/ask", {"question": "x", "stram": True}, 422),
@@ -46,6 +45,8 @@ def server(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         ("/ask", {"question": "x", "within": {"whole": ["tram.md"]}}, 422),
         ("/ask", {"question": "x", "within": {"range": {"doc_id": "bus.md", "start": 5, "end": 4000}}}, 422),
         ("/ask", {"question": "x", "within": {"metadata": {"colour": ["red"]}}}, 422),
+        ("/ask", {"question": "x", "prompt": [{"role": "user", "content": " \x00"}]}, 422),
+        ("/ask", {"question": QUESTION, "prompt": [{"role": "user", "content": "x"}], "read": ["bus.md:0-1"]}, 422),
         ("/search", {"question": "x", "k": 0}, 422),
         ("/chat", {"question": "x", "session": "ses_" + "0" * 32}, 404),
         ("/chat", {"question": "x", "session": "' OR 1=1"}, 404),

@@ -13,8 +13,8 @@ import yaml
 from rag.analysis.ingestion.ingest import Ingestion
 from rag.components.ingest.rules import FirstMatchRules
 from rag.config.catalog import choice
-from rag.core.errors import DataError, StoreError, UserError
-from rag.core.files import replace_text
+from rag.core.errors import DataError, UserError
+from rag.core.files import replace_text, writing
 from rag.core.source_files import SourceFile
 from rag.documents.manifest import ManifestLine
 
@@ -132,10 +132,8 @@ def write(advice: Advice, done: Ingestion, path: Path) -> Advice:
     for each in advice.proposals:
         share = f"files: {each.files:,}, share of the characters: {each.share:.1%}, from: {each.source}"
         parts += [f"# {share}\n", _yaml([dict(each.rule)])]
-    try:
+    with writing(path, "name another place: --to FILE"):
         replace_text(path, "".join(parts))
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another place: --to FILE") from error
     return replace(advice, path=path)
 
 

@@ -16,7 +16,7 @@ NAMES = {
     "id": "id _id qid query_id question_id example_id task_id uid",
     "text": "question query user_input input prompt text utterance raw_utterance",
     "answers": "answers answer reference ground_truth ground_truths expected_output expected expected_answer reference_answer"
-    " generation_gt target targets output outputs reference_outputs",
+    " expected_response generation_gt target targets output outputs reference_outputs",
     "contexts": "evidence reference_contexts contexts context references passages",
     "document": "documents document doc doc_id doc_name document_id reference_context_ids corpus_id source file file_name",
     "kind": "kind synthesizer_name question_type query_type type category",
@@ -33,15 +33,8 @@ QUESTIONS = ("question_id", "query_id", "datasetItemId", *NAMES["text"].split(),
 """Columns that may name a question, the first that has a value; ids that each run makes anew come last."""
 RUNS = {"promptIdx": ("promptIdx", "provider"), "datasetRunId": ("datasetRunId",)}
 """Columns of promptfoo and of Langfuse with more than one value where a file holds several runs."""
-OTHERS = {
-    *QUESTIONS,
-    *" ".join(NAMES.values()).split(),
-    "response",
-    "retrieved_contexts",
-    "query_style",
-    "query_length",
-    "index",
-}
+OTHERS = {*QUESTIONS, *" ".join(NAMES.values()).split(), "response", "retrieved_contexts", "query_style", "query_length"}
+OTHERS |= {"index"}
 """Columns that are no metric, although a cell may look like a number."""
 
 
@@ -75,11 +68,11 @@ def scored_rows(path: Path) -> Iterator[Scored]:
 
 def asked(row: Mapping[str, Any]) -> str:
     """The question that a row, or an object in it such as the `inputs` of MLflow, names."""
-    for name in QUESTIONS:
-        if (value := row.get(name)) not in (None, "", {}):
-            text = value if isinstance(value, str) else asked(value) if isinstance(value, Mapping) else ""
-            return text.strip() or json.dumps(value, sort_keys=True, ensure_ascii=False)
-    return ""
+    found = [value for name in QUESTIONS if (value := row.get(name)) not in (None, "", {})]
+    for value in found:
+        if text := value if isinstance(value, str) else asked(value) if isinstance(value, Mapping) else str(value):
+            return text.strip()
+    return json.dumps(found[0], sort_keys=True, ensure_ascii=False) if found else ""
 
 
 def _values(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:

@@ -29,7 +29,7 @@ LIMITS, MOST, CELLS, COLUMNS, VALUES, BATCH, BLOCK = Limits(), 256 << 20, 10_000
 """Limits of the process; characters of a cell of CSV, cells of XLSX, columns, values of YAML; rows, characters read at once."""
 MAGIC = {b"PAR1": "parquet", b"PK\3\4": "xlsx", b"\xff\xff\xff\xff": "arrow"}
 LISTS = """
-tests data examples items questions conversations rows testRunData results test_results testCases test_cases
+tests data examples items questions conversations rows testRunData results test_results testCases test_cases runs traces
 """.split()  # noqa: SIM905
 """Keys of a JSON or YAML object under which its rows may be, perhaps one within another."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -206,7 +206,7 @@ def _listed(text: str, container: str, where: str) -> Sequence[Any]:
     """The rows of a JSON or YAML file, which is a list or has one; no tag of YAML makes an object."""
     # The loader in C has no limit of depth.
     value = parse_json(text.removeprefix("\ufeff"), where) if container == "json" else yaml.safe_load(text)
-    while isinstance(value, dict):
+    while isinstance(value, dict) and "info" not in value:  # one trace of MLflow, whose spans are in `data`
         if isinstance(columns := value.get("columns"), list) and isinstance(value.get("data"), list):
             return [dict(zip(columns, row, strict=False)) for row in value["data"]]  # a data frame of pandas, as is the next
         if value and all(isinstance(cells, dict) and "0" in cells for cells in value.values()):

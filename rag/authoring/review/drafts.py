@@ -144,7 +144,7 @@ def _place(statement: str, context: Mapping[str, Any], documents: Mapping[str, D
     """The sentence of a passage that is nearest to a statement; DataError if its document is gone or has changed."""
     where = "evidence"
     document = find_document(context["doc_id"], documents, where)
-    start, end = _nearest(statement, context["text"])
+    start, end = nearest_sentence(statement, context["text"])
     quote, begin = context["text"][start:end], context["start"] + start
     span = anchor(document, quote, (begin, begin + len(quote)), where)
     place: Row = {"doc": document.doc_id, "quote": quote}
@@ -154,7 +154,7 @@ def _place(statement: str, context: Mapping[str, Any], documents: Mapping[str, D
     return place | ({"start": span.start, "end": span.end} if several else {})
 
 
-def _nearest(statement: str, text: str) -> tuple[int, int]:
+def nearest_sentence(statement: str, text: str) -> tuple[int, int]:
     """The sentence of a text with the greatest F1 of words with a statement, the first of several: start and end."""
     wanted = words_of(statement)
     pieces = [piece for block in blocks(text) if not is_heading(text, block[0]) for piece in sentences(text, block)]

@@ -27,10 +27,10 @@ class RulesShaper:
 
     A word of `leading` may be before them.
 
-    The domain is the title of a document. Before the search it is the only title that shares most words with the question, or
-    else with the last turn of the user. After it, it is the title of passages with the share `share` of all weights, 1 / rank,
-    or stays. With a domain `search` is also searched for, unless the question has all words of the title. `headers` are the
-    lines of the prompt by intent.
+    The domain is the title of a document. Before the search it is the title that shares most words with the question, or else
+    with the last turn of the user; of several, the words of the first that are in this text. After it, it is the title of
+    passages with the share `share` of all weights, 1 / rank, or stays. With a domain `search` is also searched for, unless the
+    question has all words of the title. `headers` are the lines of the prompt by intent.
     """
 
     phrases: Mapping[str, Sequence[str]]
@@ -86,8 +86,9 @@ class RulesShaper:
             own = stems.of(text)
             shared = {title: len(words & own) for title, words in known.items() if len(words & own) >= min(NAMED, len(words))}
             best = [title for title, count in shared.items() if count and count == max(shared.values())]
-            if len(best) == 1:
-                return one_line(best[0], LABEL)
+            if best:
+                part = " ".join(word.strip(",.:;()") for word in best[0].split() if stems.of(word) & own)
+                return one_line(best[0] if len(best) == 1 else part, LABEL)
         return ""
 
     def _found(self, titles: Sequence[str]) -> str:

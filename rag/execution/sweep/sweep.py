@@ -12,7 +12,7 @@ from rag.config.experiment import Experiment
 from rag.config.resolver import Resolver
 from rag.core.assessments import Spent
 from rag.core.errors import StoreError
-from rag.core.files import replace_text
+from rag.core.files import replace_text, writing
 from rag.core.redaction import redacted_json
 from rag.core.roles import Loader
 from rag.execution.graph import plan
@@ -147,11 +147,8 @@ def write(sweep: Sweep, folder: Path = REPORTS) -> Path:
 
 def write_report(path: Path, content: Any) -> None:
     """Write one JSON file of a report; StoreError where that cannot be."""
-    try:
+    with writing(path.parent, "the results are in the store: fix that and run again"):
         write_json(path, content)
-    except OSError as error:
-        what = f"cannot be written ({error.strerror})"
-        raise StoreError(str(path.parent), what, "the results are in the store: fix that and run again") from error
 
 
 def write_json(path: Path, content: Any) -> None:

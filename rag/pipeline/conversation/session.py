@@ -2,14 +2,24 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any, cast
 
-from rag.core.types import Answer, Found, Query, Ranking, Turn
+from rag.core.types import Answer, Finding, Found, Message, Query, Ranking, Turn
 from rag.pipeline.conversation.live_history import remembered_turn
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.search.locked_files import limited
 from rag.pipeline.search.steps import embed_queries
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question that was searched for; `edited` messages replace those of its prompt."""
+
+    query: Query
+    trace: Trace
+    edited: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,16 +54,23 @@ class Session:
     pipeline: Pipeline
     exchanges: list[Exchange] = field(default_factory=list)
     found: tuple[Found, ...] = ()
+    off: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._given = self.pipeline
 
-    def limit(self, lock: Sequence[str], exclude: Sequence[str]) -> None:
-        """Read only the files of `lock` and none of `exclude` from now on, and use nothing again that was found before.
+    def limit(self, lock: Sequence[str] = (), exclude: Sequence[str] = (), off: Sequence[str] = ()) -> None:
+        """Read only the files of `lock` and none of `exclude` from now on, without the agents of `off`.
 
-        Both are within what the config allows; empty ones give back all of it. ConfigError for a document that does not exist.
+        All are within what the config allows; empty ones give back all of it. Nothing is used again that was found before.
+        UserError for a document or an agent that does not exist.
         """
-        self.pipeline, self.found = limited(self._given, lock, exclude), ()
+        self.pipeline, self.found, self.off = limited(self._given.without(off), lock, exclude), (), tuple(off)
+
+    def tell(self, project: str) -> None:
+        """Take another text about the project; `limit` applies it."""
+        reading, prompt = self._given.reading, cast(Any, self._given.reading.prompt)
+        self._given = replace(self._given, reading=replace(reading, prompt=replace(prompt, project=project)))
 
     @property
     def history(self) -> tuple[Turn, ...]:
@@ -65,8 +82,13 @@ class Session:
         if any(self.pipeline.uses_vectors.values()):
             embed_queries(self.pipeline.embedder, [""])
 
+    def draft(self, question: str) -> Draft:
+        """Search for a question, and ask no model for an answer; `ask` answers it if nothing is asked before."""
+        query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.found)
+        return Draft(query, self.pipeline.trace_to_answer(query))
+
     def ask(
-        self, question: str, hear: Callable[[str], None] | None = None, read: Callable[[Ranking], None] | None = None
+        self, question: str | Draft, hear: Callable[[str], None] | None = None, read: Callable[[Ranking], None] | None = None
     ) -> Exchange:
         """Answer a question; `read` gets the passages for it, `hear` then the answer in pieces as they come.
 
@@ -74,11 +96,14 @@ class Session:
         Pieces are empty while the model writes hidden text. A question is remembered when its answer is complete: Ctrl-C or a
         failing service leaves the conversation as it was.
         """
-        query = Query(f"turn {len(self.exchanges) + 1}", question, self.history, earlier=self.found)
-        trace = self.pipeline.trace_to_answer(query)
-        exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear, early=True, read=read), time.time())
+        draft = self.draft(question) if isinstance(question, str) else question
+        answer = self.pipeline.answer_from(draft.query, draft.trace, hear, early=True, read=read, edited=draft.edited)
+        if self.off:
+            without = Finding("agents", f"without {', '.join(self.off)}: this answer is not measured")
+            answer = replace(answer, findings=(*answer.findings, without))
+        exchange = Exchange(draft.trace, answer, time.time())
         self.exchanges.append(exchange)
-        self.found = self.pipeline.earlier(query, trace)
+        self.found = self.pipeline.earlier(draft.query, draft.trace)
         return exchange
 
     def reset(self) -> None:

@@ -66,7 +66,10 @@ class Reading:
         self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
     ) -> list[Screened]:
         """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
-        return self.excerpts.screen(queries, rankings, corpus, looks)
+        found = self.excerpts.screen(queries, rankings, corpus, looks)
+        far = "off_topic", "retrieval_floor"  # no question is too far from files that a person has locked
+        near = ([one for one in each.findings if one.reply or one.source not in far] for each in found)
+        return [replace(each, findings=tuple(row)) for each, row in zip(found, near, strict=True)] if self.locked else found
 
     def replies(self, query: Query) -> bool:
         """Whether a screen replies to a message, so that nothing needs to be searched for."""

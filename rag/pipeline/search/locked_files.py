@@ -86,7 +86,7 @@ def limited(pipeline: Narrowed, lock: Sequence[str], exclude: Sequence[str]) -> 
     if gone:
         open_ = np.array([document.doc_id not in gone for document in corpus.documents])[corpus.doc]
         pipeline = replace(pipeline, excluded=gone, allowed=open_ if pipeline.allowed is None else open_ & pipeline.allowed)
-    return _locked(pipeline, [corpus.place(name) or 0 for name in files]) if files else pipeline
+    return locked(pipeline, [corpus.place(name) or 0 for name in files]) if files else pipeline
 
 
 def read_whole(documents: Iterable[Document], tokens: int | None) -> bool:
@@ -115,7 +115,8 @@ def proposed(pipeline: Narrowed, question: str) -> list[str]:
     return list(dict.fromkeys(found))[:SHOWN]
 
 
-def _locked(pipeline: Narrowed, rows: Sequence[int]) -> Narrowed:
+def locked(pipeline: Narrowed, rows: Sequence[int]) -> Narrowed:
+    """The pipeline that reads the files of these rows, as `limited`."""
     corpus, tokens = pipeline.corpus, pipeline.reading.context_tokens
     own = {row: range(len(corpus))[corpus.of_document(row)] for row in rows}
     whole = read_whole((corpus.documents[row] for row in rows), tokens)
@@ -123,7 +124,7 @@ def _locked(pipeline: Narrowed, rows: Sequence[int]) -> Narrowed:
     room = None if whole or tokens is None else tokens - tokens // OUTLINE
     selectors = {"lock": LockedFiles(tuple(own.values()), room)}
     allowed = np.isin(corpus.doc, rows)
-    links = tuple(name for name in pipeline.links if name in LOCKED and not (whole and name in ("rewrite", "search")))
+    links = tuple(one for one in LOCKED if one in (*pipeline.links, "select") and not (whole and one in ("rewrite", "search")))
     return replace(pipeline, links=links, selectors=selectors, reading=reading, allowed=allowed)
 
 

@@ -4,11 +4,12 @@ An answer runs all links one after the other. In a sweep each link is a stage, a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from rag.core.corpus import Corpus
+from rag.core.errors import UserError
 from rag.core.memo import Recent
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
@@ -51,6 +52,8 @@ AGAIN = ("policy", "search", "select", "condense")
 """The links of one more search."""
 COMPONENTS = {"shape": "shaper", "audit": "shaper", "merge": "reuse", "route": "router", "condense": "condenser"}
 """Links → the field of their component, where it has another name."""
+AGENTS = {"rewrite": (), "shape": ("audit",), "reuse": ("merge",), "route": (), "policy": (), "select": (), "condense": ()}
+"""The links that a person can switch off, each with the links that go with it."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,19 @@ class Retrieval:
             return False
         plain = name in ("rewrite", "search", "select")
         return plain or not changes_nothing(getattr(self, COMPONENTS.get(name, name)))
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents in use that can be switched off."""
+        idle = {"rewrite": changes_nothing(self.queries), "select": not self.selectors}
+        return [name for name in AGENTS if not idle.get(name) and self.has(name)]
+
+    def without(self, off: Sequence[str]) -> Self:
+        """The same components without some agents; UserError for one that is not in use."""
+        if unknown := [name for name in off if name not in self.agents]:
+            raise UserError("agents", f"{unknown[0]!r} is not in use", f"there is: {', '.join(self.agents) or 'none'}")
+        gone = {*off, *(more for name in off for more in AGENTS[name])}
+        return replace(self, links=tuple(name for name in self.links if name not in gone)) if gone else self
 
     def link(self, name: str, step: Step = untimed) -> Link:
         """A link of these components."""

@@ -8,14 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.fusion.single import SingleFusion
-from rag.components.queries.none import AsTyped
-from rag.components.rerankers.none import NoReranker
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
-from rag.core.rankings import Rankings
 from rag.core.records.sets import Cell, RecordSet
-from rag.core.types import Allowed, Document, Span, Value, Vectors
+from rag.core.types import Allowed, Document, Span, Value
+from rag.pipeline.search.locked_files import locked
 from rag.pipeline.search.metadata_filter import Condition, fitting, written_conditions
 from rag.pipeline.search.retrieval import Narrowed
 
@@ -30,7 +27,7 @@ class Scope:
     `documents` are doc_ids. `sections` are headings, one or several in order joined by ` > `: the text under them may be read;
     an empty one is the text above the first heading. `range` are characters of one document. Passages are cut to the first and
     the last of their characters that may be read. `metadata` are conditions by key of metadata or by field of records, see
-    `rag.pipeline.search.metadata_filter`. `whole` names documents that replace the search, each as one passage, in this order;
+    `rag.pipeline.search.metadata_filter`. `whole` names documents that replace the search, as locked files do, in this order;
     it cannot be combined with others.
     """
 
@@ -199,38 +196,9 @@ def _without_repeats(corpus: Corpus, kept: Allowed) -> Allowed:
     return good
 
 
-@dataclass(frozen=True)
-class AllSearcher:
-    """Finds the same passages, in the same order, for every question."""
-
-    places: tuple[int, ...]
-
-    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
-        """The same ranking for every question; scores are 1 / rank."""
-        return Rankings.pack([[(place, 1 / rank) for rank, place in enumerate(self.places, 1)][:depth]] * len(texts))
-
-
 def _whole(pipeline: Narrowed, scope: Scope) -> Narrowed:
     """A pipeline that reads these documents from end to end and looks for nothing."""
     if scope != replace(EVERYTHING, whole=scope.whole):
         raise UserError("within.whole", "is given with another restriction", "give whole documents alone, or leave them out")
-    corpus, names = pipeline.corpus, tuple(dict.fromkeys(scope.whole or ()))
-    documents = [corpus.documents[_row(corpus, name, "within.whole")] for name in names]
-    whole = Corpus.of(documents, [Span(one.doc_id, 0, len(one.text)) for one in documents if one.text])
-    rows = [whole.documents[row].doc_id for row in whole.doc.tolist()]
-    places = tuple(rows.index(name) for name in names if name in rows)
-    count = max(1, len(places))
-    return replace(
-        pipeline,
-        corpus=whole,
-        searchers={"whole": AllSearcher(places)},
-        uses_vectors={"whole": False},
-        queries=AsTyped(),
-        fusion=SingleFusion(),
-        reranker=NoReranker(),
-        links=("rewrite", "search", "select"),
-        selectors={},
-        reading=replace(pipeline.reading, k=count, context_tokens=None, pinned=()),
-        depth=count,
-        allowed=None,
-    )
+    rows = [_row(pipeline.corpus, name, "within.whole") for name in dict.fromkeys(scope.whole or ())]
+    return locked(replace(pipeline, reading=replace(pipeline.reading, context_tokens=None, pinned=())), rows)

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 import numpy as np
 
@@ -24,11 +25,11 @@ WORD = re.compile(r"\w+")
 
 
 def changed(before: Shape, after: Shape) -> bool:
-    """Whether the scope of a question changed: another intent or another domain, where both are known."""
+    """Whether the scope of a question changed: another intent, or a domain that does not name the one before more precisely."""
     if before.intent and after.intent and before.intent != after.intent:
         return True
     old, new = (set(WORD.findall(shape.domain.casefold())) for shape in (before, after))
-    return bool(old and new) and len(old & new) < ALIKE * len(old | new)
+    return bool(old and new) and not old <= new and len(old & new) < ALIKE * len(old | new)
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ class ShapeLink:
         """What the shaper reads of questions."""
         rows = np.unique(self.corpus.doc if self.allowed is None else self.corpus.doc[self.allowed]).tolist()
         titles = tuple(dict.fromkeys(self.corpus.titles[row] for row in rows))
+        names = dict.fromkeys(PurePath(self.corpus.documents[row].doc_id).name for row in rows)
         asked = [Asked(work.query, work.own.question, self.project, titles=titles) for work in works]
+        asked = [replace(one, titles=(*titles, *(name for name in names if name in one.question))) for one in asked]
         if self.memory is None:
             return asked
         recalled = self.memory.recall([work.query for work in works])

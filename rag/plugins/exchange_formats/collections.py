@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from rag.authoring.candidates import Row
-from rag.plugins.exchange_formats.format_table import Tables, one_file
+from rag.authoring.exchange.format_table import Tables, one_file
 
 
 def beir(rows: Sequence[Row], texts: Mapping[str, str]) -> Tables:

@@ -1,6 +1,5 @@
 """Columns of other tools → fields of a golden question. docs/datasets.md lists the formats and their versions."""
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,13 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 from rag.authoring.candidates import Row
+from rag.authoring.exchange.cells import parsed_cell
+from rag.authoring.exchange.format_table import format_of, formats
 from rag.authoring.exchange.score_rows import NAMES
 from rag.core.errors import DataError
 from rag.core.types import SPLITS
-from rag.plugins.exchange_formats.format_table import formats
 
 KNOWN = {name: [each.replace("_", "") for each in names.split()] for name, names in NAMES.items()}
-NESTED = ("metadata", "inputs", "input", "outputs", "expectedOutput", "expected_output", "vars", "enrichments")
+NESTED = ("metadata", "inputs", "input", "outputs", "expectedOutput", "expected_output", "vars", "enrichments", "expectations")
 """Columns whose objects hold columns; a later one overrules an earlier one."""
 TURNS = ("messages", "turns", "turn", "conversation", "utterances")
 ROLES = {"user": "user", "human": "user"} | dict.fromkeys(("assistant", "ai", "agent", "bot", "model"), "assistant")
@@ -51,12 +51,12 @@ def shape_of(fields: Mapping[str, Any]) -> str:
     """The tool whose format a row has; empty for none."""
     if any(isinstance(fields.get(name), list) for name in TURNS):
         return "conversations"
-    return next((name for name, format in formats().items() if any(column in fields for column in format.columns)), "")
+    return format_of(fields)
 
 
 def questions(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -> Iterator[Imported]:
     """The questions of a row: one, or one for each turn of a user. `given` maps fields to columns. DataError if bad."""
-    turns = next((parsed for name in TURNS if isinstance(parsed := _parsed(fields.get(name)), list)), None)
+    turns = next((parsed for name in TURNS if isinstance(parsed := parsed_cell(fields.get(name)), list)), None)
     if turns is None or "text" in given:
         yield _question(fields, where, given)
         return
@@ -81,7 +81,7 @@ def _question(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -
         listed = ", ".join(map(repr, flat)) or "none"
         raise DataError(where, f"has no column for the question; there are: {listed}", "name it: --question COLUMN")
     row: Row = {"id": one_text(found.get("id")), "text": found.get("text"), "history": _turns(found.get("history"), where)}
-    asked = _parsed(row["text"])
+    asked = parsed_cell(row["text"])
     if isinstance(asked, list | dict):
         turns = _turns(asked["messages"] if isinstance(asked, dict) and "messages" in asked else asked, where)
         last = max((place for place, turn in enumerate(turns) if turn["role"] == "user"), default=0)
@@ -91,12 +91,12 @@ def _question(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -
     row |= {"turn": 1 + sum(turn["role"] == "user" for turn in row["history"])} if row["dialogue"] else {}
     row |= {"answers": texts_of(found.get("answers"), where), "tags": texts_of(found.get("tags"), where)}
     row["unanswerable"] = one_text(found.get("unanswerable")).lower() in ("true", "1", "yes", "unanswerable")
-    split, expects = one_text(found.get("split")), _parsed(found.get("expects"))
+    split, expects = one_text(found.get("split")), parsed_cell(found.get("expects"))
     row |= {"split": split} if split in SPLITS else {"tags": [*row["tags"], split]} if split else {}
     row |= {"expects": expects} if _is_expected(expects) else {}
     if not row["text"] or "\0" in row["text"]:
         raise DataError(where, "the question is empty or has a NUL character", "write it as text")
-    groups = _groups(_parsed(found.get("contexts")), texts_of(found.get("document"), where), where)
+    groups = _groups(parsed_cell(found.get("contexts")), texts_of(found.get("document"), where), where)
     return Imported(row, groups, tuple(note for format in formats().values() for note in format.notes(flat, row, where)))
 
 
@@ -112,7 +112,7 @@ def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a row, those of nested objects as `object.column`."""
     flat = {name: value for name, value in fields.items() if value not in (None, "")}
     for name in NESTED:
-        inner = _parsed(fields.get(name)) if name in flat else None
+        inner = parsed_cell(fields.get(name)) if name in flat else None
         if isinstance(inner, dict):
             del flat[name]
             is_chat = "messages" in inner and name in ("inputs", "input")
@@ -132,18 +132,6 @@ def _columns(columns: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> tu
     return tuple(found.items())
 
 
-def _parsed(value: Any) -> Any:
-    """Parse a cell with a list or an object in the notation of JSON or Python; return any other value unchanged."""
-    for read in (json.loads, ast.literal_eval) if isinstance(value, str) and value[:1] + value[-1:] in ("[]", "{}") else ():
-        try:
-            parsed = read(value)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        if isinstance(parsed, dict) or all(isinstance(part, str | dict | list) for part in parsed):
-            return parsed
-    return value
-
-
 def one_text(value: Any) -> str:
     """The text of a cell, or of the first value in it; numbers and truth values as JSON, nothing for an object."""
     value = value[0] if isinstance(value, list) and value else value
@@ -155,7 +143,7 @@ def one_text(value: Any) -> str:
 def texts_of(value: Any, where: str) -> list[str]:
     """The texts in a value, each once, in their order: of an object the first under TEXTS."""
     found: dict[str, None] = {}
-    waiting, read = [_parsed(value)], 0
+    waiting, read = [parsed_cell(value)], 0
     while waiting:
         value, read = waiting.pop(), read + 1
         if isinstance(value, list):
@@ -184,7 +172,7 @@ def _messages(turn: Any, where: str) -> Iterator[tuple[str, str, Mapping[str, An
 
 
 def _turns(value: Any, where: str) -> list[Row]:
-    turns = parsed if isinstance(parsed := _parsed(value), list) else []
+    turns = parsed if isinstance(parsed := parsed_cell(value), list) else []
     return [{"role": role, "text": text} for turn in turns for role, text, _ in _messages(turn, where)]
 
 

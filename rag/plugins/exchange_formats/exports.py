@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rag.authoring.candidates import Row, place_row
+from rag.authoring.exchange.format_table import DETAILS, FLAT, formats
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.checks import check_choice
 from rag.core.errors import DataError
@@ -12,7 +13,6 @@ from rag.core.roles import Questions
 from rag.core.types import Document, Place, document_of, spans_of
 from rag.documents.folder.json_rows import read_rows
 from rag.evaluation.data.golden import Golden
-from rag.plugins.exchange_formats.format_table import DETAILS, FLAT, formats
 from rag.plugins.exchange_formats.row_files import write
 
 
@@ -43,13 +43,14 @@ def export_set(rows: Sequence[Row], documents: Sequence[Document], format: str, 
 
     ConfigError for an unknown format, DataError for a folder that exists.
     """
-    check_choice("--format", format, formats())
+    written = {name: each.tables for name, each in formats().items() if each.tables}
+    check_choice("--format", format, written)
     if to.exists():
         raise DataError(str(to), "exists already", "name a new folder with --to")
     texts = {document.doc_id: document.text for document in documents}
     flat = [_flat(row, texts) for row in rows]
-    for name, (written, columns) in formats()[format].tables(flat, texts).items():
-        write(to / name, written, columns)
+    for name, (lines, columns) in written[format](flat, texts).items():
+        write(to / name, lines, columns)
     if (holds := formats()[format].holds) is None:
         return Counter()
     return Counter(name for row in rows for name in sorted(_properties(row) - holds))

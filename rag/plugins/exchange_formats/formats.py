@@ -1,13 +1,13 @@
-"""The formats of other tools, by name; those with a file for questions are LangSmith, Langfuse, promptfoo and ragas."""
+"""The formats of other tools, by name; those with a file for questions are LangSmith, Langfuse, MLflow, promptfoo, ragas."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rag.authoring.candidates import Row
+from rag.authoring.exchange.format_table import DETAILS, Format, Tables, one_file
 from rag.plugins.exchange_formats import collections
 from rag.plugins.exchange_formats.columns import one_text, texts_of
-from rag.plugins.exchange_formats.format_table import DETAILS, Format, Tables, one_file
 
 ASSERTED = re.compile(r"i?(?:contains|equals)(?:-any|-all)?|factuality|similar")
 """Assertions of promptfoo that hold right answers; all others run code or ask a model."""
@@ -22,6 +22,12 @@ def _langsmith(row: Row) -> Row:
 
 def _langfuse(row: Row) -> Row:
     return {"id": row["id"], "input": _asked(row), "expectedOutput": row["answers"], **_details(row)}
+
+
+def _mlflow(row: Row) -> Row:
+    """A record of `EvaluationDataset.merge_records`, MLflow 3.17; its `expected_response` is what MLflow's own judges read."""
+    expected = {"expected_response": row["answers"][0]} if row["answers"] else {}
+    return {"inputs": _asked(row), "expectations": {**expected, "answers": row["answers"], **_details(row)["metadata"]}}
 
 
 def _promptfoo(row: Row) -> Row:
@@ -70,6 +76,7 @@ def _asserted(flat: Mapping[str, Any], row: Row, where: str) -> Iterator[str]:
 
 FORMATS = {
     "promptfoo": Format(one_file("tests.yaml", _promptfoo), None, ("vars", "__expected", "__expected1"), _asserted),
+    "mlflow": Format(one_file("records.jsonl", _mlflow), columns=("expectations",)),
     "langsmith": Format(one_file("examples.jsonl", _langsmith), columns=("inputs",)),
     "langfuse": Format(one_file("items.jsonl", _langfuse), columns=("expectedOutput",)),
     "ragas": Format(_ragas, frozenset(("answers", "history", "kind", "quotes")), ("user_input",)),

@@ -27,6 +27,7 @@ from rag.evaluation.data.golden import documents_of
 from rag.plugins.exchange_formats import folders
 from rag.plugins.exchange_formats.columns import Imported, Passage, questions, shape_of
 from rag.plugins.exchange_formats.places import Found, Places, drafted_place
+from rag.plugins.exchange_formats.samples import WHOLE, Reading, rows_of_questions
 
 SAFE = re.compile(r"\w[\w .-]*(?:/\w[\w .-]*)*")
 """Names of documents that can be paths below a folder."""
@@ -64,14 +65,17 @@ class Report:
         return vars(self) | {"anchored": dict(+self.anchored)}
 
 
+Corpus = Mapping[str, Document] | None
+
+
 def import_set(
-    source: Path, to: Path, documents: Mapping[str, Document] | None, given: Mapping[str, str], at: str, container: str = ""
+    source: Path, to: Path, documents: Corpus, given: Mapping[str, str], at: str, reading: Reading = WHOLE
 ) -> Report:
     """Write the questions of a file or folder to the new folder `to`, which appears when all is written.
 
     Passages are searched in the texts of `documents`; without these they become documents themselves. `given` maps fields to
-    columns, `at` is today in ISO 8601, `container` the one to read instead of that of the content. DataError for a folder that
-    exists, for a missing column, and for a file without any question.
+    columns, `at` is today in ISO 8601. DataError for a folder that exists, for a missing column, and for a file without any
+    question.
     """
     if not source.exists() or to.exists():
         where, what = (to, "exists already") if source.exists() else (source, "there is no such file or folder")
@@ -80,7 +84,7 @@ def import_set(
     shutil.rmtree(making, ignore_errors=True)
     try:
         making.mkdir(parents=True)
-        report = _Importer(source, to, making, documents, given, at).run(container)
+        report = _Importer(source, to, making, documents, given, at).run(reading)
         making.rename(to)
     except OSError as error:
         raise DataError(str(error.filename or to), f"cannot be used: {error.strerror}", "check its permissions") from error
@@ -92,9 +96,7 @@ def import_set(
 class _Importer:
     """Writes one golden set."""
 
-    def __init__(
-        self, source: Path, to: Path, making: Path, documents: Mapping[str, Document] | None, given: Mapping[str, str], at: str
-    ) -> None:
+    def __init__(self, source: Path, to: Path, making: Path, documents: Corpus, given: Mapping[str, str], at: str) -> None:
         self.source, self.making, self.documents, self.given, self.at = source, making, documents or {}, given, at
         self.places = Places(self.documents) if documents is not None else None
         self.report = Report(str(source), "", str(to))
@@ -107,10 +109,10 @@ class _Importer:
         self.named = lru_cache(maxsize=None)(self._named)
         self.digest = lru_cache(maxsize=None)(lambda name: digests([name], self.documents)[name])
 
-    def run(self, container: str) -> Report:
+    def run(self, reading: Reading) -> Report:
         """Write all questions; DataError for a missing column and for no question."""
         with (self.making / "questions.jsonl").open("w", encoding="utf-8") as file:
-            for where, fields in self._rows(container):
+            for where, fields in self._rows(reading):
                 self.report.rows += 1
                 try:
                     if isinstance(fields, DataError):
@@ -134,13 +136,16 @@ class _Importer:
             raise DataError(str(self.source), f"has no golden question in {self.report.rows} rows{first}", listed)
         return self.report
 
-    def _rows(self, container: str) -> Rows:
+    def _rows(self, reading: Reading) -> Rows:
         """The rows of the source; the corpus of a folder is read first."""
-        kind = self.report.format = container or (folders.layout_of if self.source.is_dir() else container_of)(self.source)
+        kind = self.report.format = reading.container or (folders.layout_of if self.source.is_dir() else container_of)(
+            self.source
+        )
         if not self.source.is_dir():
-            for number, (where, fields) in enumerate(read(self.source, kind)):
+            name, rows = rows_of_questions(read(self.source, kind), reading, self.report.notes)
+            for number, (where, fields) in enumerate(rows):
                 if not number and not isinstance(fields, DataError):
-                    self.report.format = shape_of(fields) or kind
+                    self.report.format = name or shape_of(fields) or kind
                 yield where, fields
             return
         for name, text in folders.corpus(self.source) if kind != "huggingface" else ():
@@ -232,7 +237,7 @@ class _Importer:
 
 
 def import_questions(
-    source: Path, to: Path, documents: str = "", given: Mapping[str, str] | None = None, container: str = ""
+    source: Path, to: Path, documents: str = "", given: Mapping[str, str] | None = None, reading: Reading = WHOLE
 ) -> tuple[Report, str]:
     """Write the questions of another tool's file to the new folder `to`; return the report, and the path of the documents.
 
@@ -242,4 +247,4 @@ def import_questions(
     if documents:
         config = config_of_folder([documents])
         corpus, place = documents_of(components_of(config).role("loader", config["loader"])), config["loader"]["path"]
-    return import_set(source, to, corpus, given or {}, datetime.now(UTC).date().isoformat(), container), place
+    return import_set(source, to, corpus, given or {}, datetime.now(UTC).date().isoformat(), reading), place

@@ -23,6 +23,11 @@ def import_questions(
     document: Column = "",
     id: Column = "",
     kind: Column = "",
+    limit: Annotated[int, typer.Option(min=0, help="Traces: at most so many questions, from all strata; 0 for all.")] = 0,
+    seed: Annotated[int, typer.Option(help="Traces: the seed of the draw.")] = 0,
+    beside: Annotated[
+        Path | None, typer.Option(help="Traces: a questions.jsonl whose questions are not drafted again.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a golden set of questions in CSV, XLSX, Parquet, JSON, or in the format of another tool.
@@ -30,13 +35,18 @@ def import_questions(
     Others: ragas, BEIR, MTEB, AutoRAG, Hugging Face datasets on disk, LangSmith, Langfuse, promptfoo, conversations. Contexts
     become evidence where they are found in the documents: letter by letter, as rendered, or with 90 % of their letters and
     digits and all of their numbers. Without --documents they become documents. Nothing is run or fetched.
+
+    Traces of OpenTelemetry, MLflow, Langfuse and LangSmith become drafts, tagged thumbs_down, low_margin or new_topic.
     """
+    from rag.documents.folder.json_rows import read_rows
     from rag.plugins.exchange_formats import imports
+    from rag.plugins.exchange_formats.samples import Reading
     from rag.plugins.exchange_formats.shown import imported
 
     named = {"text": question, "answers": answer, "contexts": context, "document": document, "id": id, "kind": kind}
     given = {name: column for name, column in named.items() if column}
-    report, place = imports.import_questions(source, to, documents, given, format)
+    known = [row.text("text") for row in read_rows(beside)] if beside else []
+    report, place = imports.import_questions(source, to, documents, given, Reading(format, limit, seed, known))
     print_json(report.to_json()) if as_json else imported(report, place)
 
 

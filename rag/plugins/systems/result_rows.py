@@ -1,6 +1,5 @@
 """Files with the results of systems, as Assay or another tool writes them: JSON lines, JSON, CSV, TREC runs."""
 
-import ast
 import json
 import math
 import re
@@ -8,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rag.authoring.exchange.cells import first_value, parsed_cell, passage_of
 from rag.core.errors import DataError
 from rag.core.systems import SystemPassage, SystemReply
 from rag.core.types import Reply
@@ -17,11 +17,7 @@ PASSAGES = (
     "passages retrieved_contexts retrieval_context contexts context documents source_documents sources retrieved_documents"
 )
 ANSWERS = "answer response actual_output output prediction generated_answer generation"
-TEXTS = "text page_content content contents chunk passage snippet"
-PLACES = "doc_id document_id document doc chunk_id file_name filename file source id"
-"""The usual names of columns and keys, the most specific first."""
-NESTED = ("outputs", "output", "response", "metadata", "meta", "usage", "tokenUsage", "document")
-"""Objects in which a column or key may be."""
+"""The usual names of columns, the most specific first."""
 COUNTS = {
     "prompt_tokens": "prompt_tokens input_tokens prompt",
     "completion_tokens": "completion_tokens output_tokens completion",
@@ -37,9 +33,12 @@ def read_results(path: Path) -> tuple[Results, bool]:
     with path.open("rb") as file:
         # Inside of a block, so that the packages of spreadsheets, which are no results, are not needed.
         from rag.authoring.exchange import tables
+        from rag.authoring.exchange.format_table import by_question
         from rag.authoring.exchange.score_rows import QUESTIONS, asked
 
         head = file.readline(4096).decode("utf-8", "replace").lstrip("\ufeff")
+    if head.lstrip().startswith("<"):
+        raise DataError(str(path), "is a page in HTML or XML, perhaps of a login", "export JSON, JSON lines, CSV or a TREC run")
     if RUN.fullmatch(head):
         return _read_run(path), True
     container = tables.container_of(path)
@@ -47,7 +46,7 @@ def read_results(path: Path) -> tuple[Results, bool]:
         raise DataError(str(path), f"is {container}", "write the results as JSON lines, JSON, CSV or a TREC run")
     found: Results = {}
     with path.open("rb") as file:
-        for where, row in tables.rows_of(file, str(path), container, tables.codec_of(path)):
+        for where, row in by_question(tables.rows_of(file, str(path), container, tables.codec_of(path)))[1]:
             if isinstance(row, DataError):
                 raise row
             names = {name for key in QUESTIONS if isinstance(value := row.get(key), str) and (name := value.strip())}
@@ -64,16 +63,17 @@ def read_results(path: Path) -> tuple[Results, bool]:
 
 def reply_of(row: Mapping[str, Any], where: str) -> SystemReply:
     """The reply in a row."""
-    if failure := row.get("error") or row.get("failure"):
+    failure = row.get("error") or row.get("failure")
+    if failure and row.get("failureReason") != 1:  # of promptfoo: an assertion refuses the answer
         return SystemReply(failure=shortened(str(failure), 200))
-    listed, said = _value(row, PASSAGES), _value(row, ANSWERS)
+    listed, said = first_value(row, PASSAGES), first_value(row, ANSWERS)
     if listed is None and said is None:
         what = f"has neither passages nor an answer; its columns: {', '.join(map(str, row))}"
         raise DataError(where, what, "add a column passages, best first")
-    listed = _parsed(listed)
+    listed = parsed_cell(listed)
     if listed is not None and not isinstance(listed, list):
         listed = [listed]
-    passages = tuple(_passage(part, f"{where} passage {number}") for number, part in enumerate(listed or (), 1))
+    passages = tuple(passage_of(part, f"{where} passage {number}") for number, part in enumerate(listed or (), 1))
     counts = {name: _number(row, names.split(), where) for name, names in COUNTS.items()}
     asked_tokens, said_tokens = (0 if math.isnan(counts[name]) else int(counts[name]) for name in COUNTS if name != "cost")
     seconds = next((_number(row, [name], where) * unit for name, unit in SECONDS.items() if name in row), math.nan)
@@ -83,18 +83,8 @@ def reply_of(row: Mapping[str, Any], where: str) -> SystemReply:
     return SystemReply(passages, Reply(text, (), asked_tokens, said_tokens, counts["cost"]), seconds)
 
 
-def _value(row: Mapping[str, Any], names: str) -> Any:
-    """The value under the first of some names, in a row or in an object in it; None without one."""
-    known = names.split()
-    for part in (row, *(row[name] for name in NESTED if isinstance(row.get(name), Mapping))):
-        for name in known:
-            if part.get(name) not in (None, "", {}) and not (name in NESTED and isinstance(part[name], Mapping)):
-                return part[name]
-    return None
-
-
 def _number(row: Mapping[str, Any], names: Sequence[str], where: str) -> float:
-    value = _value(row, " ".join(names))
+    value = first_value(row, " ".join(names))
     try:
         number = math.nan if value is None else float(value)
     except (TypeError, ValueError) as error:
@@ -102,30 +92,6 @@ def _number(row: Mapping[str, Any], names: Sequence[str], where: str) -> float:
     if number < 0 or math.isinf(number):
         raise DataError(where, f"{names[0]} is {number}", "write a number from 0")
     return number
-
-
-def _parsed(value: Any) -> Any:
-    """A list in the notation of JSON or Python, which cells of CSV have; any other value unchanged."""
-    for read in (json.loads, ast.literal_eval) if isinstance(value, str) and value[:1] + value[-1:] == "[]" else ():
-        try:
-            return read(value)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return value
-
-
-def _passage(part: Any, where: str) -> SystemPassage:
-    """A passage: a text, or an object with text, document and perhaps its first and last character."""
-    if isinstance(part, str):
-        return SystemPassage(part)
-    if not isinstance(part, Mapping):
-        raise DataError(where, f"is {shortened(repr(part))}", "write a text, or an object with text and document")
-    text, place = _value(part, TEXTS), _value(part, PLACES)
-    ends = [_value(part, name) for name in ("start", "end")]
-    if text is None and place is None:
-        raise DataError(where, f"has the keys {', '.join(map(str, part))}", "add text, or document")
-    start, end = (each if isinstance(each, int) else 0 for each in ends)
-    return SystemPassage("" if text is None else str(text), "" if place is None else str(place), start, end)
 
 
 def _read_run(path: Path) -> Results:

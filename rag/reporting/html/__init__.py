@@ -1,13 +1,11 @@
 """The report of a sweep: one HTML page that opens from a disk, and the same findings as Markdown."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rag.core.errors import StoreError
-from rag.core.files import replace_text
+from rag.core.files import replace_text, writing
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep.sweep import REPORTS
@@ -15,6 +13,8 @@ from rag.reporting.html import markdown, page, wording
 from rag.reporting.html.gather import gather
 from rag.reporting.html.svg import undrawn
 from rag.reporting.html.view_model import Material
+
+REMEDY = "fix that and run rag report again: a report is made from the store"
 
 
 @dataclass(frozen=True)
@@ -58,23 +58,13 @@ def write(made: Plan, store: Store, folder: Path = REPORTS) -> Report:
     Raises DataError if no trial has scores, StoreError if the folder cannot be written.
     """
     place = folder / made.experiment.name
-    with _writing(place):
+    with writing(place, REMEDY):
         # Checked before the minutes that a report may take.
         place.mkdir(parents=True, exist_ok=True)
         replace_text(place / ".writable", "")
         (place / ".writable").unlink()
     material = gather(made, store, folder)
-    with _writing(place):
+    with writing(place, REMEDY):
         replace_text(place / "index.html", page.render(material), errors="replace")
         replace_text(place / "report.md", markdown.render(material), errors="replace")
     return Report(place / "index.html", place / "report.md", material)
-
-
-@contextmanager
-def _writing(place: Path) -> Iterator[None]:
-    """Turn errors of the file system into StoreError."""
-    try:
-        yield
-    except OSError as error:
-        what = f"cannot be written ({error.strerror})"
-        raise StoreError(str(place), what, "fix that and run rag report again: a report is made from the store") from error

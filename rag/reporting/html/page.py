@@ -12,9 +12,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from rag.core.errors import StoreError
 from rag.core.figures import amount, figure, with_interval
-from rag.core.files import replace_text
+from rag.core.files import replace_text, writing
 from rag.evaluation.data.fates import fates_in_words
 from rag.execution.sweep.leaderboard import ranked
 from rag.reporting import number_format
@@ -70,10 +69,8 @@ def page_of(
 
 def write(path: Path, text: str) -> None:
     """Write the page of a verb with the option --html; StoreError if it cannot be written."""
-    try:
+    with writing(path, "name another place: --html FILE"):
         replace_text(path, text, errors="replace")
-    except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror})", "name another place: --html FILE") from error
 
 
 def policy(style: str, script: str) -> str:

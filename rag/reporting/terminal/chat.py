@@ -1,26 +1,26 @@
 """A conversation in a terminal: questions, streamed answers with their sources, and commands."""
 
-import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rag.config.build import TARGET
+from rag.config.project_memory import FILE, remember, remembered
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.figures import amount
-from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
-from rag.core.text.citations import places_of
 from rag.core.types import REPLIED, Query
-from rag.pipeline.conversation.session import Exchange, Session
+from rag.pipeline.conversation.session import Draft, Exchange, Session
+from rag.pipeline.prompt.edited_prompt import checked, edited, exchanged
+from rag.pipeline.prompt_preview import prompted
 from rag.pipeline.search.locked_files import proposed
-from rag.pipeline.shapes.answer_json import answer_json, found_passages, look_json
-from rag.reporting.terminal.answers import QUOTED, answered, looked, propose_lock, remarks, sources, unusable
-from rag.reporting.terminal.line_input import PROMPT, Typed
-from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
-from rag.reporting.terminal.passages import passages, passages_of_answer
+from rag.reporting.terminal.answers import QUOTED, answered, propose_lock, sources, unusable
+from rag.reporting.terminal.line_input import PROMPT, Typed, edit
+from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs
+from rag.reporting.terminal.passages import explained, read
+from rag.reporting.terminal.prompts import prompt
 from rag.reporting.terminal.streamed_answer import Waiting
 from rag.reporting.terminal.transcript import save
 
@@ -29,24 +29,21 @@ COMMANDS = {
     "/topics": "the documents and their main sections",
     "/sources": "the passages of the last answer; /sources 2 those of the second",
     "/why": "the search texts of the last question, and the provenance of every passage; /why 2 those of the second",
+    "/prompt": "show the prompt of a question with its tokens and price, before it is sent: /prompt When does it leave?",
+    "/edit": "edit this prompt with $VISUAL or $EDITOR; its answer is marked as not measured",
+    "/send": "send this prompt",
     "/lock": "read these files instead of searching, by doc_id or pattern: /lock policies/*; alone it unlocks them",
     "/exclude": "never read these documents, by doc_id or pattern; alone it reads all again",
-    "/config": "the parts of this pipeline",
+    "/agents": "the agents that are on; /agents condense off switches one off, and marks its answers as not measured",
+    "/remember": f"add a line to the memory of the project, which every later prompt shows; {FILE} holds it",
     "/reset": "forget the questions and answers so far",
     "/save": "write the conversation to a file: /save talk.md or talk.json; /save! replaces a file",
     "/help": "these commands",
     "/quit": "leave, as Ctrl-D does",
 }
 
-OF_TRIALS = (
-    *("split", "sample", "sample_seed", "history", "control", "coverage", "metrics", "metric", "judge"),
-    *("dataset", "latency", "execute", "data"),
-)
-"""Parts of a config that are used to measure, and not to answer."""
 MAIN = 2
 """The depth of the sections that `/topics` lists: the headings of a document, and those directly below."""
-LONGEST = 60
-"""Characters of a parameter that are shown."""
 
 
 class Chat:
@@ -56,7 +53,8 @@ class Chat:
         self.session, self.config, self.named = session, config, named
         self.typed = Typed([*COMMANDS, "/save!"])
         self.failed = 0
-        self.limits: dict[str, list[str]] = {"lock": [], "exclude": []}
+        self.limits: dict[str, list[str]] = {"lock": [], "exclude": [], "off": []}
+        self.draft: Draft | None = None
 
     def run(self) -> None:
         """Read and answer until the end of input. Ctrl-C drops the current line or answer; in a pipe it ends the chat."""
@@ -91,20 +89,26 @@ class Chat:
         try:
             self._command(line) if line.startswith("/") else self._ask(line)
         except UserError as error:
-            self.failed += not line.startswith("/")
+            self.failed += not line.startswith("/") or line == "/send"
             err.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
 
-    def _ask(self, question: str) -> None:
+    def _ask(self, draft: str | Draft) -> None:
         waiting = Waiting("searching …")
         try:
             with self.typed.unseen(), waiting as hear:
-                exchange = self.session.ask(question, hear, lambda passages: hear.reading(passages, listed=True))
+                exchange = self.session.ask(draft, hear, lambda passages: hear.reading(passages, listed=True))
         except (KeyboardInterrupt, UserError):
             if waiting.heard:
                 out.print()
             out.print("[dim]Dropped: this question and its answer are not remembered.[/dim]")
             raise
+        self.draft = None
         self._show(exchange, waiting.heard)
+
+    def _drafted(self) -> Draft:
+        if self.draft is None:
+            raise ConfigError("chat", "there is no prompt to send", "/prompt QUESTION composes one")
+        return self.draft
 
     def _show(self, exchange: Exchange, heard: str) -> None:
         answered(exchange.answer, self.session.pipeline.generator, heard)
@@ -120,37 +124,77 @@ class Chat:
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
-        match name:
-            case "/history":
-                self._history()
-            case "/topics":
-                self._topics()
-            case "/sources":
-                self._sources(rest.strip())
-            case "/why":
-                self._why(rest.strip())
-            case "/lock" | "/exclude":
-                self._limit(name.removeprefix("/"), _names(rest))
-            case "/config":
-                self._config()
-            case "/reset":
-                self.session.reset()
-                out.print("[dim]Forgotten.[/dim]")
-            case "/save" | "/save!":
-                self._save(rest.strip(), replace=name.endswith("!"))
-            case "/help":
-                print_pairs((f"[bold]{command}[/bold]", escape(does)) for command, does in COMMANDS.items())
-                out.print("[dim]Ctrl-C drops the unfinished answer. Every other line is a question.[/dim]")
-            case _:
-                what = "is not a command"
-                raise ConfigError(name, what, f"{closest(name, COMMANDS)}; a question begins with another character")
+        if name not in (*COMMANDS, "/save!"):
+            what = "is not a command"
+            raise ConfigError(name, what, f"{closest(name, COMMANDS)}; a question begins with another character")
+        getattr(self, f"_{name.strip('/!')}")(f"! {rest.strip()}" if name.endswith("!") else rest.strip())
+
+    def _prompt(self, question: str) -> None:
+        if question:
+            with self.typed.unseen(), Waiting("searching …"):
+                self.draft = self.session.draft(question)
+        draft = self._drafted()
+        prompt(prompted(self.session.pipeline, draft.query, draft.trace, draft.edited))
+        out.print("[dim]/send sends it, /edit edits it.[/dim]")
+
+    def _edit(self, _: str) -> None:
+        draft, pipeline = self._drafted(), self.session.pipeline
+        if not getattr(pipeline.generator, "costly", False):
+            raise ConfigError("/edit", "no model reads the prompt: sentences are quoted", "choose a model: generator=openai")
+        prepared = exchanged(pipeline.prepare(draft.query, draft.trace), draft.edited)
+        if not prepared.request or not prepared.asks:
+            raise ConfigError("/edit", "no model is asked for this question", "ask another one")
+        after = edited(prepared.request.messages, lambda text: edit(text, "prompt.txt"))
+        self.draft = draft if after == checked(prepared.request.messages) else replace(draft, edited=after)
+        self._prompt("")
+
+    def _send(self, _: str) -> None:
+        self._ask(self._drafted())
+
+    def _lock(self, names: str) -> None:
+        self._limit("lock", _names(names))
+
+    def _exclude(self, names: str) -> None:
+        self._limit("exclude", _names(names))
+
+    def _agents(self, named: str) -> None:
+        *names, way = _names(named) or [""]
+        if way in ("on", "off"):
+            others = [each for each in self.limits["off"] if each not in names]
+            self._limit("off", others + names * (way == "off"))
+        rows = *(f"{each} on" for each in self.session.pipeline.agents), *(f"{each} off" for each in self.limits["off"])
+        out.print(escape("  ".join(rows)) or "no agent can be switched off", soft_wrap=True)
+
+    def _remember(self, line: str) -> None:
+        if "{project}" not in str(self.config["prompt"]):
+            raise ConfigError(
+                "/remember", "this prompt shows no memory of the project", "prompt=layered does, as preset=ragstream"
+            )
+        text = remembered(line)
+        print_line(text or "Nothing is remembered yet: /remember TEXT")
+        if line:
+            out.print(f"[dim]Write this to {FILE}? y or n[/dim]")
+        if line and (self.typed.read() or "").strip() == "y":
+            remember(text)
+            self.session.tell(text)
+            self.session.limit(**self.limits)
+            self.draft = None
+
+    def _reset(self, _: str) -> None:
+        self.session.reset()
+        self.draft = None
+        out.print("[dim]Forgotten.[/dim]")
+
+    def _help(self, _: str) -> None:
+        print_pairs((f"[bold]{command}[/bold]", escape(does)) for command, does in COMMANDS.items())
+        out.print("[dim]Ctrl-C drops the unfinished answer. Every other line is a question.[/dim]")
 
     def _limit(self, kind: str, names: list[str]) -> None:
         limits = {**self.limits, kind: names}
-        self.session.limit(limits["lock"], limits["exclude"])
-        self.limits = limits
-        said = "; ".join(f"/{each}: {', '.join(known)}" for each, known in limits.items() if known)
-        out.print(f"[dim]{escape(said or 'All documents are searched.')}[/dim]", soft_wrap=True)
+        self.session.limit(**limits)
+        self.limits, self.draft = limits, None
+        said = "; ".join(f"{each}: {', '.join(known)}" for each, known in limits.items() if known)
+        out.print(f"[dim]{escape(said or 'All documents are searched, with all agents.')}[/dim]", soft_wrap=True)
 
     def _exchange(self, which: str) -> Exchange:
         """The exchange with a number, counted from 1; the last one without a number."""
@@ -163,7 +207,7 @@ class Chat:
             raise ConfigError("chat", f"there is no question {which!r}", f"a number from 1 to {len(known)}")
         return known[int(which) - 1]
 
-    def _history(self) -> None:
+    def _history(self, _: str) -> None:
         if not self.session.exchanges:
             out.print("[dim]No question was asked yet.[/dim]")
         for number, exchange in enumerate(self.session.exchanges, 1):
@@ -176,7 +220,7 @@ class Chat:
             said = f"The memory keeps {len(kept.turns)} of {amount(len(history), 'message')} word for word."
             print_line(f"{said} Summary of the others:\n{kept.summary}" if kept.summary else said)
 
-    def _topics(self) -> None:
+    def _topics(self, _: str) -> None:
         corpus, excluded = self.session.pipeline.corpus, self.session.pipeline.excluded
         for document, sections in zip(corpus.documents, corpus.sections, strict=True):
             if document.doc_id not in excluded:
@@ -185,41 +229,15 @@ class Chat:
                 out.print(f"[cyan]{escape(document.doc_id)}[/cyan]  {listed}", soft_wrap=not out.is_terminal)
 
     def _sources(self, which: str) -> None:
-        answer = self._exchange(which).answer
-        for number, (hit, place) in enumerate(zip(answer.contexts, places_of(answer), strict=True), 1):
-            about = {"number": number, "chunk": hit.chunk.chunk_id, "section": str(place), "text": hit.chunk.text}
-            passages([{**about, "steps": {}, "cited": number in answer.reply.citations}])
-        if not answer.contexts:
-            out.print("[dim]No passage was read for it.[/dim]")
+        read(self._exchange(which).answer)
 
     def _why(self, which: str) -> None:
-        exchange = self._exchange(which)
-        sought = exchange.trace.sought
-        before = sum(turn.role == "user" for turn in exchange.answer.query.history)
-        out.print(f"[dim]Questions before it: {before}. Searched for:[/dim]")
-        for text in sought.texts:
-            print_line(f"  {text}")
-        if sought.note:
-            out.print(f"[yellow]{escape(sought.note)}[/yellow]", soft_wrap=True)
-        if exchange.answer.input != "question":
-            out.print(f"[dim]Taken for: {exchange.answer.input}.[/dim]")
-        remarks(exchange.answer)
-        if look := exchange.answer.look:
-            looked(look_json(look))
-        pipeline, trace = self.session.pipeline, exchange.trace
-        found = found_passages(pipeline.corpus, trace, pipeline.k)
-        passages(passages_of_answer(found, answer_json(exchange.answer, trace.sought, pipeline.corpus)))
-        if exchange.answer.left_out:
-            out.print(f"[dim]{len(exchange.answer.left_out)} of these had no room in the prompt.[/dim]")
+        explained(self.session.pipeline, self._exchange(which))
 
-    def _config(self) -> None:
-        parts = {role: node for role, node in redacted_json(self.config).items() if role not in OF_TRIALS}
-        print_pairs((f"[bold]{escape(role)}[/bold]", escape(_part(node))) for role, node in parts.items())
-
-    def _save(self, name: str, replace: bool) -> None:
+    def _save(self, name: str) -> None:
         self._exchange("")
-        path = Path(" ".join(_names(name)) or f"chat-{datetime.now():%Y%m%d-%H%M%S}.md").expanduser()
-        save(self.session, self.config, path, replace)
+        path = Path(" ".join(_names(name.removeprefix("! "))) or f"chat-{datetime.now():%Y%m%d-%H%M%S}.md").expanduser()
+        save(self.session, self.config, path, name.startswith("! "))
         out.print(f"[dim]{len(self.session.exchanges)} questions and answers: {escape(str(path))}[/dim]", soft_wrap=True)
 
 
@@ -228,17 +246,3 @@ def _names(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return text.split()
-
-
-def _part(node: Any) -> str:
-    """A component as its class and parameters; several components by name."""
-    if isinstance(node, Mapping) and TARGET in node:
-        parameters = (f"{key}={_brief(value)}" for key, value in node.items() if key not in (TARGET, "runtime"))
-        return " ".join([str(node[TARGET]).rsplit(".", 1)[-1], *parameters])
-    if isinstance(node, Mapping):
-        return "; ".join(f"{name}: {_part(part)}" for name, part in node.items()) or "none"
-    return _brief(node)
-
-
-def _brief(value: Any) -> str:
-    return shortened(json.dumps(value, ensure_ascii=False), LONGEST)

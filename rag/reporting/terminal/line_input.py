@@ -1,8 +1,15 @@
-"""Lines from a terminal or a pipe."""
+"""Lines from a terminal or a pipe, and texts from an editor."""
 
+import os
+import shlex
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+
+from rag.core.errors import ConfigError
 
 try:
     import termios
@@ -73,3 +80,16 @@ def _editing(words: Sequence[str]) -> None:
         return fitting[place] if place < len(fitting) else None
 
     readline.set_completer(complete)
+
+
+def edit(text: str, name: str) -> str:
+    """The text as the command of VISUAL or EDITOR, or vi, leaves it in a file of that name; ConfigError where it fails."""
+    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_text(text, "utf-8", "replace")
+        try:
+            subprocess.run([*command, str(path)], check=True)
+            return path.read_text("utf-8")
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            raise ConfigError("EDITOR", f"{command[0]!r} cannot be used ({error})", "name another in EDITOR") from error

@@ -7,9 +7,14 @@ from typing import Any
 from rich.padding import Padding
 
 from rag.core.pages import label
-from rag.pipeline.shapes.answer_json import holder
+from rag.core.text.citations import places_of
+from rag.core.types import Answer
+from rag.pipeline.conversation.session import Exchange
+from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.shapes.answer_json import answer_json, found_passages, holder, look_json
 from rag.pipeline.shapes.json_shapes import FoundPassage, PipelineAnswer
-from rag.reporting.terminal.output import escape, out, visible
+from rag.reporting.terminal.answers import looked, remarks
+from rag.reporting.terminal.output import escape, out, print_line, visible
 
 EXCERPT = 400
 BEFORE = 80
@@ -103,3 +108,32 @@ def joined_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _flat(text: str) -> str:
     return visible(re.sub(r"\s+", " ", text))
+
+
+def read(answer: Answer) -> None:
+    """Print the passages that were read for an answer."""
+    for number, (hit, place) in enumerate(zip(answer.contexts, places_of(answer), strict=True), 1):
+        about = {"number": number, "chunk": hit.chunk.chunk_id, "section": str(place), "text": hit.chunk.text}
+        passages([{**about, "steps": {}, "cited": number in answer.reply.citations}])
+    if not answer.contexts:
+        out.print("[dim]No passage was read for it.[/dim]")
+
+
+def explained(pipeline: Pipeline, exchange: Exchange) -> None:
+    """Print how an answer came about: search texts, steps, findings, and the provenance of its passages."""
+    sought, answer = exchange.trace.sought, exchange.answer
+    before = sum(turn.role == "user" for turn in answer.query.history)
+    out.print(f"[dim]Questions before it: {before}. Searched for:[/dim]")
+    for text in sought.texts:
+        print_line(f"  {text}")
+    if sought.note:
+        out.print(f"[yellow]{escape(sought.note)}[/yellow]", soft_wrap=True)
+    if answer.input != "question":
+        out.print(f"[dim]Taken for: {answer.input}.[/dim]")
+    remarks(answer)
+    if answer.look:
+        looked(look_json(answer.look))
+    found = found_passages(pipeline.corpus, exchange.trace, pipeline.k)
+    passages(passages_of_answer(found, answer_json(answer, sought, pipeline.corpus)))
+    if answer.left_out:
+        out.print(f"[dim]{len(answer.left_out)} of these had no room in the prompt.[/dim]")

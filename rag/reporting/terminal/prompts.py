@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rag.reporting.number_format import money
 from rag.reporting.terminal.output import escape, out, stream
 
 
@@ -26,7 +27,8 @@ def _print_size(preview: Mapping[str, Any]) -> None:
     budget = preview["context_tokens"]
     passages = sum(context["tokens"] for context in preview["contexts"])
     limit = "no limit" if budget is None else f"at most {budget}"
-    out.print(f"{preview['tokens']} tokens, {passages} of them passages ({limit}).", soft_wrap=True)
+    price = "of unknown price" if preview["most_usd"] is None else f"at most {money(preview['most_usd'])}"
+    out.print(f"{preview['tokens']} tokens, {passages} of them passages ({limit}); {price}.", soft_wrap=True)
     out.print("[dim]Counted in word pieces; the model's own count differs, often by a tenth.[/dim]", soft_wrap=True)
 
 

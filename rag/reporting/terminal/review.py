@@ -1,21 +1,16 @@
 """The review of waiting questions in the terminal: each is accepted, edited or dropped."""
 
 import json
-import os
-import shlex
-import subprocess
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from rag.authoring.candidates import Row
 from rag.authoring.review.drafts import Draft, Opinion
 from rag.authoring.review.review_loop import Review
-from rag.core.errors import ConfigError, UserError
+from rag.core.errors import UserError
 from rag.documents.folder.json_rows import parse_row
-from rag.reporting.terminal.line_input import Typed
+from rag.reporting.terminal.line_input import Typed, edit
 from rag.reporting.terminal.output import err, escape, out
 
 CHOICES = "  ".join(f"[bold]{word[0]}[/bold] {word}" for word in ("accept", "edit", "drop", "skip", "undo", "quit"))
@@ -79,15 +74,7 @@ def _edited_again(review: Review, name: str, row: Row | None) -> Row:
 
 def edited(row: Row) -> Row:
     """Edit a question in the editor that VISUAL or EDITOR name; UserError if the result is not a JSON object."""
-    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "question.json")
-        path.write_text(json.dumps(row, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        try:
-            subprocess.run([*command, str(path)], check=True)
-            text = path.read_text("utf-8")
-        except (OSError, ValueError, subprocess.CalledProcessError) as error:
-            raise ConfigError("EDITOR", f"{command[0]!r} cannot be used ({error})", "name another in EDITOR") from error
+    text = edit(json.dumps(row, indent=1, ensure_ascii=False) + "\n", "question.json")
     return dict(parse_row(text, "question").fields)
 
 

@@ -78,13 +78,14 @@ export class AnswerView {
   }
 
   show(answer) {
-    const declined = answer.abstained && !replied(answer);
-    this.answer = { ...answer, within: this.asked?.within ?? null };
+    const preview = this.asked?.preview && answer.prompt?.length > 0, declined = answer.abstained && !replied(answer) && !preview;
+    this.answer = { ...answer, within: this.asked?.within ?? null, preview, abstained: answer.abstained && !preview, send: this.retry };
     this.contexts = answer.contexts ?? [];
     this.element.className = declined ? "answer abstained" : "answer";
     this.status.textContent = "";
     this.final();
-    this.under.replaceChildren(...[this.warned(), this.looked(), replied(answer) ? null : this.sources(), ...this.foot()].filter(Boolean));
+    this.under.replaceChildren(...[this.warned(), this.named(), this.looked(), replied(answer) ? null : this.sources(), ...(this.asked?.preview ? [] : this.foot())].filter(Boolean));
+    if (preview) openEvidence(this.answer, "prompt");
     say(declined ? "It declined to answer." : replied(answer) ? answer.answer : `Answered from ${several(this.contexts.length, "passage")}.`);
   }
 
@@ -97,6 +98,7 @@ export class AnswerView {
       .map(one => ({ start: places.unit(one.start), end: places.unit(one.end), kind: "flagged", title: `${one.source}: ${one.what}` }));
     const said = answer.abstained && !replied(answer) ? [make("p.declined", {}, "It declined to answer")] : [];
     if (answer.answer.trim()) said.push(prose(answer.answer.slice(0, MOST), { inserts, marks }), ...rest(answer.answer));
+    else if (answer.preview) said.push(make("button.plain", { type: "button", onclick: () => openEvidence(this.answer, "prompt") }, "Not sent yet: see its prompt"));
     else if (!answer.abstained) said.push(make("p.declined", {}, this.contexts.length ? "This pipeline only searches. What it found:" : "Nothing was found."));
     this.body.replaceChildren(...said);
   }
@@ -129,6 +131,13 @@ export class AnswerView {
     const led = grave.action === "flag" ? "" : `${MEANT[grave.action][0].toUpperCase()}${MEANT[grave.action].slice(1)}. `;
     const words = `${led}${grave.source}: ${grave.what}${findings.length > 1 ? `, and ${findings.length - 1} more` : ""}`;
     return make("button.warning", { type: "button", onclick: () => openEvidence(this.answer, "checks") }, icon("warn"), make("span", {}, words));
+  }
+
+  /** A button that reads the files whose names are in the question. */
+  named() {
+    const files = (this.answer.proposed_lock ?? []).filter(id => !scope.isWhole(id));
+    const lock = event => { files.forEach(id => scope.readWhole(id, true)); event.target.remove(); };
+    return files.length ? make("button.plain", { type: "button", onclick: lock }, `Read ${files.map(scope.titleOf).join(", ")} whole from now on`) : null;
   }
 
   looked() {

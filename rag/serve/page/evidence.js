@@ -116,10 +116,14 @@ function link(answer, finding) {
 
 function prompt(body, answer) {
   if (!answer.prompt.length) return body.append(make("p.nothing", {}, "No model was asked."));
-  body.append(make("p.hint", {}, "Exactly what the model was given."));
-  for (const message of answer.prompt) {
-    body.append(make("section.message", {}, make("h3", {}, message.role), make("pre", { tabindex: 0 }, message.content)));
-  }
+  const price = answer.cost_usd ? `, at most ${money(answer.cost_usd)}` : "", unsent = `${several(answer.tokens.prompt, "token")}${price}. Nothing was sent yet.`;
+  const fields = answer.prompt.map(({ role, content }) => make("textarea", { rows: Math.min(18, content.split("\n").length + 4), dir: "auto", readonly: !answer.send, "aria-label": `Message of ${role}` }, content));
+  const before = fields.map(field => field.value), read = answer.contexts.map(one => one.chunk);
+  const edited = () => ({ read, prompt: answer.prompt.map(({ role }, at) => ({ role, content: fields[at].value })) });
+  body.append(make("p.hint", {}, answer.preview ? unsent : "Exactly what the model was given."), ...fields.flatMap((field, at) => [make("h3", {}, answer.prompt[at].role), field]));
+  if (!answer.send) return;
+  body.append(make("p.hint", {}, "An answer to an edited prompt is marked: it is not measured."),
+    make("button.strong", { type: "button", onclick: () => answer.send(fields.some((field, at) => field.value !== before[at]) ? edited() : {}) }, "Send"));
 }
 
 function cost(body, answer) {

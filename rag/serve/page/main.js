@@ -115,7 +115,7 @@ async function submit(event) {
   grow();
   // On a phone the keyboard would hide the answer.
   if (matchMedia("(hover: none)").matches) field.blur();
-  const done = turns.ask(question, chosen(), scope.within(), find("#remember").checked);
+  const done = turns.ask(question, chosen(), scope.within(), find("#remember").checked, find("#preview").checked);
   button();
   await done;
   button();

@@ -25,10 +25,10 @@ function keep(model, session) {
 }
 
 /** Ask `models` the same question, and wait for all. */
-export async function ask(question, models, within, remember) {
+export async function ask(question, models, within, remember, preview) {
   const views = models.map(model => new AnswerView(model, models.length > 1));
   add(question, views, within, remember);
-  await together(views, view => answered(view, question, within, remember));
+  await together(views, view => answered(view, question, within, remember, { preview }));
   compared(views);
 }
 
@@ -43,9 +43,9 @@ async function together(views, work) {
   }
 }
 
-async function answered(view, question, within, remember) {
-  view.retry = () => again(view, question, within, remember);
-  const body = { question, model: view.model, within, show: SHOW };
+async function answered(view, question, within, remember, more) {
+  view.retry = (edited = more) => again(view, question, within, remember, edited);
+  const body = { question, model: view.model, within, show: SHOW, ...more };
   if (remember && sessions.has(view.model)) body.session = sessions.get(view.model);
   const { signal } = running, path = remember ? "chat" : "ask";
   let answer = await view.ask(path, body, signal);
@@ -70,9 +70,9 @@ function moved(view, answer) {
 }
 
 /** Ask again in the same turn, after a failure. */
-async function again(view, question, within, remember) {
+async function again(view, question, within, remember, more) {
   if (busy()) return;
-  await together([view], () => answered(view, question, within, remember));
+  await together([view], () => answered(view, question, within, remember, more));
 }
 
 function add(question, views, within, remember) {

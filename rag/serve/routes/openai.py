@@ -173,7 +173,7 @@ async def _chunks(handler: RequestHandler, request: Request, body: Completion, j
     yield _data(chunk(job.id, name, {"role": "assistant", "content": ""}))
     async for piece in job.pieces(handler.pool):
         yield _data(chunk(job.id, name, {"content": piece}))
-    answer = await handler.store_answer(owner_of(request), job.answer_json())
+    answer = await handler.store_answer(owner_of(request), job)
     last = chunk(job.id, name, {"annotations": annotations(answer, str(request.base_url))}, answer["finish"])
     yield _data(last | {"assay": assay_part(answer)})
     if body.wants_usage:

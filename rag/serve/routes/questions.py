@@ -35,10 +35,10 @@ async def chat(body: ChatBody, request: Request) -> Response:
     """Answer a question of a conversation, and store both."""
     handler, owner = handler_of(request), owner_of(request)
     session, turns = body.session, list[StoredTurn]()
-    if session is None:
+    if session is None and not body.preview:
         session = await run_in_threadpool(handler.conversations.create, owner)
-    else:
+    elif session is not None:
         turns = await run_in_threadpool(handler.conversations.turns, owner, session, TURNS)
     history = [message for turn in turns for message in turn.messages]
-    position = SessionPosition(session, turns[-1].number if turns else 0)
+    position = SessionPosition(session, turns[-1].number if turns else 0) if session else None
     return await handler.answer(request, body, await handler.search(body, history, turns), position)

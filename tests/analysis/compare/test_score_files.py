@@ -1,6 +1,7 @@
 """`rag compare` and `rag gate` on files of scores: native numbers, formats of other tools, bad input."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -78,9 +79,8 @@ def frame(values: Sequence[float], side: str) -> dict[str, Any]:
 
 
 def promptfoo(values: Sequence[float], side: str) -> dict[str, Any]:
-    rows = [
-        {"promptIdx": 0, "provider": {"id": "p"}, "vars": {"question": n}, "namedScores": {"m": v}} for n, v in pairs(values)
-    ]
+    run = {"promptIdx": 0, "provider": {"id": "p"}, "prompt": {"raw": "x", "label": "{{question}}"}}
+    rows = [{**run, "vars": {"question": n}, "namedScores": {"m": v}} for n, v in pairs(values)]
     return {"evalId": side, "results": {"version": 3, "results": rows}, "config": {"tests": []}}
 
 
@@ -156,17 +156,10 @@ RUNS = [{**row, "promptIdx": number % 2} for number, row in enumerate(long([0.5]
 @pytest.mark.parametrize(
     ("rows", "code", "told"),
     [
-        pytest.param(
-            long([0.5] * 40, cluster="one"), 3, "40 questions in 1 cluster, and 10 clusters are the least", id="cluster"
-        ),
+        pytest.param(long([0.5] * 40, cluster="one"), 3, "40 questions in 1 cluster, and 10 clusters are", id="cluster"),
         pytest.param(long([0.5] * 40), 0, "Nothing is worse", id="ties"),
-        pytest.param(
-            long([0.5] * 20 + [float("nan")] * 20),
-            3,
-            "20 questions with a value in one file only; if that is meant: --bridge metrics",
-            id="NaN",
-        ),
-        pytest.param(long([float("nan")] * 40), 2, "none in common", id="only NaN"),
+        pytest.param(long([0.5] * 20 + [math.nan] * 20), 3, "20 questions with a value in one file only; if that", id="NaN"),
+        pytest.param(long([math.nan] * 40), 2, "none in common", id="only NaN"),
         pytest.param(TEXT, 2, "row 40: m is 'high', not a number", id="text"),
         pytest.param(long([10**400]), 2, "not a number", id="too large"),
         pytest.param(long([float("inf")] * 40), 2, "row 1: m is inf, not a number", id="infinity"),

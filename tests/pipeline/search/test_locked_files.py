@@ -129,9 +129,14 @@ def test_a_pinned_document_cannot_be_off(pipeline: Pipeline) -> None:
         limited(replace(pipeline, reading=replace(pipeline.reading, pinned=(bus,))), (), ["bus.md"])
 
 
-def test_a_session_locks_and_unlocks(pipeline: Pipeline) -> None:
-    session = Session(pipeline)
-    session.limit(["bus.md"], [])
-    assert [hit.chunk.text for hit in session.ask("When?").answer.contexts] == [TEXTS["bus.md"]]
-    session.limit([], [])
-    assert session.pipeline is pipeline
+def test_a_session_locks_and_unlocks_and_no_question_is_far_from_a_locked_file(pipeline: Pipeline) -> None:
+    checked = open_config(config_of([*GIVEN, "check=[off_topic,retrieval_floor]", "check.off_topic.floor=1"]))
+    session, far = Session(checked), "Which planet has rings?"
+    assert session.ask(far).answer.abstained
+    session.limit(["controller.py"])
+    answer = session.ask(far).answer
+    assert {hit.chunk.span.doc_id for hit in answer.contexts} == {"src/controller.py"}
+    assert [each for each in answer.findings if each.action == "abstain"] == []
+    assert session.ask("Thanks!").answer.input == "pleasantry"
+    session.limit()
+    assert session.pipeline is checked

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.corpora import text_folder
 
+from rag.authoring.exchange.format_table import formats
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import UserError
 from rag.core.types import Document, Example, document_of, spans_of
@@ -14,7 +15,6 @@ from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.golden_digests import question_fields
 from rag.plugins.exchange_formats.exports import export_set, rows_of
-from rag.plugins.exchange_formats.format_table import formats
 from rag.plugins.exchange_formats.imports import Report, import_set
 
 TEXTS = {
@@ -92,7 +92,7 @@ def test_formats_with_room_for_all_fields_give_the_same_set(golden: Golden, form
     (*_, written) = (tmp_path / "out").iterdir()
     source = tmp_path / "out" if format == "huggingface" else written
     report = imported(source, tmp_path / "set", golden)
-    tools = ("langsmith", "langfuse", "promptfoo", "huggingface")
+    tools = ("mlflow", "langsmith", "langfuse", "promptfoo", "huggingface")
     assert (report.rows, report.questions, report.refused, report.not_found) == (7, 7, [], [])
     assert report.format == (format if format in tools else source.suffix[1:])
     assert (report.unanswerable, report.without_evidence) == (2, 0)

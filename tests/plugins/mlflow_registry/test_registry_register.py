@@ -14,7 +14,7 @@ from support.small_server import small_bundle
 from rag.bundle.archive import pack
 from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.open_bundle import open_bundle
-from rag.core.errors import ConfigError, DataError, ServiceError, UserError
+from rag.core.errors import ConfigError, DataError, UserError
 from rag.plugins.mlflow_registry import load_bundle
 from rag.plugins.mlflow_registry.promote import promote
 from rag.plugins.mlflow_registry.register import register
@@ -124,10 +124,3 @@ def test_the_environment_stays(at_home: Place, monkeypatch: pytest.MonkeyPatch, 
 def test_unusable_names_are_refused(at_home: Place, name: str, alias: str) -> None:
     with pytest.raises(ConfigError):
         register(at_home("notes-wide"), name, alias)
-
-
-def test_a_server_that_is_down_is_reported(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    with pytest.raises(ServiceError, match="there is no answer"):
-        register(at_home("notes-wide"), "notes")

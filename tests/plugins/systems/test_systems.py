@@ -67,10 +67,11 @@ def rows_of(result: SweepResult, form: str) -> Iterator[dict[str, Any]]:
             "text": [chunk.text for chunk in chunks],
             "titled": [f"{chunk.span.doc_id}\n\n{chunk.text.upper()}" for chunk in chunks],
         }
-        yield {"question": example.query.text, "retrieved_contexts": passages[form]}
+        trace = {"traceId": f"t{number}", "type": "RETRIEVER", "input": example.query.text, "output": passages["span"]}
+        yield trace if form == "trace" else {"question": example.query.text, "retrieved_contexts": passages[form]}
 
 
-@pytest.mark.parametrize("form", ["chunk_id", "span", "text", "titled"])
+@pytest.mark.parametrize("form", ["chunk_id", "span", "text", "titled", "trace"])
 def test_a_trial_that_is_imported_has_its_own_scores(golden: Path, form: str) -> None:
     native = run(golden, "index=[bm25s]", "fusion=single", "chunker.size=80", "chunker.overlap=0")
     lines = [json.dumps(row) for row in rows_of(native, form)]
@@ -229,15 +230,8 @@ class Served(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["query"]["match"]["text"]
         status = 302 if asked == "redirect" else 500 if asked == "fail" else 200
-        body = (
-            b"<html>"
-            if asked == "html"
-            else json.dumps(
-                {"hits": {"hits": [{"_id": "ferry.md", "_source": {"text": f"{asked}!"}}]}}
-                if asked != "other"
-                else {"hits": []}
-            ).encode()
-        )
+        hits = [{"_id": "ferry.md", "_source": {"text": f"{asked}!"}}]
+        body = b"<html>" if asked == "html" else json.dumps({"hits": [] if asked == "other" else {"hits": hits}}).encode()
         self.send_response(status)
         self.send_header("Location", "http://127.0.0.1:1/")
         self.send_header("Content-Length", str(len(body) + (asked == "lie")))
@@ -248,14 +242,17 @@ class Served(BaseHTTPRequestHandler):
         """Nothing."""
 
 
-def test_every_system_keeps_the_laws(tmp_path: Path) -> None:
+def test_every_system_keeps_the_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "results.jsonl"
     rows = [{"id": query.query_id, "passages": ["x"], "answer": "y"} for query in QUERIES]
     path.write_text(
         "".join(json.dumps(row) + "\n" for row in [*rows[:-1], {"id": QUERIES[-1].query_id, "error": "no"}]), "utf-8"
     )
-    check_system(RecordedSystem(str(path)))
+    check_system(system := RecordedSystem(str(path)))
     check_system(NoSystem())
+    known = system.fingerprint()
+    monkeypatch.setattr("rag.plugins.systems.systems.results.code_identity", lambda *_: "other code of a format")
+    assert system.fingerprint() != known
 
 
 def test_results_need_no_package_beyond_the_core() -> None:

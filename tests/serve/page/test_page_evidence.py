@@ -52,13 +52,24 @@ def test_passages_have_the_ranks_of_the_server(page: Opened) -> None:
     expect(page.page.locator("#panel-title")).to_have_text(LEAVE)
 
 
-def test_the_prompt_is_that_of_the_model(page: Opened) -> None:
+def test_the_prompt_is_that_of_the_model_and_is_edited_and_sent(page: Opened) -> None:
     page.server.plays(say(ANSWER))
-    turn = page.ask(LEAVE)
+    page.page.check("#preview")
+    turn = page.ask("When does the ferry of ferry.txt leave?")
+    fields, send = page.page.locator("#panel textarea"), page.page.get_by_role("button", name="Send", exact=True)
+    assert page.server.script.asked == []
+    shown = fields.evaluate_all("all => all.map(one => one.value)")
+    send.click()
+    expect(turn.locator(".cite")).to_have_count(1, timeout=60_000)
+    assert shown == [message["content"] for message in page.server.script.asked[-1]["messages"]]
     turn.get_by_role("button", name="How it was found").click()
     page.page.get_by_role("tab", name="Prompt").click()
-    shown = page.page.locator("#panel .message pre").evaluate_all("all => all.map(one => one.textContent)")
-    assert shown == [message["content"] for message in page.server.script.asked[-1]["messages"]]
+    fields.last.fill("\x07Answer in French.")
+    send.click()
+    expect(turn.locator(".warning")).to_contain_text("it was edited: this answer is not measured", timeout=60_000)
+    assert page.server.script.asked[-1]["messages"][-1]["content"] == "Answer in French."
+    turn.get_by_role("button", name="Read ferry.txt whole").click()
+    expect(page.page.locator("#scope")).to_contain_text("Read whole, without a search: ferry.txt")
 
 
 def test_time_tokens_and_bundle_are_shown(page: Opened) -> None:

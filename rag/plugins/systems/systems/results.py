@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from rag.config.catalog import plugin_modules, plugins
+from rag.config.identity import code_identity, digest
 from rag.core.errors import ConfigError, DataError
 from rag.core.figures import amount
 from rag.core.models.pinned import sha256
@@ -25,11 +27,11 @@ class RecordedSystem:
         self.path = path
 
     def fingerprint(self) -> str:
-        """The sha256 of the file."""
+        """The hash of the file, and of the code of formats, which reads traces."""
         file = Path(self.path)
         if not file.is_file():
             raise missing_file(file)
-        return sha256(file)
+        return digest(sha256(file), [code_identity(module, ("rag", *plugins())) for module in plugin_modules("formats")])
 
     def answer(self, queries: Sequence[Query]) -> list[SystemReply]:
         """The row of each question."""

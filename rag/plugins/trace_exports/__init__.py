@@ -1,0 +1,1 @@
+"""Exports of tracing tools: spans, observations and runs."""
