@@ -12,7 +12,7 @@ from rag.config.catalog import defaults
 from rag.config.validation import check_together
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.records.sets import NO_RECORDS, RecordSet
+from rag.core.records.sets import NO_RECORDS, RecordSet, united
 from rag.core.types import FATES, Anchor, Document, Example, Place, document_of, spans_of
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
@@ -119,7 +119,8 @@ def of_config(overrides: Sequence[str], chunkers: Sequence[str] = CHUNKERS) -> C
         corpus = Corpus.of(golden.documents, (span for document in golden.documents for span in chunker.chunk(document)))
         corpora[name], _, _ = steps.passages(parts.components.role("passage", config["passage"]), corpus)
     check_together(parts.components, configs[0])
-    records = parts.role("roster").join(parts.role("enrich").enrich(golden.documents))
+    made = united([each.enrich(golden.documents) for each in parts.group("enrich").values()])
+    records = parts.role("roster").join(made)
     model = parts.role("embedder") if any(index.uses_vectors for index in parts.indexes.values()) else None
     seen = view(" ".join(overrides) or f"dataset={defaults()['dataset']}", corpora, golden.examples, model)
     return replace(seen, records=records)

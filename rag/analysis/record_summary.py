@@ -29,4 +29,5 @@ def summary(records: RecordSet) -> dict[str, Any]:
 def _fields(table: RecordTable, failed: Counter[str]) -> list[dict[str, Any]]:
     filled = [sum(record.values[place] is not None for record in table.records) for place in range(len(table.fields))]
     rows = zip(table.fields, filled, strict=True)
-    return [{"name": each.name, "type": each.type, "filled": count, "failed": failed[each.name]} for each, count in rows]
+    types = {each.name: f"{each.type}, inferred" if each.inferred else each.type for each in table.fields}
+    return [{"name": each.name, "type": types[each.name], "filled": count, "failed": failed[each.name]} for each, count in rows]

@@ -4,6 +4,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ from rag.api.progress import progress
 from rag.api.sweeps import SweepResult, conduct
 from rag.config.compose import written
 from rag.config.experiment import Experiment
-from rag.config.identity import digest
 from rag.config.limits import check_name
 from rag.core.errors import ConfigError, DataError, UserError
 from rag.core.files import replace_text
 from rag.core.redaction import without_secrets
 from rag.core.types import Query
 from rag.evaluation.data.golden import Loaded, load
-from rag.execution.graph.plan import components_for
+from rag.evaluation.data.sampling import asked
+from rag.execution.graph.plan import components_for, held
 from rag.execution.store import maintenance
 from rag.execution.sweep import sweep as sweeps
 from rag.execution.sweep.open_config import config_of
@@ -57,7 +58,7 @@ def evaluate(
     config = config_of(chosen)
     components = components_for(maintenance.at(config["store"]))
     corpus = Loaded.of(components.role("loader", config["loader"]))
-    golden = load(corpus, components.role("dataset", config["dataset"]))
+    golden = asked(load(corpus, components.role("dataset", config["dataset"])), config)
     rows = [_asked(retrieve, example.query, first=number == 0) for number, example in enumerate(golden.examples)]
     path = FOLDER / f"{name}.jsonl"
     replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), errors="replace")
@@ -68,7 +69,8 @@ def evaluate(
     own = [override for override in own if override.partition("=")[0] not in given]
     fixed = [*chosen, "system=results", written("system.path", str(path)), *own]
     declared = Experiment(name, f"What is {name} worth?", tuple(fixed), objective="")
-    return conduct(sweeps.prepare(declared, loaded={digest(config["loader"]): corpus}), progress)
+    with held(config["loader"], corpus):
+        return conduct(sweeps.prepare(declared), progress)
 
 
 def _asked(retrieve: Callable[..., Any], query: Query, first: bool) -> Mapping[str, Any]:
@@ -76,7 +78,12 @@ def _asked(retrieve: Callable[..., Any], query: Query, first: bool) -> Mapping[s
 
     Its exception is raised at the first question, and later is the `error` of the row. DataError for another form.
     """
-    several = len(inspect.signature(retrieve).parameters) > 1
+    others: list[inspect.Parameter] = []  # further ones of LangChain's `invoke` have defaults
+    with suppress(ValueError):  # some functions of C have no signature
+        others = list(inspect.signature(retrieve).parameters.values())[1:]
+    several = any(
+        each.name == "history" or (each.default, each.kind) == (each.empty, each.POSITIONAL_OR_KEYWORD) for each in others
+    )
     began = time.perf_counter()
     try:
         given = retrieve(query.text, [turn.said for turn in query.history]) if several else retrieve(query.text)

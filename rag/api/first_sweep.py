@@ -1,11 +1,13 @@
 """A first look at a folder of documents: read it once, make questions, choose vectors that fit, declare an experiment."""
 
+import os
 import re
 import shlex
 import time
 import warnings
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +24,6 @@ from rag.config.build import Components
 from rag.config.catalog import choice
 from rag.config.compose import compose, composing, resolve, written
 from rag.config.experiment import load
-from rag.config.identity import digest
 from rag.core.errors import ConfigError, DataError
 from rag.core.figures import amount
 from rag.core.headings import sections
@@ -30,12 +31,13 @@ from rag.documents.folder.file_tree import SkippedWarning, tally
 from rag.documents.folder.json_rows import read_rows
 from rag.documents.languages import language_of
 from rag.evaluation.data.golden import Loaded
+from rag.execution.graph.plan import held
 
 OWN = ("loader.copies=false", "loader.sample=4")
 """What a first look at a folder reads: each text once, and a sample of large folders."""
 SECONDS_PER_MB = 25
 """Seconds of one core for a MB of text: to read it, ask about it and compare four trials; measured on 5,307 text files."""
-READABLE = "split large files (split -C 1m FILE), or loader.sample=null; for scans: loader.parsers.pdf=pdfium_ocr"
+READABLE = "check permissions; split large files (split -C 1m FILE) or loader.sample=null; scans: loader.parsers.pdf=pdfium_ocr"
 EMBEDDERS, SECONDS, SAMPLE = ("minilm", "minilm_int8", "static"), 60.0, 32
 """Embedders, the best first; the seconds that the vectors of all trials may take; the chunks by which that is estimated."""
 SIZE, SMALL = 800, 100_000
@@ -58,8 +60,10 @@ class FirstSweep:
     is_asked: bool = False
 
     def __post_init__(self) -> None:
-        if not Path(self.folder).is_dir():
+        if not os.path.isdir(self.folder):
             raise DataError(self.folder, "there is no such folder", "name the folder of your documents: rag try FOLDER")
+        if os.path.islink(self.folder):
+            object.__setattr__(self, "folder", os.path.realpath(self.folder))  # loaders refuse a link out of its folder
         if self.path.exists() and not self.is_declared and not self.is_asked:
             raise ConfigError(
                 str(self.path),
@@ -123,14 +127,15 @@ class FirstSweep:
             try:
                 return Loaded.of(self.loader)
             except DataError as error:
-                what = f"holds no text that can be read. {tally(0, self.loader.skipped)}"
+                if not (lines := self.loader.manifest):
+                    raise
+                what = f"holds no text that can be read. {tally(len(lines) - len(self.loader.skipped), self.loader.skipped)}"
                 listing = shlex.join(["rag", "data", "ingest", self.folder])
                 raise DataError(self.folder, what, f"{READABLE}; {listing} lists each file") from error
 
-    @property
-    def loaded(self) -> dict[str, Loaded]:
-        """The corpus by the digest of the config of its loader, for plans and pipelines."""
-        return {digest(self.config["loader"]): self.corpus}
+    def held(self) -> AbstractContextManager[None]:
+        """A block whose plans and pipelines do not read the folder again."""
+        return held(self.config["loader"], self.corpus)
 
     @cached_property
     def languages(self) -> dict[str, float]:
@@ -223,7 +228,8 @@ def try_folder(folder: str, *overrides: str, questions: int = 60) -> SweepResult
     first.set_aside()
     first.ask(questions)
     first.declare()
-    return sweep(first.name, overrides)
+    with first.held():
+        return sweep(first.name, overrides)
 
 
 def handbook() -> tuple[Path, list[Mapping[str, Any]]]:

@@ -1,5 +1,6 @@
 """Make a corpus of a folder: manifest, coverage, and proposals of rules."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ def config_of_folder(what: Sequence[str]) -> dict[str, Any]:
 def overrides_of(what: Sequence[str]) -> list[str]:
     """Overrides, the first of which may be a folder of documents, a file, or the name of a dataset."""
     first, *others = what or ("",)
-    exists = bool(first) and Path(first).exists()
+    exists = os.path.exists(first)
     if not first or ((first.startswith("~") or "=" in first) and not exists):
         return list(what)
     if exists or "/" in first:

@@ -37,7 +37,9 @@ LONGEST = 100_000
 """Most characters of a text."""
 DEEPEST = 24
 """Most levels of mappings and lists."""
-URL = re.compile(r"https?://(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:]{2,45}\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
+URL = re.compile(
+    r"(?:https?|litellm)://(?:[A-Za-z0-9._-]{1,253}|\[[0-9a-fA-F:]{2,45}\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII
+)
 """Addresses that all programs read alike: no user, no query, nothing escaped."""
 CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,6}", re.ASCII)
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)

@@ -1,7 +1,9 @@
 """Verbs about questions: search, ask, chat, write, why, and the messages of a prompt."""
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,29 +63,32 @@ def ask(
     """
     from rag.core.errors import ConfigError
 
-    overrides = _of_folder(overrides or ())
-    given = [each for each in (question, *overrides) if each]
     if converses + searches + bool(template) > 1:
         raise ConfigError("rag ask", "takes one of --chat, --passages and --report", "leave the others out")
     if where and (converses or template):
         raise ConfigError("--where", "narrows a single question", "leave it out, or ask one question")
-    if converses:
-        chat(given)
-    elif template:
-        write(template, given, out, as_json)
-    elif searches:
-        search(question, overrides, where, as_json)
-    else:
-        _answer(question, overrides, where or (), as_json)
+    with _of_folder([*([question] if question and (converses or template) else []), *(overrides or ())]) as chosen:
+        if converses:
+            chat(chosen)
+        elif template:
+            write(template, chosen, out, as_json)
+        elif searches:
+            search(question, chosen, where, as_json)
+        else:
+            _answer(question, chosen, where or (), as_json)
 
 
-def _of_folder(overrides: Sequence[str]) -> list[str]:
-    """Overrides, the first of which may be a folder of documents instead."""
-    if not overrides or not Path(overrides[0]).is_dir():
-        return [*overrides]
+@contextmanager
+def _of_folder(overrides: Sequence[str]) -> Iterator[list[str]]:
+    """Overrides, the first of which may be a folder of documents instead; in the block that is read no second time."""
+    if not overrides or (not os.path.isdir(overrides[0]) and ("=" in overrides[0] or "/" not in overrides[0])):
+        yield [*overrides]
+        return
     from rag.api.first_sweep import FirstSweep
 
-    return FirstSweep(overrides[0], tuple(overrides[1:]), is_asked=True).chosen()
+    first = FirstSweep(overrides[0], tuple(overrides[1:]), is_asked=True)
+    with first.held():
+        yield first.chosen()
 
 
 def _answer(question: str, overrides: Sequence[str], where: Sequence[str], as_json: bool) -> None:

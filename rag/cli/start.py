@@ -2,6 +2,7 @@
 
 import shlex
 import warnings
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -91,8 +92,9 @@ def try_folder(
         name = "quickstart"
         first_sweep.asked(*handbook(), kept=True)
     again = ["study", "track", name, *overrides]
-    done = conducted(load(name, overrides), False, track, again, None, loaded=first.loaded if what else None)
-    print_line(f"The report: {html.write(done.sweep.plan, done.store).page}")
+    with first.held() if what else nullcontext():
+        done = conducted(load(name, overrides), False, track, again, None)
+        print_line(f"The report: {html.write(done.sweep.plan, done.store).page}")
     trial = f"trial={done.recommended}" if done.recommended else "k=5"
     review = f"rag data review native dataset.path=datasets/{name} {written('loader.path', (what or [''])[0])}"
     next_commands(

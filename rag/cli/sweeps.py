@@ -94,12 +94,11 @@ def conducted(
     again: Sequence[str],
     called: str | None = "",
     yes: bool = False,
-    loaded: Any = None,
 ) -> "SweepResult":
     """Run, conclude, print, write and track; end the process after Ctrl-C. With `yes` a sweep begins whatever its smoke shows.
 
     `again` is the command that tracks later if MLflow cannot be reached; `called` is the experiment with its overrides, as
-    typed in a shell, and None where no commands are to follow; `loaded` are corpora that are read already.
+    typed in a shell, and None where no commands are to follow.
     """
     from rag.api.sweeps import conduct
     from rag.execution.sweep import sweep
@@ -107,7 +106,7 @@ def conducted(
     from rag.reporting.terminal.output import err
     from rag.tracking import sweep_runs
 
-    ready = sweep.prepare(declared, loaded=loaded or {})
+    ready = sweep.prepare(declared)
     if reason := sweep_runs.untracked() if track else "":
         print_line(reason, err)
     show = partial(_show, ready, as_json, called)

@@ -17,7 +17,7 @@ PLUGINS = "rag.plugins"
 """The entry point group of plug-ins, and the package that holds ours."""
 NONE, PRESET = "none", "preset"
 """The group of whole systems; a config has no key of this name."""
-LISTS = ("index", "metric", "selector", "check", "guard")
+LISTS = ("index", "metric", "enrich", "selector", "check", "guard")
 """Groups of which several choices may be made at once; the others take one."""
 
 

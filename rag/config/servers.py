@@ -105,7 +105,7 @@ def origin_of(address: str) -> str:
     except ValueError:
         return ""
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return f"{parts.scheme}://{host}:{port}" if host and not re.search(r"[\\\s]", address) else ""
+    return f"{parts.scheme}://{host}{f':{port}' if port else ''}" if host and not re.search(r"[\\\s]", address) else ""
 
 
 def addresses_in(node: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]]:

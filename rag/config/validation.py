@@ -71,11 +71,12 @@ def _check_needed(config: Mapping[str, Any]) -> None:
 
 
 def _check_named(config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a selector without a name, as configs had before a trial could have several."""
-    selectors = config["selector"]
-    if not isinstance(selectors, Mapping) or TARGET in selectors:
-        what = f"is {yaml_text(selectors)}, not components by name"
-        raise ConfigError("selector", what, "write `<name>:` above its _target_; of an older sweep or bundle: make it again")
+    """Raise ConfigError for a selector or an enricher without a name, as configs had before a trial could have several."""
+    for role in ("selector", "enrich"):
+        named = config.get(role, {})
+        if not isinstance(named, Mapping) or TARGET in named:
+            what = f"is {yaml_text(named)}, not components by name"
+            raise ConfigError(role, what, "write `<name>:` above its _target_; of an older sweep or bundle: make it again")
 
 
 def check_together(components: Components, config: Mapping[str, Any]) -> None:
@@ -84,8 +85,7 @@ def check_together(components: Components, config: Mapping[str, Any]) -> None:
     if isinstance(fusion, ChecksIndexes):
         fusion.check(list(config["index"]))
     # A bundle has its records, and no components that make them.
-    none = {role: changes_nothing(components.role(role, config[role])) for role in ("enrich", "roster") if role in config}
-    if none.get("enrich") and not none["roster"]:
+    if config.get("enrich") == {} and not changes_nothing(components.role("roster", config["roster"])):
         raise ConfigError("roster", "joins records, and enrich=none makes none", "choose, for example, enrich=rules")
     widens = ""
     for name, node in config["selector"].items():
@@ -154,4 +154,5 @@ def check_history(config: Mapping[str, Any], no_generator: bool, conversations: 
 
 def asks_model(config: Mapping[str, Any], role: str) -> bool:
     """Whether the component of a role asks a model that is its parameter."""
-    return "generator" in (config.get(role) or {})
+    node = config.get(role) or {}
+    return any("generator" in each for each in (node, *node.values()) if isinstance(each, Mapping))

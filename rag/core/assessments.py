@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from rag.core.numbers import mean
 
+OVERALL, PASSES = "overall_pass", "passes"
+"""The source of a finding that says whether a judge passes a reply, and the first word of one that does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

@@ -77,7 +77,8 @@ class Look:
 
     With a `result` and the route `records`, the answer is a sentence about the result, and no model is asked. `results` are
     texts of records for the prompt. `note` says why a fallback was used, empty if none was. `shape` and `condensed` are those
-    of the prompt, None without a shaper, and where the prompt shows the passages themselves.
+    of the prompt, None without a shaper, and where the prompt shows the passages themselves. A question that is `declined` is
+    off the topic, and no model is asked.
     """
 
     routed: Routed = field(default_factory=Routed)
@@ -87,6 +88,7 @@ class Look:
     note: str = ""
     shape: Shape | None = None
     condensed: Condensed | None = None
+    declined: bool = False
 
     @property
     def answers(self) -> bool:

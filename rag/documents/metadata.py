@@ -4,6 +4,7 @@ Values are typed by their shape in all of these: whole numbers, floats, `true` a
 in ISO 8601, and numbers with leading zeros.
 """
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ class MetadataSources:
 
     def apart(self, files: dict[str, Path], skipped: list[Skipped]) -> tuple[dict[str, Path], list[Skipped]]:
         """The files of the folder without the table, which is no document."""
-        if not self.table or not (self.folder / self.table).is_file():
+        if not self.table or not os.path.isfile(self.folder / self.table):
             return files, skipped
         others = [file for file in skipped if file.name != self.table]
         return {name: path for name, path in files.items() if name != self.table}, [*others, Skipped(self.table, METADATA)]
@@ -55,11 +56,11 @@ class MetadataSources:
     def read(self, names: Collection[str], others: Collection[str], redactor: Redactor) -> "FolderMetadata":
         """The metadata of the files `names`; `others` are files that are no documents. DataError as `read_table`."""
         table = self.folder / (self.table or "")
-        if self.table and self.table != TABLE and not table.is_file():
+        if self.table and self.table != TABLE and not os.path.isfile(table):
             raise missing_file(table)
-        if table.is_file():
+        if os.path.isfile(table):
             refuse_escape(table, self.folder)
-        rows = read_table(table, names, others) if table.is_file() else {}
+        rows = read_table(table, names, others) if os.path.isfile(table) else {}
         return FolderMetadata(self.patterns.read(names), rows, redactor)
 
 

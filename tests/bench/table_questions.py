@@ -89,6 +89,7 @@ def document_records(folder: Path) -> RecordSet:
 def built(kind: str, name: str) -> Any:
     """A shipped choice of enrich or route."""
     values = content(f"{kind}/{name}")
+    values = values.get(name, values)
     module, _, name = values.pop("_target_").rpartition(".")
     values |= {"language": "english"} if kind == "route" else {}
     return getattr(importlib.import_module(module), name)(**values)

@@ -55,7 +55,7 @@ PIPELINES = {
     "found before": "reuse=similar reuse.full=0.3 reuse.half=0.1 reuse.guard=false queries=last_turn memory=buffer",
     "locked": "lock=[bus.md] memory=buffer chunker=whole prompt=strict_book",
     "without a file": "exclude=[ferry.md] context_tokens=12 chunker=table_whole",
-    "pinned": "pinned=[bus.md] chunker=token_800 check=[grounded] prompt=grounded_study",
+    "pinned": "pinned=[bus.md] chunker=token_800 check=[grounded,overall_pass] prompt=grounded_study",
     "carried over": "queries=carry_over memory=two_layer",
     "joined": "queries=concatenate memory=summary_buffer",
     "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,qdrant] chunker=token chunker.target=20 "
@@ -69,7 +69,7 @@ ELSEWHERE = {
     "index": {"chroma", "pgvector"},
     "generator": {
         *("openai", "gemini", "google", "groq", "anthropic", "auto", "ollama", "llamacpp", "vllm", "closed_book", "gold"),
-        "system",
+        *("system", "litellm"),
     },
     "memory": {"summary_model"},
     "passage": {"contextual"},

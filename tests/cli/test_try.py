@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 from support.command_line import Verb, verb
 
+from rag.__main__ import main
+from rag.api.first_sweep import try_folder
 from rag.components.loaders import folder as loaders
 
 HANDBOOK = Path(__file__).parents[2] / "datasets" / "handbook" / "documents"
@@ -51,6 +54,9 @@ def test_a_folder_is_read_once_without_copies_and_goes_on_after_changes(
     assert "5 of 27 files read" in told.out
     assert "left out: 20 files: copy of another file" in told.out
     assert reads == [25], "for language, questions, sweep, controls and report together"
+    assert rag("ask", "Who may lead a tour?", str(folder)).code == 0
+    try_folder(str(folder), *FAST[:-1])
+    assert reads == [25] * 3
     path = next(Path("datasets").glob("*/questions.jsonl"))
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     gone = {place["doc"] for row in rows for group in row["evidence"] for place in group["any"]}
@@ -75,17 +81,41 @@ def test_a_large_folder_is_sampled_by_names_and_says_so_first(rag: Verb, folder:
     (folder.parent / "one").mkdir()
     (folder / "large.txt").rename(folder.parent / "one" / "large.txt")
     told = rag("try", str(folder.parent / "one"), *FAST)
-    assert told.code == 2
-    assert "1 not in the sample" in told.err
-    assert "split -C 1m FILE" in told.err
+    assert (told.code, "1 not in the sample" in told.err, "split -C 1m FILE" in told.err) == (2, True, True), told.err
 
 
 def test_ask_finds_the_language_as_try_does(rag: Verb, folder: Path) -> None:
     for path in folder.iterdir():
         path.write_text(f"{GERMAN} {path.stem}\n" * 4, "utf-8")
-    told = rag("ask", "Was kostet eine Fahrkarte nach Holm?", str(folder), "--json")
-    assert told.code == 0, told.err
+    assert rag("ask", "Was kostet eine Fahrkarte nach Holm?", str(folder), "--json").code == 0
     assert rag("ask", "Was kostet das?", str(folder), "language=english", "index=[bm25s]", "fusion=single", "--json").code == 0
+
+
+def test_what_is_closed_is_counted_and_the_rest_is_read(rag: Verb, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "closed").mkdir()
+    (folder / "closed" / "a.md").write_text("A")
+    (folder.parent / "other" / "empty").mkdir(parents=True)
+    (folder.parent / "other" / "link").symlink_to(folder)
+    stat = os.stat
+
+    def refusing(path: str | Path, **more: bool) -> os.stat_result:
+        if f"closed{os.sep}" in str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **more)
+
+    monkeypatch.setattr(os, "stat", refusing)  # root may read everything
+    monkeypatch.setattr(os, "lstat", partial(refusing, follow_symlinks=False))
+    told = rag("ask", "Who may lead a tour?", "other/link")
+    assert (told.code, "5 read, 1 not: 1 not readable" in told.err) == (0, True), told.err
+    assert "is an empty folder" in rag("ask", "Who?", "other/empty").err
+    assert "there is no such folder" in rag("ask", "Who?", "other/none").err
+
+
+def test_ctrl_c_during_imports_ends_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.cli.main", lambda: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with pytest.raises(SystemExit, match="130"):
+        main()
 
 
 @pytest.mark.system

@@ -22,7 +22,7 @@ from rag.execution.graph.executors import executor_of
 from rag.execution.graph.plan import components_for
 from rag.execution.store.store import Store
 
-EMPTY = ("check/none", "guard/none", "selector/none")
+EMPTY = ("check/none", "enrich/none", "guard/none", "selector/none")
 """The empty list of a group of which any number may be chosen, as a choice of its own."""
 
 LISTED = ("generator/auto",)
@@ -77,15 +77,8 @@ def node_of(name: str) -> Mapping[str, Any]:
 
 
 def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
-    assert {name.partition("/")[0] for name in FILES} == {
-        *ROLES,
-        *LOADER_PARTS,
-        *INDEX_PARTS,
-        *SEVERAL,
-        "execute",
-        "helper",
-        "preset",
-    }
+    roles = {*ROLES, *LOADER_PARTS, *INDEX_PARTS, *SEVERAL, "execute", "helper", "preset"}
+    assert {name.partition("/")[0] for name in FILES} == roles
     assert set(GIVEN) <= set(FILES)
     assert not [path for folder in installed_folders() for path in folder.glob("*/*/**/*.yaml")]
 

@@ -60,6 +60,7 @@ def test_one_override_changes_the_model_of_all() -> None:
     def generators(*overrides: str) -> list[dict[str, Any]]:
         """The generators of all components that ask a small model."""
         config = config_of([*ASKING, *overrides])
+        config["enrich"] = config["enrich"]["model"]
         return [*(config[name]["generator"] for name in EACH), config["memory"]["summarizer"]["generator"]]
 
     usual = generators()

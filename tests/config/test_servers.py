@@ -108,8 +108,7 @@ def test_overrides_are_refused(rag: Verb, case: str) -> None:
 FILES = {
     "(b) another variable": ("generator/openai", "api_key_env", "GITHUB_TOKEN", "GITHUB_TOKEN to api.openai.com"),
     "(c) a secret as a model": ("generator/openai", "model", "${oc.env:AWS_SECRET_ACCESS_KEY}", "configs read variables"),
-    "an address": ("generator/openai", "base_url", ELSEWHERE, SENT),
-    "a reranker": ("reranker/tei", "base_url", ELSEWHERE, "TEI_API_KEY to 192.0.2.2"),
+    "an address": ("reranker/tei", "base_url", ELSEWHERE, "TEI_API_KEY to 192.0.2.2"),
     "a database": ("index/pgvector", "url", "postgresql://u@192.0.2.2/db", BARE),
 }
 
@@ -216,11 +215,3 @@ def test_the_user_can_export_and_name_servers(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("RAG_TRUST_HOST", named)
         assert passes(mine, variable) is expected, named
         assert not passes(mine.replace("https", "http"), "OPENAI_API_KEY")
-
-
-def test_an_env_file_follows_the_same_rule(here: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RAG_ENV_FILE", raising=False)
-    (here / ".env").write_text("OPENAI_BASE_URL=https://mine.example/v1\n", "utf-8")
-    assert "not on this machine" in rag("list").err
-    monkeypatch.setenv("RAG_TRUST_HOST", "mine.example")
-    assert rag("list").code == 0

@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -65,18 +63,6 @@ def test_all_our_errors_are_user_errors() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     assert all(issubclass(kind, UserError) for kind in kinds)
     assert {type(error) for error in SOME} == set(kinds)
-
-
-def test_extras_of_errors_exist() -> None:
-    root = Path(__file__).parents[2]
-    extras = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    named = []
-    for path in (root / "rag").rglob("*.py"):
-        for part in path.read_text("utf-8").split("MissingExtraError(")[1:]:
-            arguments = part.split(")")[0].split(",")
-            if len(arguments) >= 3 and arguments[2].strip().startswith('"'):
-                named.append(arguments[2].strip().strip('"'))
-    assert set(named) <= set(extras)
 
 
 @pytest.mark.parametrize(

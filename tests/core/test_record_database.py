@@ -80,6 +80,8 @@ def test_groups_lists_and_differences() -> None:
     assert ask("group_by", is_("on", "=", "2024"), group="name", fields=("price",)).rows == (("Heron 4", 0.1),)
     assert ask("group_by", is_("on", "=", "2024"), group="tags", fields=("price",)).rows == (("Blue", 0.1), ("red", 0.1))
     assert ask("list", fields=("name",)).values == ("Heron 4", "Heron 4S", "Tern 2")
+    assert ask("list", fields=("tags",)).values == ("Blue", "red", "green")
+    assert ask("list", is_("open", "present"), fields=("tags",), across="open").values == ("Blue",)
     tern = RecordQuery("lookup", "stock", ("price",), (is_("name", "=", "Tern 2"),))
     assert ask("difference", is_("name", "=", "Heron 4S"), fields=("price",), other=tern).value == "-£1,021.5"
     assert ask("change", is_("name", "=", "total"), fields=("price",), other=tern).value == "0.03%"

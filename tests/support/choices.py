@@ -9,6 +9,7 @@ import yaml
 from rag.config.build import Components
 from rag.config.catalog import installed_folders
 from rag.config.resolver import Resolver
+from rag.config.servers import shipped_components
 from rag.core.roles import SEVERAL
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -27,6 +28,13 @@ def choices(group: str, but: tuple[str, ...] = ()) -> list[str]:
     """The names of the choices of a group."""
     found = (name.partition("/") for name in sorted(FILES))
     return [name for known, _, name in found if known == group and name not in but]
+
+
+def component(name: str) -> type:
+    """The class of this name that a choice builds."""
+    target = next(each["_target_"] for each in shipped_components(()) if each["_target_"].endswith(f".{name}"))
+    found: type = getattr(importlib.import_module(target.rpartition(".")[0]), name)
+    return found
 
 
 def content(choice: str) -> Any:

@@ -14,7 +14,10 @@ from rag.authoring.candidates import Row
 from rag.authoring.exchange.tables import Rows
 from rag.config.catalog import plugin_modules
 
-DETAILS = ("id", "kind", "tags", "split", "cluster", "dialogue", "turn", "rewrite", "unanswerable", "expects", "evidence")
+DETAILS: tuple[str, ...] = ("id", "kind", "tags", "split", "cluster", "dialogue", "turn", "rewrite")
+DETAILS += ("unanswerable", "expects", "route", "evidence")
+NOWHERE = ("input", "judged")
+"""Fields that no format has."""
 FLAT = ("question", "answers", "contexts", "documents", "history", *DETAILS)
 """The columns of a question in a table; `contexts` are the texts of its evidence, `documents` their names."""
 Tables = Mapping[str, tuple[Sequence[Row], Sequence[str]]]

@@ -24,7 +24,7 @@ NAMES = {
     "rewrite": "rewrite manual_rewritten_utterance",
     "unanswerable": "unanswerable is_impossible answerability",
     "history": "history chat_history",
-} | {name: name for name in ("split", "tags", "cluster", "expects")}
+} | {name: name for name in ("split", "tags", "cluster", "expects", "route")}
 """Fields of a golden question and the usual names of their columns, the most specific first.
 
 Not `retrieved_contexts` and `response`, which are what a system did.

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_args
 
-from rag.core.checks import check_choice
-from rag.core.documents import Document
+from rag.components.enrichers.keywords import keywords
+from rag.core.checks import check_choice, check_whole
+from rag.core.corpus import Corpus
+from rag.core.documents import Document, Span
 from rag.core.errors import ConfigError
 from rag.core.headings import FRONT, sections
 from rag.core.models.pinned import readable
@@ -21,15 +23,17 @@ ROSTER = "roster"
 """The source of fields that a roster fills."""
 PARTS = ("text", "beginning", "title", "headings", "name")
 """What a pattern reads: the text, its part up to the second heading, the line of the first or of every heading, the doc_id."""
-KEYS, SOURCE_KEYS = ("name", "type", "description", "allowed", "unit", "source"), ("metadata", "pattern", "in", "value")
+KEYS = ("name", "type", "description", "allowed", "unit", "inferred", "source")
+SOURCE_KEYS = ("metadata", "pattern", "in", "value", "keywords")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
 @dataclass
 class Draft:
-    """The values of one document by field, the characters that state them, and why other fields have none."""
+    """The values of one document of a `corpus` by field, the characters that state them, and why other fields have none."""
 
     document: Document
+    corpus: Corpus | None = None
     values: dict[str, Cell] = field(default_factory=dict)
     places: list[tuple[int, int]] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
@@ -87,10 +91,14 @@ class DeclaredField:
         for source in self.sources:
             if self.field.name not in draft.values and (found := list(self._read(source, draft))):
                 several = self.field.type == "list" and "pattern" in source
-                draft.take(self.field, [value for value, _ in found] if several else found[0][0], found[0][1])
+                draft.take(self.field, ", ".join(str(value) for value, _ in found) if several else found[0][0], found[0][1])
 
     def _read(self, source: Mapping[str, Any], draft: Draft) -> Iterator[tuple[Any, tuple[int, int] | None]]:
         """What a document states in a source, with its places: several values where a pattern fills a list."""
+        if "keywords" in source and draft.corpus:
+            found = keywords(draft.document.text, draft.corpus, source["keywords"])
+            yield from [(found, None)] if found else []
+            return
         if "pattern" not in source:
             value = draft.document.metadata.get(source["metadata"]) if "metadata" in source else source["value"]
             yield from [] if value in (None, "") else [(value, None)]
@@ -105,12 +113,16 @@ class DeclaredField:
                 return
 
 
-def filled(document: Document, fields: Sequence[DeclaredField]) -> Draft:
-    """The draft of a document with what its sources state."""
-    draft = Draft(document)
-    for each in fields:
-        each.fill(draft)
-    return draft
+def drafts(documents: Sequence[Document], fields: Sequence[DeclaredField]) -> Iterator[Draft]:
+    """The drafts of documents with what their sources state."""
+    reads = any("keywords" in source for each in fields for source in each.sources)
+    spans = (Span(document.doc_id, 0, len(document.text)) for document in documents)
+    corpus = Corpus.of(documents, spans) if reads else None
+    for document in documents:
+        draft = Draft(document, corpus)
+        for each in fields:
+            each.fill(draft)
+        yield draft
 
 
 def records_of(drafts: Iterable[Draft], declared: Sequence[DeclaredField], table: str, title: str) -> RecordSet:
@@ -141,18 +153,21 @@ def _field(content: Mapping[str, Any], where: str) -> DeclaredField:
     if allowed and (isinstance(allowed, str) or kind in ("number", "date", "boolean") or {*map(type, allowed)} != {str}):
         raise ConfigError(f"{where}.allowed", f"is {allowed!r}", "list texts, for a field of the type text or list")
     made = Field(name, kind or "text", content.get("description", ""), tuple(allowed or ()), content.get("unit", ""))
+    made = replace(made, inferred=bool(content.get("inferred")))
+    of_roster = source == ROSTER or (isinstance(source, Sequence) and ROSTER in source)
     listed = [source] if isinstance(source, Mapping) else () if source in (None, ROSTER) else source
     if isinstance(listed, str):
         raise ConfigError(f"{where}.source", f"is {listed!r}", f"list sources such as {{metadata: status}}, or write {ROSTER}")
-    sources = [_source(each, made, f"{where}.source.{number}") for number, each in enumerate(listed)]
-    return DeclaredField(made, sources, source == ROSTER)
+    sources = [_source(each, made, f"{where}.source.{number}") for number, each in enumerate(listed) if each != ROSTER]
+    return DeclaredField(made, sources, of_roster)
 
 
 def _source(content: Mapping[str, Any], field: Field, where: str) -> dict[str, Any]:
     """A source with its pattern compiled."""
     _check_keys(content, SOURCE_KEYS, where)
-    if not ({*content} in ({"metadata"}, {"value"}) or ("pattern" in content and "metadata" not in content)):
+    if not ({*content} in ({"metadata"}, {"value"}, {"keywords"}) or {"pattern"} <= {*content} <= {"pattern", "in", "value"}):
         raise ConfigError(where, f"is {dict(content)!r}", "write {metadata: key}, {pattern: …, in: title} or {value: …}")
+    check_whole(f"{where}.keywords", content.get("keywords", 1), 1)
     check_choice(f"{where}.in", content.get("in", PARTS[0]), PARTS)
     try:
         fitted(field, content["value"]) if "value" in content else None

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, ClassVar
 
-from rag.components.enrichers.fields import Draft, declared, filled, records_of
+from rag.components.enrichers.fields import Draft, declared, drafts, records_of
 from rag.components.enrichers.replies import read, schema
 from rag.core.assessments import Spent
 from rag.core.checks import check_whole
@@ -24,39 +25,37 @@ REPEATED = 2000
 PLACES = ("schema", "document")
 
 
+@dataclass
 class ModelEnricher:
     """Fills declared fields by a chat model, where the sources of a field state no value.
 
     A request asks for the JSON schema of the fields that are left; `source: roster` is never among them. A text, a date or a
-    number must stand in the document, and a field with allowed values takes these only. A reply with a problem is answered once
-    with `again`, {problem} filled in. What is wrong then is None and a failure.
+    number must stand in the document, and a field with allowed values takes these only. A field that is `inferred` takes a line
+    of text, or words that need not stand there. A reply with a problem is answered once with `again`, {problem} filled in. What
+    is wrong then is None and a failure.
 
     The model reads the first `document_chars` characters of a document, up to the end of a line. A field that it does not find
     in a cut document is a failure that says so. `framing` puts the document between marks. Documents in which `screen` finds
     orders to a model are not sent to it.
     """
 
+    generator: Generator
+    fields: Sequence[Mapping[str, Any]]
+    instruction: str
+    prompt: str
+    again: str
+    framing: Framing
+    screen: Screen | None = None
+    document_chars: int = 8000
+    table: str = "documents"
+    title: str = ""
     costly: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        generator: Generator,
-        fields: Sequence[Mapping[str, Any]],
-        instruction: str,
-        prompt: str,
-        again: str,
-        framing: Framing,
-        screen: Screen | None = None,
-        document_chars: int = 8000,
-        table: str = "documents",
-        title: str = "",
-    ) -> None:
-        check_template("enrich.prompt", prompt, PLACES, PLACES)
-        check_template("enrich.again", again, ("problem",), ("problem",))
-        check_whole("enrich.document_chars", document_chars, 100)
-        self.generator, self.fields, self.framing, self.screen = generator, declared(fields), framing, screen
-        self.instruction, self.prompt, self.again, self.document_chars = instruction, prompt, again, document_chars
-        self.table, self.title = table, title
+    def __post_init__(self) -> None:
+        check_template("enrich.prompt", self.prompt, PLACES, PLACES)
+        check_template("enrich.again", self.again, ("problem",), ("problem",))
+        check_whole("enrich.document_chars", self.document_chars, 100)
+        self.declared = declared(self.fields)
 
     def fingerprint(self) -> str:
         """The fingerprint of the generator."""
@@ -65,15 +64,15 @@ class ModelEnricher:
     def enrich(self, documents: Sequence[Document]) -> RecordSet:
         """One record per document, in their order; its id is that of the document."""
         took: list[Spent] = []
-        made = records_of(self._drafts(documents, took), self.fields, self.table, self.title)
+        made = records_of(self._drafts(documents, took), self.declared, self.table, self.title)
         cost = sum(took, Spent())
         return RecordSet(made.tables, made.failures, (), cost.tokens, cost.cost)
 
     def _drafts(self, documents: Sequence[Document], took: list[Spent]) -> Iterator[Draft]:
         """The finished drafts; `took` gets what each reply took."""
-        for at in range(0, len(documents), BATCH):
-            drafts = [filled(document, self.fields) for document in documents[at : at + BATCH]]
-            asked = [each for each in map(self._asked, drafts) if each]
+        made = drafts(documents, self.declared)
+        while batch := [*islice(made, BATCH)]:
+            asked = [each for each in map(self._asked, batch) if each]
             replies = ask_typed(
                 self.generator,
                 [Typed(each.request, each.read) for each in asked],
@@ -84,11 +83,11 @@ class ModelEnricher:
             for each, reply in zip(asked, replies, strict=True):
                 each.list_failures(reply.failure)
                 took.append(reply.spent)
-            yield from drafts
+            yield from batch
 
     def _asked(self, draft: Draft) -> "_Asked | None":
         """The request for the fields that a draft lacks; None if there are none, and if the document gives orders."""
-        left = [each.field for each in self.fields if not each.of_roster and each.field.name not in draft.values]
+        left = [each.field for each in self.declared if not each.of_roster and each.field.name not in draft.values]
         text = draft.document.text
         if len(text) > self.document_chars:
             end = text.rfind("\n", self.document_chars // 2, self.document_chars)

@@ -20,6 +20,8 @@ TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "list": ("array", (list,)),
 }
 """Type of a field → its type in JSON schema and in Python."""
+INFERRED = re.compile(r"[^\[\]<>{}|`]{1,300}"), re.compile(r"[\w&'’-]+(?: [\w&'’-]+){0,3}")
+"""The form of inferred values: one line of text, and an item of a list, which is a word or a few."""
 
 
 def schema(fields: Sequence[Field]) -> dict[str, Any]:
@@ -69,9 +71,12 @@ def _checked(each: Field, value: Any, text: str) -> tuple[int, int] | None:
     if not is_typed or (each.type == "list" and any(not isinstance(item, str) for item in items)):
         raise UnfitError(f"is {shown(value)}, which is no {each.type}{' of texts' * (each.type == 'list')}")
     cell = fitted(each, value)
-    if each.allowed or each.type == "boolean":
+    found = cell if isinstance(cell, tuple) else (cell,)
+    if each.inferred and not all(INFERRED[each.type == "list"].fullmatch(str(item)) for item in found):
+        raise UnfitError(f"is {shown(value)}, which is too long, or holds other signs than a {each.type} has here")
+    if each.allowed or each.type == "boolean" or each.inferred:
         return None
-    places = [_place(each, item, text) for item in (cell if isinstance(cell, tuple) else (cell,))]
+    places = [_place(each, item, text) for item in found]
     if None in places:
         raise UnfitError(f"is {shown(value)}, which does not stand in the document")
     return places[0] or None

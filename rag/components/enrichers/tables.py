@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from rag.core import headings
 from rag.core.checks import check_whole
 from rag.core.editions import editions_of
-from rag.core.records.sets import Cell, Field, FieldFailure, Record, RecordSet, RecordTable
+from rag.core.records.sets import Cell, Field, FieldFailure, Record, RecordSet, RecordTable, unused
 from rag.core.text.cells import Words, column, number
 from rag.core.text.layout import Row
 from rag.core.text.tables import Table, caption_of, names_of, tables
@@ -66,7 +66,7 @@ class TableRows:
         old = self._old(documents)
         made, names = list[RecordTable](), set[str]()
         for sources in alike.values():
-            name = _unused(" ".join(filter(None, (_stem(sources[0].document), sources[0].section))), names)
+            name = unused(" ".join(filter(None, (_stem(sources[0].document), sources[0].section))), names)
             made.append(self._table(name, sources, old))
         return RecordSet(tuple(made), tuple(failures))
 
@@ -83,15 +83,15 @@ class TableRows:
         ]
         used = set[str]()
         words = Words(frozenset(map(str.casefold, self.true_words)), frozenset(map(str.casefold, self.false_words)))
-        typed = [column(_unused(label, used), cells, words) for label, cells in zip(sources[0].names, texts, strict=True)]
+        typed = [column(unused(label, used), cells, words) for label, cells in zip(sources[0].names, texts, strict=True)]
         extra: list[tuple[Field, list[Cell]]] = []
         if divided:
-            extra.append((Field(_unused(SECTION, used)), [section or None for _, section, _ in rows]))
+            extra.append((Field(unused(SECTION, used)), [section or None for _, section, _ in rows]))
         if several:
-            extra.append((Field(_unused(SOURCE, used)), [source.title for source, _, _ in rows]))
+            extra.append((Field(unused(SOURCE, used)), [source.title for source, _, _ in rows]))
             if any(source.document.doc_id in old for source in sources):
                 flags: list[Cell] = [source.document.doc_id in old for source, _, _ in rows]
-                extra.append((Field(_unused(SUPERSEDED, used), "boolean"), flags))
+                extra.append((Field(unused(SUPERSEDED, used), "boolean"), flags))
         records = []
         for place, (source, _, row) in enumerate(rows):
             values = tuple(cells[place] for _, cells in (*typed, *extra))
@@ -152,13 +152,3 @@ def _divided(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
 
 def _stem(document: Document) -> str:
     return PurePosixPath(document.doc_id).stem
-
-
-def _unused(name: str, used: set[str]) -> str:
-    """A name that is not used yet, with a number behind it if need be."""
-    number, free = 1, name
-    while free.casefold() in used:
-        number += 1
-        free = f"{name} ({number})"
-    used.add(free.casefold())
-    return free

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from rag.components.generators.model_server import LONGEST_REPLY, ModelServer
 from rag.components.generators.received import Counts, Received, count_of
+from rag.core.models.server_keys import key_for
 from rag.core.types import Request
 
 VERSION = "2023-06-01"
@@ -66,7 +67,7 @@ class AnthropicGenerator(ModelServer):
         from openai import Omit
 
         left_out = dict.fromkeys(("Authorization", "OpenAI-Organization", "OpenAI-Project"), Omit())
-        return {**left_out, "x-api-key": self._key, "anthropic-version": VERSION}
+        return {**left_out, "x-api-key": key_for(self.url, self.api_key_env), "anthropic-version": VERSION}
 
 
 def _counts(usage: Mapping[str, Any]) -> Counts:

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from rag.components.generators.prices import cost_of, is_price
-from rag.components.generators.received import Received
+from rag.components.generators.prices import cost_of, is_price, price_of
+from rag.components.generators.received import LONGEST_TEXT, Received
 from rag.components.generators.service import OPTIONAL, explain, one_line, refused_field
 from rag.core.errors import ConfigError, RefusalError, ServiceError
+from rag.core.models.chat import CHARACTERS
 from rag.core.models.server_keys import asked_wait, key_for
 from rag.core.text.citations import cited
 from rag.core.types import Reply, Request
@@ -24,12 +25,8 @@ if TYPE_CHECKING:
 
 LONGEST_REPLY = 4096
 """Tokens of the longest reply of a server without a limit."""
-LONGEST_TEXT = 40_000
-"""Characters of a reply that are read in any case, or 8 for each of `max_tokens`: checks take up to 2 s for so many."""
 MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What a reply of an unexpected form raises."""
-BYTES = 4
-"""Bytes per token that are assumed for a prompt; scripts with multi-byte characters need more."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +36,9 @@ class ModelServer(ABC):
     The client tries again up to `retries` times after a time-out, a broken connection, 408, 409, 429 or 5xx, but not after a
     spent quota. It waits as `Retry-After` says (up to 24 s for each try), else 0.5 s doubling to 8 s, with jitter. No answer,
     and a request refused for good because it is too long or filtered, are a `failure`. Every other error is a ServiceError,
-    also a redirect: requests go to this host alone. A field that the server refuses is left out. `price` maps `prompt` and
-    `completion` to US dollars per million tokens, by default those of conf/prices.yaml. The cost is NaN without a price, and 0
-    on this machine. The key is read from the environment when it is needed and shown nowhere. The server makes every reply fit
-    `reply_schema`, a JSON schema; {} is any JSON object.
+    also a redirect: requests go to this host alone. A field that the server refuses is left out. `price` is as `priced`, by
+    default of conf/prices.yaml. The cost is NaN without a price, and 0 on this machine. The key is read from the environment
+    when it is needed and shown nowhere. The server makes every reply fit `reply_schema`, a JSON schema; {} is any JSON object.
     """
 
     costly: ClassVar[bool] = True
@@ -69,17 +65,14 @@ class ModelServer(ABC):
             raise ConfigError(f"generator.{name}", what, remedy)
 
     def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
-        """Tokens and US dollars of `requests` requests of `prompt` tokens with replies of `reply` tokens (None: the longest).
-
-        The dollars are NaN without a price.
-        """
+        """Tokens and US dollars (NaN: no price) of requests of `prompt` tokens with replies of `reply` (None: the longest)."""
         longest = self.max_tokens or LONGEST_REPLY
         prompts, replies = requests * prompt, requests * min(longest if reply is None else reply, longest)
-        return prompts + replies, self._cost(prompts, replies)
+        return prompts + replies, cost_of(self.priced, prompts, replies)
 
     def expected(self, request: Request) -> tuple[int, float]:
         """The most tokens and US dollars that a request may need, by its bytes and the longest reply."""
-        prompt = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages) // BYTES
+        prompt = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages) // CHARACTERS
         return self.spending(1, prompt)
 
     def sent(self, request: Request) -> Mapping[str, Any]:
@@ -117,6 +110,11 @@ class ModelServer(ABC):
     def url(self) -> str:
         """The address of the server, without the path of the interface."""
         return self.base_url or ""
+
+    @property
+    def priced(self) -> Mapping[str, float]:
+        """US dollars per million tokens of `prompt` and `completion`, and the tokens of the `window`; empty if not known."""
+        return price_of(self.price, self.model, self.url)
 
     @property
     def varies(self) -> bool:
@@ -186,14 +184,11 @@ class ModelServer(ABC):
         import httpx2
         import openai
 
-        post: Callable[..., Any] = self._client.post
-        form = {"cast_to": object, "stream": True, "stream_cls": openai.Stream[object]}
-        form = form if streamed else {"cast_to": httpx2.Response}
         while True:
             body = self._fitting({**self._body(request), **(self.streaming if streamed else {})})
             try:
-                with closing(post(self.path, body=body, options={"headers": self._headers()}, **form)) as reply:
-                    for part in reply if streamed else [reply.json()]:
+                with closing(self._parts(body, streamed)) as parts:
+                    for part in parts:
                         received.last = part
                         yield from self._take(part, received, streamed)
                 return
@@ -203,6 +198,17 @@ class ModelServer(ABC):
                     odd = received.last and isinstance(error, MALFORMED)
                     raise self._explained(ValueError(f"no reply in {str(received.last)[:200]!r}") if odd else error) from error
                 self.refused[name] = OPTIONAL[name]
+
+    def _parts(self, body: Mapping[str, Any], streamed: bool) -> Generator[Any, None, None]:
+        """The whole reply to a body, or the events of its stream."""
+        import httpx2
+        import openai
+
+        post: Callable[..., Any] = self._client.post
+        form = {"stream": True, "stream_cls": openai.Stream[object]} if streamed else {}
+        cast = object if streamed else httpx2.Response
+        with closing(post(self.path, cast_to=cast, body=body, options={"headers": self._headers()}, **form)) as reply:
+            yield from reply if streamed else [reply.json()]
 
     def _reply(self, request: Request) -> Reply:
         received = Received()
@@ -216,31 +222,20 @@ class ModelServer(ABC):
     def _finished(self, request: Request, received: Received) -> Reply:
         """The reply with its citations, tokens and cost; with a failure if the text is empty or too long."""
         text, counts, most = received.text, received.counts, max(LONGEST_TEXT, 8 * (self.max_tokens or 0))
-        said = Reply("", (), counts[0] or 0, counts[1] or 0, self._cost(*counts), "", received.finish, received.thoughts[:most])
-        if not text.strip():
-            return replace(said, failure=str(self._failure(*received.no_answer())))
-        if len(text) > most:
-            what, remedy = f"answered with {len(text):,} characters, more than {most:,}", "it may ignore generator.max_tokens"
-            return replace(said, failure=str(self._failure(what, remedy)))
+        said = Reply(
+            "", (), counts[0] or 0, counts[1] or 0, cost_of(self.priced, *counts), "", received.finish, received.thoughts[:most]
+        )
+        if fault := received.fault(most):
+            return replace(said, failure=str(self._failure(*fault)))
         left_out = ", ".join(name for name in self.refused if name in self._body(request))
         notes = dict(received.notes(request, left_out, self.__dict__.setdefault("author", received.model)))
         return replace(said, text=text, citations=cited(text, len(request.contexts)), notes=notes)
-
-    def _cost(self, prompt: int | None, completion: int | None) -> float:
-        return cost_of(self.price, self.model, self.url, prompt, completion)
 
     @cached_property
     def _client(self) -> "OpenAI":
         from rag.core.models.endpoint import connected
 
-        return connected(self.url, self._key, self.timeout, self.retries)
-
-    @property
-    def _key(self) -> str:
-        try:
-            return key_for(self.url, self.api_key_env)
-        except ServiceError as error:
-            raise self._failure(error.what, error.remedy) from error
+        return connected(self.url, key_for(self.url, self.api_key_env), self.timeout, self.retries)
 
     def _explained(self, error: Exception) -> ServiceError:
         """The error for a failed call, with its remedy."""

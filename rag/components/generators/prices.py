@@ -1,4 +1,4 @@
-"""Prices of models, from `conf/prices.yaml` of the working folder, then from the installed one."""
+"""Prices and windows of models, from `conf/prices.yaml` of the working folder, then from the installed one."""
 
 import math
 import re
@@ -14,14 +14,15 @@ from rag.core.files import shipped
 from rag.core.models.server_keys import is_local
 
 Prices = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""Host → model → US dollars per million tokens of `prompt` and `completion`."""
+"""Host → model → US dollars per million tokens of `prompt` and `completion`, and perhaps the tokens of its `window`."""
+FREE: Mapping[str, float] = {"prompt": 0.0, "completion": 0.0}
 
 DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}\Z")
 """The date at the end of a pinned model name; the price of the model holds for it too."""
 
 
 def listed_price(model: str, host: str) -> Mapping[str, float] | None:
-    """US dollars per million tokens of `prompt` and `completion`; None if the tables have no price."""
+    """The price of a model, and its window if it is known; None if the tables have no price."""
     for folder in (Path.cwd() / "conf", shipped("conf")):
         prices = _read(folder / "prices.yaml").get(host, {})
         if price := prices.get(model) or prices.get(DATED.sub("", model)):
@@ -29,12 +30,16 @@ def listed_price(model: str, host: str) -> Mapping[str, float] | None:
     return None
 
 
-def cost_of(price: Mapping[str, float] | None, model: str, url: str, prompt: int | None, completion: int | None) -> float:
-    """US dollars of so many tokens: 0 on this machine without a `price`, NaN where the price or a count is not known."""
-    if price is None and is_local(url):
+def price_of(price: Mapping[str, float] | None, model: str, url: str) -> Mapping[str, float]:
+    """The given price of a model, else the listed one, else FREE on this machine; empty if it is not known."""
+    return price or listed_price(model, urlsplit(url).hostname or "") or (FREE if is_local(url) else {})
+
+
+def cost_of(price: Mapping[str, float], prompt: int | None, completion: int | None) -> float:
+    """US dollars of so many tokens, NaN where the price or a count is not known."""
+    if price is FREE:
         return 0.0
-    price = listed_price(model, urlsplit(url).hostname or "") if price is None else price
-    if price is None or prompt is None or completion is None:
+    if not price or prompt is None or completion is None:
         return math.nan
     return (prompt * price["prompt"] + completion * price["completion"]) / 1e6
 
@@ -56,5 +61,5 @@ def _read(path: Path) -> Prices:
 
 
 def is_price(price: Mapping[str, float]) -> bool:
-    """True for exactly two numbers of at least 0, `prompt` and `completion`."""
-    return set(price) == {"prompt", "completion"} and min(map(float, price.values())) >= 0
+    """True for two numbers of at least 0, `prompt` and `completion`, and perhaps a third one, `window`."""
+    return set(price) - {"window"} == set(FREE) and min(map(float, price.values())) >= 0

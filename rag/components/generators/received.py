@@ -28,6 +28,8 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
 """Finish reason → what a model did, and the remedy."""
 THINKING = ("reasoning_content", "reasoning", "thinking")
 """Fields of a message with thoughts: of DeepSeek and llama.cpp, of vLLM, Groq and Ollama, of other gateways."""
+LONGEST_TEXT = 40_000
+"""Characters of a reply that are read in any case, or 8 for each of `max_tokens`: checks take up to 2 s for so many."""
 WINDOW = 1500
 """Tokens of a prompt that every model reads whole."""
 REPEATED = re.compile(r"(\W)\1+")  # few tokens, as in the rulers of tables
@@ -82,8 +84,12 @@ class Received:
         self.thoughts += thoughts
         return self.text if self.held else ""
 
-    def no_answer(self) -> tuple[str, str]:
-        """What a reply without an answer means, and its remedy."""
+    def fault(self, most: int) -> tuple[str, str] | None:
+        """What a reply without an answer, or with more than `most` characters, means, and its remedy; None for any other."""
+        if len(self.text) > most:
+            return f"answered with {len(self.text):,} characters, more than {most:,}", "it may ignore generator.max_tokens"
+        if self.text.strip():
+            return None
         if self.refusal.strip():
             return f"refused to answer: {self.refusal.strip()}", OTHER_WORDS
         if self.unclosed and self.finish != "length":

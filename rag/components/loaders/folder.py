@@ -1,5 +1,6 @@
 """A folder of files as a corpus."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -142,8 +143,8 @@ class FolderLoader:
         for name, path in sorted((shown[name], path) for name, path in files.items()):
             try:
                 status = path.stat()
-            except FileNotFoundError:
-                continue  # removed since the listing
+            except OSError:
+                continue  # removed since the listing, or a folder above it
             file = SourceFile(name, path, status.st_size, status.st_mtime)
             decision = self.rules.decide(file)
             if decision and not decision.includes:
@@ -169,12 +170,12 @@ class FolderLoader:
         return replace(kept, to_read=dict(sorted(kept.to_read.items())))
 
     def _listed(self) -> tuple[dict[str, Path], list[Skipped]]:
-        if self.path.is_file():
+        if os.path.isfile(self.path):
             if suffix_of(self.path) not in self.parsers:
                 raise DataError(str(self.path), "is a file without a parser", f"there are parsers of {', '.join(self.parsers)}")
             refuse_escape(self.path, self.path.parent)
             return {normalize("NFC", self.path.name): self.path}, []
-        if not self.path.is_dir():
+        if not os.path.isdir(self.path):
             below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
             what = f"there is no such {'file' if suffix_of(self.path) in self.parsers else 'folder'}{below}"
             raise DataError(str(self.path), what, "set dataset.path or loader.path to a folder")

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from rag.core.checks import check_choice, check_number, check_whole
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.models.pinned import readable
-from rag.core.models.server_keys import key_for
+from rag.core.models.server_keys import check_address, key_for
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -53,9 +53,7 @@ class ServerReranker:
         for name, lowest in (("batch_size", 1), ("retries", 0), ("concurrency", 1)):
             check_whole(f"reranker.runtime.{name}", getattr(self, name), lowest)
         check_number("reranker.runtime.timeout", self.timeout, 0.001)
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
-            raise ConfigError("reranker.base_url", f"is no address without a password: {parts.hostname!r}", "http://host:port")
+        check_address("reranker.base_url", self.base_url)
         if taken := {"query", *FORMS[self.form], "model", "top_n"} & set(self.extra):
             raise ConfigError("reranker.extra", f"holds {', '.join(sorted(taken))}", "leave out what the request sets itself")
 
@@ -107,18 +105,10 @@ class ServerReranker:
 
     def _sent(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The JSON that the server answers, to a GET without a body."""
-        import httpx2
-        from openai import OpenAIError
+        from rag.core.models.endpoint import json_of
 
-        from rag.core.models.endpoint import explained
-
-        client = self._client
-        try:
-            reply = client.post(path, cast_to=httpx2.Response, body=body) if body else client.get(path, cast_to=httpx2.Response)
-            return reply.json()
-        except (OpenAIError, ValueError, RecursionError) as error:
-            limits = dict.fromkeys((413, 422), "lower reranker.runtime.batch_size, or choose smaller chunks")
-            raise explained(error, self.base_url, client.api_key, limits) from None  # a server may repeat the key
+        limits = dict.fromkeys((413, 422), "lower reranker.runtime.batch_size, or choose smaller chunks")
+        return json_of(self._client, self.base_url, path, body, limits)
 
     @cached_property
     def _client(self) -> "OpenAI":

@@ -47,6 +47,15 @@ def connected(url: str, key: str, timeout: float, retries: int, longest: int | N
     return OpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=retries, http_client=http)
 
 
+def json_of(client: OpenAI, address: str, path: str, body: Any, remedies: Mapping[int, str]) -> Any:
+    """The JSON that a server answers, to a GET without a body; ServiceError as `explained`."""
+    try:
+        post, answer = client.post if body else client.get, {"cast_to": httpx2.Response} | ({"body": body} if body else {})
+        return post(path, **answer).json()
+    except (OpenAIError, ValueError, RecursionError) as error:
+        raise explained(error, address, client.api_key, remedies) from None  # a server may repeat the key
+
+
 def explained(error: Exception, address: str, key: str, remedies: Mapping[int, str]) -> ServiceError:
     """The error for a failed call, without the key, which some servers repeat; `remedies` by status add to REMEDIES."""
     message = " ".join(f"{error} {error.__cause__ or ''}".split())

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from rag.core.errors import ServiceError
+from rag.core.errors import ConfigError, ServiceError
 
 OFFICIAL = "https://api.openai.com/v1"
 NO_KEY = "none"
@@ -26,6 +26,13 @@ def is_loopback(host: str) -> bool:
 def is_local(url: str) -> bool:
     """Whether an address is on this machine."""
     return is_loopback(urlsplit(url).hostname or "")
+
+
+def check_address(where: str, url: str) -> None:
+    """Raise ConfigError unless this is an HTTP address without a user and a password."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+        raise ConfigError(where, f"is no address without a password: {parts.hostname!r}", "http://host:port")
 
 
 def key_for(url: str, variable: str | None) -> str:

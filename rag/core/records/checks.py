@@ -39,7 +39,7 @@ def _problems(query: RecordQuery, records: RecordSet, depth: int) -> Iterator[Us
     fields = {field.name: field for field in table.fields}
     if query.intent not in get_args(Intent):
         yield _unknown(where, "intent", query.intent, get_args(Intent))
-    for name in (*query.fields, *filter(None, (query.group, query.order)), *(test.field for test in query.where)):
+    for name in (*query.fields, *filter(None, (query.group, query.order, query.across)), *(test.field for test in query.where)):
         if name not in fields:
             yield _unknown(where, "field", name, fields)
             return
@@ -67,6 +67,8 @@ def _shape(query: RecordQuery, where: str, fields: Mapping[str, Field]) -> Itera
         "a list or count of two tables needs a field of each; name one in `fields` of both queries": (
             query.joint is not None and two and not (query.fields and query.other and query.other.fields)
         ),
+        "across needs a list of one field, and no list to go across; give `fields`": query.across
+        and (query.intent != "list" or len(query.fields) != 1 or fields[query.across].type == "list"),
         f"group_by needs a field; give `group`, one of {', '.join(fields)}": query.intent == "group_by" and not query.group,
         f"{query.intent} needs a second query with fields; give `other`, and no set operation": needs
         and (query.joint is not None or query.other is None or not query.other.fields),

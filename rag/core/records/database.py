@@ -12,10 +12,10 @@ from typing import Any
 
 from rag.core.errors import DataError
 from rag.core.records.checks import MEASURED, check_query
-from rag.core.records.display import amount, decimals, whole, written
+from rag.core.records.display import amount, whole, written
 from rag.core.records.queries import RecordQuery, Result
 from rag.core.records.sets import Cell, Record, RecordSet
-from rag.core.records.sql import Opened, Sql, folded, has_words, tested
+from rag.core.records.sql import Opened, Sql, digits, folded, has_words, tested
 
 MOST_ROWS, MOST_SOURCES = 1000, 100
 """The most rows of a result, and the most records that it cites."""
@@ -72,7 +72,8 @@ class RecordDatabase:
         selected = self._selected(query, query.intent in LOOKED_UP)
         if query.intent in ("count", "exists"):
             return self._counting(query, opened, selected)
-        if query.intent == "group_by":
+        is_list = query.intent == "list" and [opened.field(name).type for name in query.fields] == ["list"]
+        if query.intent == "group_by" or query.across or (is_list and not query.order):
             return self._groups(query, opened, selected)
         if query.intent in MEASURED:
             return self._measured(query, opened, selected)
@@ -124,21 +125,26 @@ class RecordDatabase:
         return _counted(query, number, self._sources(opened, selected))
 
     def _groups(self, query: RecordQuery, opened: Opened, selected: Sql) -> Result:
-        sql, parameters = selected
-        field, place = opened.field(query.group), opened.table.column(query.group)
+        (sql, parameters), listed = selected, query.intent == "list"
+        held_in, fields = (query.fields[0], ()) if listed else (query.group, query.fields)
+        field, place = opened.field(held_in), opened.table.column(held_in)
         key, origin = (f"c{place}", opened.name) if field.type != "list" else ("value", f"{opened.name}, json_each(c{place})")
-        sums = (f"coalesce(sum({opened.column(name)}), 0)" for name in query.fields)
-        size = f"round({' + '.join(sums)}, {_digits(query, opened)})" if query.fields else "count(*)"
-        known = f"coalesce({', '.join(map(opened.column, query.fields))}, NULL)" if query.fields else key
+        sums = (f"coalesce(sum({opened.column(name)}), 0)" for name in fields)
+        size = f"round({' + '.join(sums)}, {digits(query, opened)})" if fields else "count(*)"
+        known = f"coalesce({', '.join(map(opened.column, fields))}, NULL)" if fields else key
         where = f"WHERE {key} IS NOT NULL AND {known} IS NOT NULL AND row IN ({sql}) GROUP BY 1"
+        if query.across:
+            kinds = f"count(DISTINCT {opened.column(query.across)})"
+            where = f"{where} HAVING {kinds} = (SELECT {kinds} FROM {opened.name} WHERE row IN ({sql}))"  # noqa: S608
+            parameters *= 2
         grouped = f"WITH grouped AS (SELECT {key} AS held, min(row) AS first, {size} AS size FROM {origin} {where})"  # noqa: S608
         chosen = "SELECT * FROM grouped ORDER BY first"
-        if query.n:
+        if query.n and not listed:
             way, sign = ("DESC", ">=") if query.descending else ("ASC", "<=")
             last = f"SELECT size FROM grouped ORDER BY size {way} LIMIT 1 OFFSET {int(query.n) - 1}"  # noqa: S608
             chosen = f"SELECT * FROM grouped WHERE ({last}) IS NULL OR size {sign} ({last}) ORDER BY size {way}, first"  # noqa: S608
         found, left_out = self._bounded(f"{grouped} {chosen}", parameters)
-        unit = opened.field(query.fields[0]).unit if query.fields else ""
+        unit = opened.field(fields[0]).unit if fields else ""
         rows, shown = list[tuple[Cell, ...]](), list[str]()
         for held, first, number in found:
             record = opened.table.records[first]
@@ -147,26 +153,26 @@ class RecordDatabase:
                 name = label = next(each for each in name if folded(each) == held)
             else:
                 label = written(record, place, field)
-            rows.append((name, whole(number)))
-            shown.append(label if query.n else f"{label} {amount(number, unit)}")
-        columns = (query.group, ", ".join(query.fields) or "count")
+            rows.append((name,) if listed else (name, whole(number)))
+            shown.append(label if query.n or listed else f"{label} {amount(number, unit)}")
+        columns = (held_in,) if listed else (held_in, ", ".join(fields) or "count")
         return Result(columns, tuple(rows), self._sources(opened, selected), _single(shown), tuple(shown), left_out)
 
     def _measured(self, query: RecordQuery, opened: Opened, selected: Sql) -> Result:
         numbers, sources = self._numbers(query, opened, selected)
-        total, digits, unit = sum(numbers, Decimal(0)), _digits(query, opened), opened.field(query.fields[0]).unit
+        total, places, unit = sum(numbers, Decimal(0)), digits(query, opened), opened.field(query.fields[0]).unit
         if query.intent == "average":
-            total, digits = total / len(numbers), digits + MORE
+            total, places = total / len(numbers), places + MORE
         elif query.other:
             second = self._open(query.other.table)
             subtracted, added = self._numbers(query.other, second, self._selected(query.other, True))
             base, sources = sum(subtracted, Decimal(0)), tuple(dict.fromkeys((*sources, *added)))
-            total, digits = total - base, max(digits, _digits(query.other, second))
+            total, places = total - base, max(places, digits(query.other, second))
             if query.intent == "change" and base <= 0:
                 raise DataError(f"records.{query.table}", f"a change from {base} has no percentage", "ask for the difference")
             if query.intent == "change":
-                total, digits, unit = total / base * 100, MORE, "%"
-        number = whole(float(round(total, digits)))
+                total, places, unit = total / base * 100, MORE, "%"
+        number = whole(float(round(total, places)))
         return Result((query.intent,), ((number,),), sources, amount(number, unit))
 
     def _numbers(
@@ -241,10 +247,3 @@ def _cited(records: Iterable[Record]) -> tuple[tuple[str, int, int], ...]:
 
 def _single(values: Sequence[str]) -> str:
     return values[0] if len(values) == 1 else ""
-
-
-def _digits(query: RecordQuery, opened: Opened) -> int:
-    """The most digits behind the point in the fields of a query."""
-    places = [opened.table.column(name) for name in query.fields]
-    values = (record.values[place] for record in opened.table.records for place in places)
-    return max((decimals(value) for value in values if isinstance(value, float) and not value.is_integer()), default=0)

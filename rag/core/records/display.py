@@ -28,7 +28,8 @@ def described_table(table: RecordTable, values: int) -> str:
     for place, field in enumerate(table.fields):
         held = dict.fromkeys(written(record, place, field)[:LONGEST] for record in table.records[: 10 * values])
         some = ", ".join([each for each in field.allowed or held if each][: max(values, len(field.allowed[:ALLOWED]))])
-        lines.append(f"- {field.name} ({' '.join(filter(None, (field.type, field.unit)))}): {some}")
+        kind = " ".join(filter(None, (field.type, field.unit, "inferred" * field.inferred)))
+        lines.append(f"- {field.name} ({kind}): {some}")
     return "\n".join(lines)
 
 

@@ -39,6 +39,7 @@ class RecordQuery:
     difference  the sum of the numbers in `fields` minus that of `other`; `change` is it in percent of that of `other`
     exists      if there is a record
 
+    With `across`, `list` gives the values of its one field that stand with every value of `across` among the records.
     `shift` takes the records that many places after those of `where`, or before them if negative. `joint` combines the records
     with those of `other`, which has the same table, or another one with the first of `fields`.
     """
@@ -51,6 +52,7 @@ class RecordQuery:
     order: str = ""
     descending: bool = True
     n: int = 0
+    across: str = ""
     shift: int = 0
     joint: Joint | None = None
     other: Optional["RecordQuery"] = None
@@ -63,7 +65,8 @@ def described(query: RecordQuery) -> str:
     fields = f"({', '.join(query.fields)})" if query.fields else ""
     order = f"by {query.order} {'descending' if query.descending else 'ascending'}" if query.order else ""
     group = f"by {query.group}" if query.group else ""
-    parts = (query.intent.replace("_", " "), count, fields, f"of {query.table}", tests and f"where {tests}", group, order)
+    grouped = (group, query.across and f"with each {query.across}", order)
+    parts = (query.intent.replace("_", " "), count, fields, f"of {query.table}", tests and f"where {tests}", *grouped)
     words = " ".join(filter(None, parts))
     return f"{words}, {query.joint} with: {described(query.other)}" if query.joint and query.other else words
 

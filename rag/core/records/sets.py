@@ -4,8 +4,8 @@ A record is one document, or one row of a table in a document, with a value per 
 documents at once, such as counts and lists.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from rag.core.adapters import records_from
@@ -21,7 +21,7 @@ FieldType = Literal["text", "number", "date", "boolean", "list"]
 class Field:
     """A column of a table. Dates are text in ISO 8601; `allowed` are the only values, if there are any.
 
-    `unit` is that of all its numbers, such as `£` or `days`.
+    `unit` is that of all its numbers, such as `£` or `days`. Values of a field that is `inferred` need not stand in documents.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Field:
     description: str = ""
     allowed: tuple[str, ...] = ()
     unit: str = ""
+    inferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +118,21 @@ class RecordSet:
 
 
 NO_RECORDS = RecordSet()
+
+
+def united(sets: Sequence[RecordSet]) -> RecordSet:
+    """Several sets that no roster has joined yet; a table with the name of an earlier one gets a number behind it."""
+    used = set[str]()
+    tables = tuple(replace(table, name=unused(table.name, used)) for each in sets for table in each.tables)
+    failures = tuple(failure for each in sets for failure in each.failures)
+    return RecordSet(tables, failures, (), sum(each.tokens for each in sets), sum(each.cost for each in sets))
+
+
+def unused(name: str, used: set[str]) -> str:
+    """A name that is not in `used`, with a number behind it if need be; it is added there."""
+    number, free = 1, name
+    while free.casefold() in used:
+        number += 1
+        free = f"{name} ({number})"
+    used.add(free.casefold())
+    return free

@@ -5,7 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from rag.core.records.queries import Condition
+from rag.core.records.display import decimals
+from rag.core.records.queries import Condition, RecordQuery
 from rag.core.records.sets import Cell, Field, RecordTable
 
 WORD = re.compile(r"\w+")
@@ -64,3 +65,10 @@ def tested(test: Condition, opened: Opened) -> Sql:
     if field.type == "date":
         return "(" + " OR ".join(f"substr({column}, 1, {len(str(value))}) = ?" for value in values) + ")", tuple(values)
     return f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(values),)  # noqa: S608
+
+
+def digits(query: RecordQuery, opened: Opened) -> int:
+    """The most digits behind the point in the fields of a query."""
+    places = [opened.table.column(name) for name in query.fields]
+    values = (record.values[place] for record in opened.table.records for place in places)
+    return max((decimals(value) for value in values if isinstance(value, float) and not value.is_integer()), default=0)

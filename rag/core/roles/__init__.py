@@ -72,7 +72,6 @@ ROLES: Mapping[str, type] = {
     "loader": Loader,
     "dataset": Questions,
     "system": System,
-    "enrich": Enricher,
     "roster": Roster,
     "chunker": Chunker,
     "passage": PassageText,
@@ -101,6 +100,7 @@ INDEX_PARTS: Mapping[str, type] = {"analyser": Analyser}
 
 SEVERAL: Mapping[str, tuple[type, ...]] = {
     "metric": (RankingMetric, AnswerMetric, AssessedMetric),
+    "enrich": (Enricher,),
     "selector": (Selector, QuestionSelector),
     "check": (Screen, Inspection),
     "guard": (Screen, Framing, Inspection),

@@ -79,7 +79,7 @@ def listed(folder: Path, patterns: Sequence[str]) -> tuple[dict[str, Path], list
     for path in _entries(folder, skipped):
         name = _name(path, folder)
         wanted = any(matches(name, pattern) for pattern in patterns)
-        if path.is_dir():
+        if os.path.isdir(path):
             skipped.append(Skipped(name, FOLDER_LINK))
         elif not wanted:
             skipped.append(Skipped(name, _unwanted(path.suffix.lower(), patterns)))
@@ -100,10 +100,10 @@ def _fault(name: str, path: Path, folder: Path, files: Mapping[str, Path]) -> Sk
     except DataError as error:
         return Skipped(name, OUTSIDE, error.what, wanted=True)
     target = os.path.relpath(os.path.realpath(path), os.path.realpath(folder))
-    if path.is_symlink() and any(part.startswith(".") for part in Path(target).parts):
+    if os.path.islink(path) and any(part.startswith(".") for part in Path(target).parts):
         return Skipped(name, HIDDEN, f"is a link to the hidden {target}", wanted=True)
-    if not path.is_file():
-        return Skipped(name, ODD, wanted=True)
+    if not os.path.isfile(path):
+        return Skipped(name, ODD if os.path.lexists(path) else CLOSED, wanted=True)
     if name in files:
         return Skipped(name, TWICE, f"has the same name as {files[name]} in Unicode NFC", wanted=True)
     return None
@@ -112,7 +112,7 @@ def _fault(name: str, path: Path, folder: Path, files: Mapping[str, Path]) -> Sk
 def refuse_escape(path: Path, folder: Path) -> None:
     """DataError for a path that is a link to a place outside a folder."""
     target = os.path.realpath(path)
-    if path.is_symlink() and not Path(target).is_relative_to(os.path.realpath(folder)):
+    if os.path.islink(path) and not Path(target).is_relative_to(os.path.realpath(folder)):
         remedy = "put a copy in its place or remove it; if it is the folder of documents, set loader.path to its target"
         raise DataError(str(path), f"is a link that leaves its folder, to {target}", remedy)
 
@@ -128,7 +128,7 @@ def _entries(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
             path = Path(place, name)
             if name.startswith("."):
                 skipped.append(Skipped(_name(path, folder), HIDDEN))
-            elif name in files or path.is_symlink():
+            elif name in files or os.path.islink(path):
                 yield path
         folders[:] = sorted(name for name in folders if not name.startswith("."))
 

@@ -31,7 +31,7 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
     except FileNotFoundError as error:
         raise missing_file(path) from error
     except OSError as error:
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise missing_file(path) from error
         raise DataError(str(path), f"cannot be read: {error.strerror}", "check its permissions") from error
     if most is not None and len(data) > most:
@@ -77,8 +77,12 @@ def gathered(problems: list[UserError] | None) -> Iterator[None]:
 
 def missing_file(path: Path) -> DataError:
     """The error for a missing file; it lists the files of its folder."""
-    files = sorted(entry.name for entry in path.parent.iterdir())[:10] if path.parent.is_dir() else []
-    listed = f"{path.parent} has: {', '.join(files) or 'nothing'}" if path.parent.is_dir() else f"there is no {path.parent}"
+    try:
+        listed = f"{path.parent} has: {', '.join(sorted(os.listdir(path.parent))[:10]) or 'nothing'}"
+    except PermissionError:
+        listed = f"{path.parent} may not be listed"
+    except OSError:
+        listed = f"there is no {path.parent}"
     return DataError(str(path), "there is no such file", f"{listed}; check the path")
 
 

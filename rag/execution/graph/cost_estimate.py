@@ -104,6 +104,9 @@ class Forecast:
             again = TWICE if shaped and role in ("shape", "policy", "condense") else 1
             for component in spenders(self.graph.components.without_inner, node, role):
                 prompt = PASSAGE + (round(self._read(stage, golden, k) * cap.reread) if role in READING else 0)
+                if prompt > (window := getattr(component, "priced", {}).get("window", math.inf)):
+                    what = f"reads prompts of about {prompt:,} tokens, more than {fingerprint(component)} takes: {window:,}"
+                    raise ConfigError(role, what, f"lower k, or context_tokens={max(1, int(window) - 2 * PASSAGE)}")
                 calls = times * cap.calls * again
                 likely = component.spending(min(questions, fresh) * calls, prompt, self._reply(component))
                 most = component.spending(questions * calls, prompt, None)
@@ -139,7 +142,8 @@ class Forecast:
         if stage.name in ("passage", "enrich"):  # Each chunk is read with its document, and each document is read.
             lengths = [len(document.text) for document in golden.documents]
             mean = round(sum(length * length for length in lengths) / max(sum(lengths), 1))
-            return int(min(mean, stage.nodes[stage.name].get("document_chars", mean))) // CHARACTERS
+            nodes = stage.nodes["enrich"].values() if stage.name == "enrich" else [stage.nodes["passage"]]
+            return int(min(mean, max(each.get("document_chars", 0) for each in nodes) or mean)) // CHARACTERS
         limit = stage.values.get("context_tokens")
         pinned = set(stage.values.get("pinned") or ())
         whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)

@@ -71,13 +71,13 @@ def _works(name: str, job: Job, pipeline: Pipeline) -> list[Work]:
     queries, sought, entries = job.queries, job.sought, job.inputs
     typed = [Sought(query.text, (query.text,)) for query in queries]
     own = sought_of(entries["own"].meta) if "own" in entries else typed if name == "audit" else sought
-    looked = entries.get("looked") or entries.get("route") or entries.get("shape")
+    looked = next((entries[each] for each in ("looked", "route", "shape", "topic") if each in entries), None)
     looks, texts = _looks(job) or [None] * len(queries), sought_of(entries["looked"].meta) if "looked" in entries else sought
     empty, chunks = Rankings.pack([[]] * len(queries)), scopes(job, pipeline)
     found = rankings_of(entries["ranking"]) if "ranking" in entries else empty
     answered = rankings_of(looked) if looked else empty
     rows = range(len(queries))
-    rankings = [(answered if (look := looks[row]) and look.answers else found).only(row) for row in rows]
+    rankings = [(answered if (look := looks[row]) and (look.answers or look.declined) else found).only(row) for row in rows]
     traces = [Trace.at(texts[row], rankings[row], looks[row]) for row in rows]
     return [Work(queries[row], own[row], sought[row], traces[row], chunks[row]) for row in rows]
 
@@ -88,7 +88,7 @@ def _looks(job: Job) -> list[Look | None]:
         return looks_of(job.inputs["looked"].meta)
     shaped, routed = (looks_of(job.inputs[name].meta) if name in job.inputs else [] for name in ("shape", "route"))
     if not shaped or not routed:
-        return shaped or routed
+        return shaped or routed or (looks_of(job.inputs["topic"].meta) if "topic" in job.inputs else [])
     rows = zip(shaped, (look or Look() for look in routed), strict=True)
     return [
         replace(look, shape=before.shape if before else None, steps=before.steps if before else ()) for before, look in rows
@@ -150,6 +150,6 @@ def _took(answer: Answer) -> Spent:
 
 
 LINK_RUNNERS: dict[str, Callable[[Job], Entry]] = {
-    name: partial(run_link, name) for name in ("shape", "route", "policy", "look", "reuse", "condense", "audit")
+    name: partial(run_link, name) for name in ("topic", "shape", "route", "policy", "look", "reuse", "condense", "audit")
 } | {"converse": run_converse, "latency": run_latency}
 """The functions of the stages of links and of whole pipelines."""

@@ -12,7 +12,7 @@ from rag.core.encoded_passages import KnownPassages, passages_of
 from rag.core.errors import DataError
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
-from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing
+from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing, is_costly
 from rag.core.types import Document
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
@@ -20,6 +20,7 @@ from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt.excerpts import quoting_of
 from rag.pipeline.prompt.prompt_assembly import Reading
 from rag.pipeline.search.locked_files import limited, named
+from rag.pipeline.search.retrieval import MODELS
 
 SINGLE = ("queries", "embedder", "fusion", "reranker", "route", "policy", "reuse", "shape", "condense", "generator")
 FIELDS = {"route": "router", "shape": "shaper", "condense": "condenser"}
@@ -46,36 +47,43 @@ class TrialParts:
     @cached_property
     def indexes(self) -> Mapping[str, Index]:
         """The indexes by name."""
-        return self._group("index")
+        return self.group("index")
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
         """The metrics that the columns of the config name."""
-        return self._group("metric", {column.metric for column in self.columns})
+        return self.group("metric", {column.metric for column in self.columns})
 
     @cached_property
     def columns(self) -> list[Column]:
         """The columns of the config; ConfigError for one that cannot be read."""
         return [parse_column(column, self.config["k"], self.config["metric"]) for column in self.config["metrics"]]
 
+    @property
+    def gate(self) -> dict[str, Any]:
+        """The nodes of the screens that decline questions before a link asks a model; none where no link asks one."""
+        screens, costly = self.layers["screens"], any(is_costly(self.role(role)) for role in MODELS)
+        built = {name: self.components.build(node, name) for name, node in screens.items() if costly}
+        return {name: screens[name] for name, each in built.items() if hasattr(each, "reply")}
+
     @cached_property
     def selectors(self) -> dict[str, Any]:
         """The nodes of the selectors that change something, by name, in their order."""
         return {
-            name: self.config["selector"][name] for name, part in self._group("selector").items() if not changes_nothing(part)
+            name: self.config["selector"][name] for name, part in self.group("selector").items() if not changes_nothing(part)
         }
 
     @property
     def selects_by_question(self) -> bool:
         """Whether a selector reads the question."""
-        return any(isinstance(part, QuestionSelector) for part in self._group("selector").values())
+        return any(isinstance(part, QuestionSelector) for part in self.group("selector").values())
 
     def compared(self, *roles: str) -> dict[str, tuple[str, Mapping[str, Any]]]:
         """What comparing components compare, by name, and the node that encodes it; vectors only if an index has them."""
         found = dict[str, tuple[str, Mapping[str, Any]]]()
         for role in roles or ("reranker", "selector"):
             nodes = self.config[role] if role == "selector" else {role: self.config[role]}
-            for name, part in (self._group(role) if role == "selector" else {role: self.role(role)}).items():
+            for name, part in (self.group(role) if role == "selector" else {role: self.role(role)}).items():
                 if what := getattr(part, "compares", None):
                     found[name] = what[0], nodes[name][what[1]]
         indexed = [self.config["embedder"] for index in self.indexes.values() if index.uses_vectors]
@@ -84,14 +92,15 @@ class TrialParts:
     @cached_property
     def layers(self) -> dict[str, dict[str, Any]]:
         """The nodes of checks and guards by what they do: `screens`, `framings`, `inspections`; one may do several."""
-        built = {f"{group}.{name}": part for group in ("check", "guard") for name, part in self._group(group).items()}
+        built = {f"{group}.{name}": part for group in ("check", "guard") for name, part in self.group(group).items()}
         nodes = {place: self.config[place.partition(".")[0]][place.partition(".")[2]] for place in built}
         kinds = {"screens": Screen, "framings": Framing, "inspections": Inspection}
         return {
             kind: {place: nodes[place] for place in nodes if isinstance(built[place], fits)} for kind, fits in kinds.items()
         }
 
-    def _group(self, role: str, names: Collection[str] | None = None) -> dict[str, Any]:
+    def group(self, role: str, names: Collection[str] | None = None) -> dict[str, Any]:
+        """The components of a role with several choices, by name, in their order; only `names` if given."""
         nodes = {name: node for name, node in (self.config.get(role) or {}).items() if names is None or name in names}
         return {name: self.components.role(role, node, f"{role}.{name}") for name, node in nodes.items()}
 

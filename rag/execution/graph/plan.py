@@ -1,6 +1,8 @@
 """Many trials as one graph: stages that run or are reused, and estimates. Nothing is spent and no model is loaded."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -26,7 +28,8 @@ from rag.execution.store.budget import Ledger
 from rag.execution.store.cached_replies import components_for as components_for
 from rag.execution.store.store import Entry, Store
 
-NO_CORPORA: Mapping[str, Loader] = MappingProxyType({})
+HELD: ContextVar[Mapping[str, Loader]] = ContextVar("HELD", default=MappingProxyType({}))
+"""Corpora in memory, by the digest of the config of their loader."""
 ELSEWHERE = ("language", "store", "execute", "latency", "data", "replay", "budget")
 """Keys of the wiring that do not change what a trial is; the components have the language among their parameters."""
 
@@ -46,7 +49,7 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Plan:
-    """The union of the stages of all trials, and which of them must run; `loaded` are corpora that are read already."""
+    """The union of the stages of all trials, and which of them must run."""
 
     experiment: Experiment
     trials: tuple[PlannedTrial, ...]
@@ -55,7 +58,6 @@ class Plan:
     to_run: tuple[str, ...]
     estimate: "Estimate"
     ledger: Ledger
-    loaded: Mapping[str, Loader] = field(default_factory=dict)
 
     @property
     def stages(self) -> Mapping[str, Stage]:
@@ -103,25 +105,18 @@ def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
     return tuple(filter(None, (trial.ends.score, trial.ends.latency)))
 
 
-def make(experiment: Experiment, store: Store, parses: bool = True, loaded: Mapping[str, Loader] = NO_CORPORA) -> Plan:
+def make(experiment: Experiment, store: Store, parses: bool = True) -> Plan:
     """Compose, build and key every trial; ProblemsError with the errors of all trials.
 
-    UnparsedError where files of a corpus are not parsed yet and `parses` is False. `loaded` are corpora that are read already,
-    by the digest of the config of their loader.
+    UnparsedError where files of a corpus are not parsed yet and `parses` is False.
     """
     trials = experiment.trials()
     if not parses:
         refuse_unparsed((trial.config for trial in trials), components_for(store))
-    return assemble(experiment, trials, store, loaded=loaded)
+    return assemble(experiment, trials, store)
 
 
-def assemble(
-    experiment: Experiment,
-    trials: Sequence[Trial],
-    store: Store,
-    ledger: Ledger | None = None,
-    loaded: Mapping[str, Loader] = NO_CORPORA,
-) -> Plan:
+def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None) -> Plan:
     """Build and key trials that are composed already; ProblemsError with the errors of all trials.
 
     Spending is counted in `ledger`, or in a new ledger with the budget that the trials name.
@@ -134,7 +129,7 @@ def assemble(
     digests = Digests(without_runtime)
     for trial in trials:
         try:
-            golden = _golden(trial.config, graph.components, goldens, loaded)
+            golden = _golden(trial.config, graph.components, goldens)
             last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), golden)
         except UserError as error:
             problems.setdefault(str(error), error)
@@ -149,19 +144,30 @@ def assemble(
     to_run = missing(graph, ends, store)
     by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
     by_data |= {golden.golden_digest: golden for golden in goldens.values()}
-    return Plan(
-        experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger, loaded
-    )
+    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger)
 
 
-def _golden(
-    config: Mapping[str, Any], components: Components, known: dict[str, Golden], loaded: Mapping[str, Loader]
-) -> Golden:
+@contextmanager
+def held(loader: Mapping[str, Any], corpus: Loader) -> Iterator[None]:
+    """A block whose plans and pipelines take what a loader of this config would read from `corpus`."""
+    token = HELD.set({**HELD.get(), digest(loader): corpus})
+    try:
+        yield
+    finally:
+        HELD.reset(token)
+
+
+def loader_of(config: Mapping[str, Any], components: Components) -> Loader:
+    """The loader of a config, or its corpus where that is held."""
+    loader: Loader = HELD.get().get(digest(config["loader"])) or components.role("loader", config["loader"])
+    return loader
+
+
+def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden]) -> Golden:
     key = digest(config["loader"], config["dataset"], *(config.get(name) for name in ("split", "sample", "sample_seed")))
     if key not in known:
-        loader = loaded.get(digest(config["loader"])) or components.role("loader", config["loader"])
         questions = components.role("dataset", config["dataset"])
-        known[key] = sampling.asked(golden_sets.load(loader, questions), config)
+        known[key] = sampling.asked(golden_sets.load(loader_of(config, components), questions), config)
     return known[key]
 
 

@@ -61,8 +61,13 @@ class SearchGraph:
         """Add the stages; the key of the ranking."""
         if not self.whole and not self.parts.is_none("queries"):
             self.own = self.queries = self._add("rewrite", {"queries": self.config["queries"]}, {}, {QUESTIONS: self.questions})
+        if (gate := self.parts.gate) and not self.locked:
+            nodes = {name: node for name, node in self._indexed().items() if name != "reranker"}
+            nodes |= {"screens": gate, "route": self.config["route"]}
+            values = {"depth": self.config["depth"], "k": self.config["k"], **self.parts.files}
+            self.looked["topic"] = self._add("topic", nodes, values, self._inputs() | {**self.records, **self.indexes})
         if self._has("shape"):
-            self.queries = self._add("shape", *self._shape(), self._inputs())
+            self.queries = self._add("shape", *self._shape(), self._inputs() | self.looked)
             self.looked["shape"] = self.queries
         if self._has("route"):
             self.looked["route"] = self._route()
@@ -94,10 +99,12 @@ class SearchGraph:
         return {"corpus": self.corpus, QUESTIONS: self.questions, "queries": self.queries}
 
     def _route(self) -> str:
-        inputs, values = {QUESTIONS: self.questions, "queries": self.own}, dict[str, Any]()
+        topic = {name: key for name, key in self.looked.items() if name == "topic"}
+        inputs, values = {QUESTIONS: self.questions, "queries": self.own, **topic}, dict[str, Any]()
         if self.records:
             inputs |= {"corpus": self.corpus, **self.records}
             values = {"depth": self.config["depth"], **self.parts.files}
+        inputs |= {"corpus": self.corpus} if topic else {}
         return self._add("route", {"route": self.config["route"]}, values, inputs)
 
     def _narrowing(self) -> dict[str, str]:

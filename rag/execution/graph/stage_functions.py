@@ -13,6 +13,7 @@ from rag.core.encoded_passages import joined, rounded
 from rag.core.errors import RefusalError
 from rag.core.progress import blocks
 from rag.core.rankings import NOTHING, Rankings
+from rag.core.records.sets import united
 from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
 from rag.core.types import Allowed, Reply
@@ -67,11 +68,11 @@ def run_rewrite(job: Job) -> Entry:
 
 def run_enrich(job: Job) -> Entry:
     """Documents → records."""
-    enricher = job.build("enrich")
-    made = enricher.enrich(job.golden.documents)
+    enrichers = job.several("enrich").values()
+    made = united([each.enrich(job.golden.documents) for each in enrichers])
     unusable = len({each.doc_id for each in made.failures if each.of_reply})
     meta = {"failed": len(made.failures), "unusable": unusable, "tokens": made.tokens, "cost": made.cost}
-    return Entry(meta={"records": made.to_json()} | ({"enriched": meta} if is_costly(enricher) else {}))
+    return Entry(meta={"records": made.to_json()} | ({"enriched": meta} if any(map(is_costly, enrichers)) else {}))
 
 
 def run_roster(job: Job) -> Entry:

@@ -68,7 +68,7 @@ class Graph:
     def _identity(self, role: str, node: Any) -> Any:
         if role == "metrics":
             return {name: self.components.identity(part, f"metric.{name}") for name, part in node.items()}
-        if role in ("indexes", "selectors", "screens", "framings", "inspections"):
+        if role in ("indexes", "enrich", "selectors", "screens", "framings", "inspections"):
             group = "index." if role == "indexes" else ""
             return [(name, self.components.identity(part, f"{group}{name}")) for name, part in node.items()]
         return self.components.identity(node, role)

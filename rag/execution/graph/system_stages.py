@@ -20,7 +20,7 @@ ELSEWHERE = "not in the documents"
 
 def answered(job: Job) -> Entry:
     """Questions → the passages and replies of a system; DataError where it fails on every question."""
-    given = job.build("system").answer(job.queries)
+    given = job.components.handed(job.nodes["system"], "system").answer(job.queries)
     if given and all(each.failure for each in given):
         raise DataError("system", f"answers no question, the first because: {given[0].failure}", "ask it by itself first")
     return Entry(meta={"given": json_values(given)})

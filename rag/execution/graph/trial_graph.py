@@ -68,7 +68,7 @@ class TrialGraph:
         """Add all stages; ConfigError for anything in the config that cannot be built."""
         parts, control = self.parts, self.control
         check(self.config)
-        for role in ("system", "enrich", "roster", *LINKS, "fusion", "reranker", "queries", "generator"):
+        for role in ("system", "roster", *LINKS, "fusion", "reranker", "queries", "generator"):
             parts.role(role)
         check_together(self.graph.components, self.config)
         check_system(self.graph.components, self.config)
@@ -134,7 +134,7 @@ class TrialGraph:
 
     def records(self) -> dict[str, str]:
         """Add the stages that make records; their key as an input, nothing without records."""
-        if self.parts.is_none("enrich"):
+        if not self.parts.group("enrich"):
             return {}
         key = self.graph.add("enrich", {"enrich": self.config["enrich"]}, {}, {DOCUMENTS: self.golden.corpus_digest})
         if not self.parts.is_none("roster"):

@@ -20,6 +20,7 @@ from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_vectors import StoredEmbedder, item_id
 from rag.execution.store.store import Entry, Store
 from rag.execution.store.stored_parses import StoredParser, StoredRedactor
+from rag.execution.store.stored_system import AskedSystem, StoredSystem
 
 REPLIES = 16
 """Requests whose expected spending is reserved at once."""
@@ -152,6 +153,8 @@ def stored(store: Store, ledger: Ledger, component: Any, identity: Callable[[], 
         return StoredParser(component, store, identity)
     if isinstance(component, Redactor):
         return StoredRedactor(component, identity)
+    if isinstance(component, AskedSystem):
+        return StoredSystem(component, store, identity(), ledger.terms.replay)
     if isinstance(component, Generator) and getattr(component, "costly", False):
         return StoredGenerator(component, store, identity(), ledger)
     return component

@@ -23,7 +23,7 @@ from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.open_pipeline import SINGLE, TrialParts, open_pipeline
-from rag.execution.graph.plan import components_for
+from rag.execution.graph.plan import components_for, loader_of
 from rag.execution.graph.search_graph import encode
 from rag.execution.graph.stage_graph import Graph
 from rag.execution.graph.stage_inputs import corpus_of, records_of
@@ -150,14 +150,14 @@ def materials(config: Mapping[str, Any]) -> Materials:
         raise ConfigError("control", what, "leave it out, or control=none")
     store, terms = maintenance.at(config["store"]), Terms.of(config)
     graph = Graph(components_for(store, Ledger(store, terms)))
-    loader = graph.components.role("loader", config["loader"])
+    loader = loader_of(config, graph.components)
     documents, skipped = golden_sets.load_documents(loader), golden_sets.skipped_by(loader)
     unread = {file.name: file.detail or file.reason for file in skipped}
     locked, _ = chosen(config.get("lock") or (), (), (), documents, unread)
     read_whole([document for document in documents if document.doc_id in locked], config.get("context_tokens"))
     golden = Golden(documents, ())
     trial = TrialGraph(graph, config, golden)
-    for role in (*SINGLE, "memory", "prompt", "enrich", "roster"):
+    for role in (*SINGLE, "memory", "prompt", "roster"):
         trial.parts.role(role)
     check_typed(graph.components, config)
     check_together(graph.components, config)

@@ -14,7 +14,6 @@ from rag.core.assessments import Spent
 from rag.core.errors import StoreError
 from rag.core.files import replace_text, writing
 from rag.core.redaction import redacted_json
-from rag.core.roles import Loader
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.executors import Listener, Ran, carry_out, executor_of
@@ -88,13 +87,13 @@ class Prepared:
         return self.plan.trials[0]
 
 
-def prepare(experiment: Experiment, parses: bool = True, loaded: Mapping[str, Loader] = plan.NO_CORPORA) -> Prepared:
+def prepare(experiment: Experiment, parses: bool = True) -> Prepared:
     """Plan an experiment; UserError where it, its store, its objective or its executor is not valid.
 
     UnparsedError where files of a corpus are not parsed yet and `parses` is False.
     """
     store, settings = store_of(experiment)
-    made = plan.make(experiment, store, parses, loaded)
+    made = plan.make(experiment, store, parses)
     selection.rule.selection_rule(made, leaderboard.objective_of(made))
     ablations.check(made)
     return Prepared(made, store, settings)

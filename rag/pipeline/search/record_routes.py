@@ -1,6 +1,6 @@
-"""Questions → routes with the results of records, and the passages that stand for records."""
+"""Questions → routes with the results of records, and the passages that stand for records; those off the topic are declined."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,12 +10,19 @@ from rag.core.errors import UserError
 from rag.core.looks import Look
 from rag.core.rankings import Rankings
 from rag.core.records.database import RecordDatabase
+from rag.core.records.display import described_table
 from rag.core.records.queries import Result, Routed
 from rag.core.records.sets import RecordSet
-from rag.core.roles import Router, is_costly
+from rag.core.roles import Replying, Router, Screen, is_costly
+from rag.core.text.stems import Stems
 from rag.core.types import Allowed, Query
+from rag.pipeline.prompt.excerpts import screen
+from rag.pipeline.search.index_search import IndexSearch
 from rag.pipeline.search.timing import Step
 from rag.pipeline.search.traces import Trace, Work
+
+VALUES, SHARE = 50, 0.5
+"""The most values of each field of a table that are read; a question with this share of its words in a table is on topic."""
 
 
 def looks_of_routes(router: Router, database: RecordDatabase, queries: Sequence[Query]) -> list[Look]:
@@ -40,7 +47,10 @@ def _look(routed: Routed, database: RecordDatabase) -> Look:
             routed, note=f"passages were searched, because the route failed: {routed.failure}" if routed.failure else ""
         )
     try:
-        return Look(routed, database.run(routed.query))
+        result = database.run(routed.query)
+        cited, joins = {each[0] for each in result.sources}, database.records.reconciled
+        wrong = [f"{each.record_id}: {each.detail}" for each in joins if each.status == "mismatch" and each.record_id in cited]
+        return Look(replace(routed, why="; ".join((routed.why, *wrong))), result)
     except Exception as error:  # As above, of a query.
         return Look(routed, note=f"passages were searched, because the query of records failed: {error}")
 
@@ -111,3 +121,39 @@ class RouteLink:
             work.allowed = scope(look, known, self.corpus, self.allowed)
             if look.result and look.answers:
                 work.trace = Trace.at(work.sought, passages_of(look.result, self.corpus, self.depth), work.look)
+
+
+@dataclass(frozen=True)
+class TopicLink:
+    """Searches once, without a reranker, and declines what screens that are Replying decline by the first `k` passages.
+
+    What `router` answers from records without a model is on topic, and what has most of its words in one table.
+    """
+
+    screens: Mapping[str, Screen]
+    search: IndexSearch
+    k: int
+    corpus: Corpus
+    router: Router
+    records: RecordSet
+    step: Step
+
+    def look(self, works: Sequence[Work]) -> None:
+        """Set the passages of questions that are declined; for these no other link does anything."""
+        with self.step("topic"):
+            _, found = self.search.fused([work.own for work in works], [work.allowed for work in works])
+            early = {name: each for name, each in self.screens.items() if isinstance(each, Replying)}
+            screened = screen(early, [work.query for work in works], found.first(self.k), self.corpus)
+            doubtful = [row for row, each in enumerate(screened) if each.abstains]
+            known = self._known([works[row].alone for row in doubtful]) if doubtful else []
+        for row, is_known in zip(doubtful, known, strict=True):
+            if screened[row].reply or not is_known:
+                works[row].trace = Trace.at(works[row].own, found.only(row), replace(works[row].look, declined=True))
+
+    def _known(self, queries: Sequence[Query]) -> list[bool]:
+        """Whether records have what each question is about."""
+        stems, rules = Stems(), getattr(self.router, "rules", None)
+        tables = [stems.of(described_table(table, VALUES)) for table in self.records.tables]
+        routed = rules.route(queries, self.records) if rules else [Routed()] * len(queries)
+        rows = [(stems.of(query.text), each.query) for query, each in zip(queries, routed, strict=True)]
+        return [bool(query) or any(len(words & table) >= SHARE * len(words) for table in tables) for words, query in rows]

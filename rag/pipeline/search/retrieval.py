@@ -20,6 +20,7 @@ from rag.core.roles import (
     Fusion,
     Policy,
     QuestionSelector,
+    Replying,
     Reranker,
     RetrievalMemory,
     Rewriter,
@@ -28,6 +29,7 @@ from rag.core.roles import (
     Selector,
     Shaper,
     changes_nothing,
+    is_costly,
     reads,
 )
 from rag.core.types import Allowed, Found, Query, Sought, Vectors
@@ -37,19 +39,21 @@ from rag.pipeline.search import retrieval_memory
 from rag.pipeline.search.condensing import CondenseLink, ShownPassages
 from rag.pipeline.search.index_search import IndexSearch, SearchLink, SelectLink, untimed
 from rag.pipeline.search.policy_tools import PipelineTools, PolicyLink
-from rag.pipeline.search.record_routes import RouteLink, seen
+from rag.pipeline.search.record_routes import RouteLink, TopicLink, seen
 from rag.pipeline.search.retrieval_memory import MergeLink, ReuseLink
 from rag.pipeline.search.shaping import AuditLink, ShapeLink
 from rag.pipeline.search.steps import embed_queries, rewrite
 from rag.pipeline.search.timing import Clock, Step
 from rag.pipeline.search.traces import Link, Trace, Work
 
-LINKS = ("rewrite", "shape", "reuse", "route", "policy", "search", "select", "merge", "condense", "audit")
+LINKS = ("rewrite", "topic", "shape", "reuse", "route", "policy", "search", "select", "merge", "condense", "audit")
 """The links in their order; a policy replaces the search, and a link whose component changes nothing is left out."""
 LOCKED = ("rewrite", "shape", "search", "select", "condense", "audit")
 """The links where files replace the search, or limit it."""
 AGAIN = ("policy", "search", "select", "condense")
 """The links of one more search."""
+MODELS = ("shape", "route", "policy", "condense")
+"""The links that may ask a model before the prompt; then the topic of a question comes first."""
 COMPONENTS = {"shape": "shaper", "audit": "shaper", "merge": "reuse", "route": "router", "condense": "condenser"}
 """Links → the field of their component, where it has another name."""
 AGENTS = {"rewrite": (), "shape": ("audit",), "reuse": ("merge",), "route": (), "policy": (), "select": (), "condense": ()}
@@ -106,6 +110,9 @@ class Retrieval:
         """Whether a link is in use, and its component changes something."""
         if name not in self.links or (name == "search" and self.has("policy")):
             return False
+        if name == "topic":
+            asked = [getattr(self, COMPONENTS.get(each, each)) for each in MODELS if self.has(each)]
+            return any(map(is_costly, asked)) and any(isinstance(each, Replying) for each in self.reading.screens.values())
         plain = name in ("rewrite", "search", "select")
         return plain or not changes_nothing(getattr(self, COMPONENTS.get(name, name)))
 
@@ -169,6 +176,11 @@ def _excerpts(pipeline: Retrieval, component: object) -> Excerpts:
     return Excerpts(reading.k, reading.context_tokens, reading.screens)
 
 
+def _topic(pipeline: Retrieval, step: Step) -> TopicLink:
+    reading, records = pipeline.reading, seen(pipeline.database, pipeline.corpus, pipeline.allowed).records
+    return TopicLink(reading.screens, _search(pipeline), reading.k, pipeline.corpus, pipeline.router, records, step)
+
+
 def _shape(pipeline: Retrieval, step: Step) -> ShapeLink:
     shaper, reading = pipeline.shaper, pipeline.reading
     project = str(getattr(reading.prompt, "project", "")) if reads(shaper, "project") else ""
@@ -208,6 +220,7 @@ def _audit(pipeline: Retrieval, step: Step) -> AuditLink:
 
 _MAKERS: Mapping[str, Callable[[Retrieval, Step], Link]] = {
     "rewrite": lambda pipeline, step: RewriteLink(pipeline.queries, step),
+    "topic": _topic,
     "shape": _shape,
     "reuse": _reuse,
     "route": _route,

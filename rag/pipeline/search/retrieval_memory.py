@@ -75,7 +75,7 @@ class ReuseLink:
     def _reuse(self, work: Work) -> Reuse | None:
         earlier, question = work.query.earlier, work.sought.question
         known = [(one, ranking) for one in earlier if (ranking := ranked(one, self.corpus, work.allowed))]
-        if not known:
+        if not known or work.look.declined:
             return None
         vectors = np.stack(self.embed([question, *(one.question for one, _ in known)]))
         decision = self.memory.reuse(question, vectors[:1], [one.question for one, _ in known], vectors[1:])

@@ -46,7 +46,8 @@ class ShapeLink:
 
     def look(self, works: Sequence[Work]) -> None:
         """Set the shapes of questions and their search texts."""
-        for work, texts in zip(works, self.shape("shape", works, self.asked(works)), strict=True):
+        open_ = [work for work in works if not work.look.declined]
+        for work, texts in zip(open_, self.shape("shape", open_, self.asked(open_)) if open_ else (), strict=True):
             work.sought = replace(work.sought, texts=texts)
             work.trace = replace(work.trace, sought=work.sought)
 

@@ -82,8 +82,8 @@ class Work:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing needs to be searched for: records answer, or all passages are used again."""
-        return self.look.answers or (self.reuse is not None and self.reuse.full)
+        """Whether nothing needs to be searched for: it is declined, records answer, or all passages are used again."""
+        return self.look.declined or self.look.answers or (self.reuse is not None and self.reuse.full)
 
     def note(self, *steps: LookStep, **changes: Any) -> None:
         """Add steps to the look, and change its fields."""

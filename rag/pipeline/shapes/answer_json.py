@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any, cast
 
 from rag.core import pages
+from rag.core.assessments import OVERALL, PASSES
 from rag.core.corpus import Corpus
 from rag.core.looks import KINDS, Look, LookStep
 from rag.core.numbers import finite, jsonable
@@ -55,6 +56,8 @@ def answer_json(answer: Answer, sought: Sought, corpus: Corpus) -> PipelineAnswe
     }
     if look:
         shown["look"] = look_json(look)
+    if judged := next((finding.what for finding in answer.findings if finding.source == OVERALL), ""):
+        shown["overall_pass"] = judged.startswith(PASSES)
     return shown
 
 

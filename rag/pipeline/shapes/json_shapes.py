@@ -229,7 +229,8 @@ class PipelineAnswer(TypedDict):
 
     `input` is the kind of the message. A check replies to some that are no question: then `abstained` is true, because the
     reply says nothing of the documents. `finish` is why the model stopped. `look` is there where the question has a route or a
-    policy looked for it. Its tokens are not in `tokens`, and its cost is in `cost_usd`.
+    policy looked for it. Its tokens are not in `tokens`, and its cost is in `cost_usd`. `overall_pass` is there where a check
+    of this name judged the answer; its finding has the figures, and the error of the judge.
     """
 
     question: str
@@ -244,5 +245,6 @@ class PipelineAnswer(TypedDict):
     tokens: Tokens
     cost_usd: float | None
     look: NotRequired[AnswerLook]
+    overall_pass: NotRequired[bool]
     trace: NotRequired[PassageTrace]
     prompt: NotRequired[list[SentMessage]]

@@ -12,6 +12,7 @@ from rag.authoring.exchange.cells import parsed_cell
 from rag.authoring.exchange.format_table import format_of, formats
 from rag.authoring.exchange.score_rows import NAMES
 from rag.core.errors import DataError
+from rag.core.records.queries import ROUTES
 from rag.core.types import SPLITS
 
 KNOWN = {name: [each.replace("_", "") for each in names.split()] for name, names in NAMES.items()}
@@ -94,6 +95,7 @@ def _question(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -
     split, expects = one_text(found.get("split")), parsed_cell(found.get("expects"))
     row |= {"split": split} if split in SPLITS else {"tags": [*row["tags"], split]} if split else {}
     row |= {"expects": expects} if _is_expected(expects) else {}
+    row |= {"route": route} if (route := one_text(found.get("route"))) in ROUTES else {}
     if not row["text"] or "\0" in row["text"]:
         raise DataError(where, "the question is empty or has a NUL character", "write it as text")
     groups = _groups(parsed_cell(found.get("contexts")), texts_of(found.get("document"), where), where)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rag.authoring.candidates import Row, place_row
-from rag.authoring.exchange.format_table import DETAILS, FLAT, formats
+from rag.authoring.exchange.format_table import DETAILS, FLAT, NOWHERE, formats
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.checks import check_choice
 from rag.core.errors import DataError
@@ -51,9 +51,9 @@ def export_set(rows: Sequence[Row], documents: Sequence[Document], format: str, 
     flat = [_flat(row, texts) for row in rows]
     for name, (lines, columns) in written[format](flat, texts).items():
         write(to / name, lines, columns)
-    if (holds := formats()[format].holds) is None:
-        return Counter()
-    return Counter(name for row in rows for name in sorted(_properties(row) - holds))
+    holds = formats()[format].holds
+    lost = [name for row in rows for name in NOWHERE if row.get(name)]
+    return Counter(lost + [name for row in rows if holds is not None for name in sorted(_properties(row) - holds)])
 
 
 def _flat(row: Row, texts: Mapping[str, str]) -> Row:

@@ -56,7 +56,8 @@ class Conditions(PartList):
                 raise Misfit("a number of no field")
             if not named and not self.is_linked(part):
                 self.alone.append(part)
-            if named and (part.number or (before := self.before(named[0])) is None or before.meaning not in (*ASKS, "count")):
+            before = self.before(named[0]) if named else None
+            if named and (part.number or not before or before.meaning not in (*ASKS, "count") or self.is_relative(before)):
                 self.use(named[0])
         negated = [part for part in parts if (before := self.before(part)) and before.meaning == "not" and self.use(before)]
         excluded = [test for part in negated for test in self.where([part])]
@@ -74,10 +75,15 @@ class Conditions(PartList):
             common = frozenset.intersection(*(part.rows for part in own))
             if not common and not self.are_joined(own):
                 raise Misfit("values that are not joined")
+            if self.type(place) == "list":
+                items = [part.items for part in own]
+                whole = items if common else [tuple(item for each in items for item in each)]
+                made += [Condition(self.name(place), "in", each) for each in whole]
+                continue
             closest = [part.rows for part in own if not any(other.rows < part.rows for other in own)]
             rows = sorted(common or frozenset.union(*closest))
             values = dict.fromkeys(self.lexicon.table.records[row].values[place] for row in rows)
-            if None in values or len(values) > MOST_VALUES or self.type(place) == "list":
+            if None in values or len(values) > MOST_VALUES:
                 raise Misfit("the value cannot be compared")
             made.append(Condition(self.name(place), "in", tuple(values)))  # type: ignore[arg-type]
         return tuple(made)

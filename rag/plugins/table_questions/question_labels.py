@@ -10,7 +10,7 @@ from rag.plugins.table_questions.record_words import Lexicon, Phrases, Stems, To
 
 MOST_READINGS, MOST_MEANINGS = 48, 4
 """The most readings of a question for a table, and the most meanings of some of its words."""
-USES = ("joints", "links", "layout")
+USES = ("joints", "by", "links", "layout")
 """Uses of words that may stand in any question."""
 CONTENT = ("value", "field", "number")
 """Kinds of parts that a table explains by its fields and values."""
@@ -92,7 +92,8 @@ class Labeller:
             of_source = lexicon.table.fields[place].name == "source"
             kind = "title" if of_source and len(rows) == len(lexicon.table.records) else "value"
             is_part = not whole and not of_source
-            yield Part(kind, start, end, place=place, rows=frozenset(rows), number=number or 0, is_part=is_part)
+            items = tuple(lexicon.items.get((place, stems), ()))
+            yield Part(kind, start, end, place=place, rows=frozenset(rows), number=number or 0, is_part=is_part, items=items)
         if number is not None:
             yield Part("number", start, end, number=number, fields=self._measured(tokens, start, lexicon))
 

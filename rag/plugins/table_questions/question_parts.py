@@ -10,11 +10,11 @@ ASKS = ("ask", "what", "who", "when")
 """Operations of words that ask for something."""
 FREE = ("stop", "title", "rows", "unit")
 """Kinds of parts that need no place in a query."""
-OPTIONAL = ("all", "both", "each", "aside", "from", "to", "between", "named")
+OPTIONAL = ("all", "both", "each", "aside", "from", "to", "between", "named", "also")
 """Operations that need none."""
-JOINTS = ("joints", "or", "to")
+JOINTS = ("joints", "or", "to", "also")
 """Meanings of words between parts that belong together."""
-LINKS = ("links", "from", "between", "named")
+LINKS = ("links", "from", "between", "named", "by")
 """Meanings of words before a value that limits what is asked."""
 EARLIEST, LATEST = 1000, 2100
 """Numbers that may be years."""
@@ -27,7 +27,7 @@ class Part:
     kind: `operation`, `order`, `comparison`, `number`, `value`, `field`, `unit`, `rows`, `title` or `stop`. `meaning` is the
     operation, the order or the operator; `place` the field; `rows` those with a value, `is_part` if their cells say more;
     `fields` those that an order, a question word, a unit or a number may mean. A field `is_derived` if the question has another
-    form of its name, such as `seating` for Seated.
+    form of its name, such as `seating` for Seated. `items` are the items of a list with the words.
     """
 
     kind: str
@@ -41,6 +41,7 @@ class Part:
     is_part: bool = False
     has_comma: bool = False
     is_derived: bool = False
+    items: tuple[str, ...] = ()
 
     @property
     def year(self) -> int:
@@ -80,6 +81,16 @@ class PartList:
         found = next((each for each in self.parts if each.start >= part.end and each.kind != "stop"), None)
         return found if found and kind in ("", found.kind) else None
 
+    def head(self, part: Part) -> Part | None:
+        """As `behind`, without words such as `all`."""
+        found = self.behind(part)
+        return self.head(found) if found and found.meaning in ("all", "each", "both") else found
+
+    def is_relative(self, part: Part) -> bool:
+        """True for a word such as `whose` behind the records."""
+        before = self.before(part)
+        return before is not None and before.kind in ("title", "rows")
+
     def before(self, part: Part, kind: str = "") -> Part | None:
         """The last part before it that is no stop word, if it is of a kind."""
         found = next((each for each in reversed(self.parts) if each.end <= part.start and each.kind != "stop"), None)
@@ -95,7 +106,8 @@ class PartList:
         """True if a comma, `and`, `or` or `to` stands between parts that follow each other, and nothing else with a meaning."""
         for first, second in pairwise(parts):
             between = [part for part in self.parts if first.end <= part.start and part.end <= second.start]
-            is_free = all(part.kind == "stop" or part.meaning in ("or", "to", "between", "from") for part in between)
+            free = ("from", "between", *JOINTS)
+            is_free = all(part.kind == "stop" or part.meaning in free or part.place == first.place for part in between)
             if not is_free or not any(part.has_comma or part.meaning in JOINTS for part in (*between, second)):
                 return False
         return True

@@ -5,12 +5,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 from rag.core.records.queries import Condition, Intent, RecordQuery
-from rag.plugins.table_questions.question_conditions import Conditions, Where
+from rag.plugins.table_questions.question_conditions import Where
+from rag.plugins.table_questions.question_groups import Groups
 from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part
 from rag.plugins.table_questions.record_words import Lexicon
 
 
-class Reading(Conditions):
+class Reading(Groups):
     """Makes the query of one reading of a question; every part must have its place in it.
 
     `claims` are numbers such as `three` in "all three": that many records must be taken. `is_absolute` is True for a difference
@@ -27,7 +28,7 @@ class Reading(Conditions):
     def query(self) -> RecordQuery:
         """The query; Misfit if the parts make none, or if one is left over."""
         where = self.compared()
-        made = self._difference() or self._moved() or self._ordered(where) or self._grouped(where) or self._others(where)
+        made = self._difference() or self._moved() or self._ordered(where) or self.grouped(where) or self._others(where)
         named, key = bool(self.all("operation", "named")), self.lexicon.key
         if made.intent in ("count", "top_n", "group_by") and any(part.is_part and not named for part in self.all("value")):
             raise Misfit("parts of values, which may be other things")
@@ -39,7 +40,7 @@ class Reading(Conditions):
         if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
             raise Misfit("a value for each record")
         claims = {"only": 1.0, "both": 2.0}
-        claiming = (*self.take("number"), *self.all("operation", *claims))
+        claiming = (*self.take("number"), *(self.all("operation", *claims) if not made.across else ()))
         self.claims = tuple(claims.get(part.meaning, part.number) for part in claiming)
         self.take("operation", "only")
         if self.left:
@@ -78,25 +79,15 @@ class Reading(Conditions):
             if self.take("operation", intent):
                 if any(part.is_part for part in self.all("value")) and not (self._is_all or self.all("number")):
                     raise Misfit("a sum over parts of values")
-                return RecordQuery(intent, self.table, self._numbers(), where)
+                return RecordQuery(intent, self.table, self.numbers(), where)
         if self.take("operation", "exists") and not self.all("operation", *ASKS):
-            self._nouns()
+            self.nouns()
             return RecordQuery("exists", self.table, where=self.needed(where))
+        if across := self.across():
+            self.take("operation", *ASKS)
+            names = dict.fromkeys(self.name(part.place) for part in self.take("field"))
+            return RecordQuery("list", self.table, tuple(names), where, across=across)
         return RecordQuery("list", self.table, self._targets(where), where if self._is_all else self.needed(where))
-
-    def _grouped(self, where: Where) -> RecordQuery | None:
-        """Counts or sums per value of a field."""
-        group = next((part for part in self.all("operation", "group") if self.behind(part, "field")), None)
-        if group is None:
-            return None
-        where += self.values()
-        by = self.use(self.behind(group, "field"))
-        self.use(group)
-        counted = self.take("operation", "count", "total")
-        self.take("operation", "exists", *ASKS)
-        sums = () if counted and not self.take("operation", "sum") else self._numbers()
-        self._nouns()
-        return RecordQuery("group_by", self.table, sums, where, self.name(by.place if by else 0))
 
     def _count(self, counted: Part, where: Where) -> RecordQuery:
         """How many: records, different values of a field, or a number in a field."""
@@ -213,7 +204,7 @@ class Reading(Conditions):
         asks = self.take("operation", *ASKS)
         if not asks:
             raise Misfit("nothing is asked")
-        meant = [part for part in asks if part.meaning in ("who", "when")]
+        meant = [part for part in asks if part.meaning in ("who", "when") and not self.is_relative(part)]
         named = {part.place for part in self.all("field") if part in self.left}
         head = self.behind(meant[0]) if meant else None
         texts = {head.place} if head and self.type(head.place) == "text" else set[int]()
@@ -221,30 +212,12 @@ class Reading(Conditions):
             raise Misfit("another field than what is asked for")
         if meant and not named:
             return meant[0].fields[0] if len(meant[0].fields) == 1 else -1
-        head = self.behind(asks[0])
-        if head and head.kind == "value" and len(head.rows) > 1:
+        head = self.head(asks[0]) or next(map(self.head, self.all("operation", "exists")), None)
+        if head and head.kind == "value" and len(head.rows) > 1 and not self._is_told(head):
             return head.place
-        return self.lexicon.key if head and head.kind in ("title", "rows") else -1
+        return self.lexicon.key if head and head.kind in ("title", "rows", "value") else -1
 
-    def _numbers(self) -> tuple[str, ...]:
-        """The fields with numbers: those that are named, those of a range of years, or the only one with a unit."""
-        self.take("operation", *ASKS)
-        self._nouns()
-        parts, begins = self.take("field"), self.all("operation", "between", "from")
-        places, years = [part.place for part in parts], [part.year for part in parts if part.year]
-        if len(parts) == len(years) == 2 and (begins or self.are_ends(parts)):
-            places = [place for place, year in self.lexicon.headed.items() if min(years) <= year <= max(years)]
-            if len(places) != max(years) - min(years) + 1:
-                raise Misfit("not one field per year")
-        elif (begins and years) or not (len(years) == len(parts) or self.are_joined(parts)):
-            raise Misfit("fields in several places")
-        units = [part.fields for part in self.all("unit")]
-        if not places and len(units) == 1 and len(units[0]) == 1:
-            places = [*units[0]]
-        if not places or self.lexicon.labels & {*places}:
-            raise Misfit("no field to sum")
-        return tuple(dict.fromkeys(map(self.name, places)))
-
-    def _nouns(self) -> None:
-        """Use the name of the key, which stands for the records."""
-        self.left.difference_update(part for part in self.all("field") if part.place == self.lexicon.key and not part.is_part)
+    def _is_told(self, value: Part) -> bool:
+        """True for a value before the records, such as `citrus-themed projects`."""
+        behind = next((part for part in self.parts if part.start >= value.end and part.place != value.place), None)
+        return behind is not None and behind.kind in ("title", "rows")

@@ -77,6 +77,7 @@ class Lexicon:
         self.headed: dict[int, int] = {}
         self.names = frozenset(form for each in table.fields for token in tokens(each.name) for form in singulars(token.word))
         self.values: dict[Stems, dict[int, Link]] = {}
+        self.items: dict[tuple[int, Stems], dict[str, None]] = {}
         for place, each in enumerate(table.fields):
             stems = tokens.stems(each.name.partition("(")[0]) or tokens.stems(each.name)
             parts = [part for part in _parts(stems) if part[0] not in stop and part[-1] not in stop]
@@ -89,9 +90,14 @@ class Lexicon:
         self.ranks = [place for place, each in enumerate(table.fields) if ranked & {*tokens.stems(each.name)}]
         for row, record in enumerate(table.records):
             for place, each in enumerate(table.fields):
-                stems = tokens.stems(NOTE.sub("", written(record, place, each)))
-                if stems and each.type != "boolean":
-                    self._add(stems, place, row, len(table.records) <= MOST_ROWS and len(stems) <= MOST_TOKENS, stop)
+                held = record.values[place]
+                for text in held if isinstance(held, tuple) else (written(record, place, each),):
+                    stems = tokens.stems(NOTE.sub("", text))
+                    by_part = len(table.records) <= MOST_ROWS and len(stems) <= MOST_TOKENS and each.type != "list"
+                    if stems and each.type != "boolean":
+                        self._add(stems, place, row, by_part, stop)
+                    if stems and isinstance(held, tuple):
+                        self.items.setdefault((place, stems), {})[text] = None
         units = (stem for each in table.fields for stem in tokens.stems(each.unit))
         self.words = self.title.union(units, *self.fields, *self.values)
         keys = [place for place, each in enumerate(table.fields) if each.type == "text"]

@@ -16,10 +16,14 @@ from typing import Any
 import pytest
 import yaml
 
+from rag.api.sweeps import load_experiment
+
 ROOT = Path(__file__).parents[3]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 JOBS = yaml.safe_load((ROOT / ".github/workflows/eval-gate.yml").read_text("utf-8"))["jobs"]
 COPIED = yaml.safe_load((ROOT / "examples/gate.yml").read_text("utf-8"))["jobs"]["gate"]["steps"]
+LAYOUT = ROOT / "examples" / "repository"
+OWN = yaml.safe_load((LAYOUT / ".github/workflows/gate.yml").read_text("utf-8"))
 ACCEPTED = {
     "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683": {"persist-credentials"},
     "actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065": {"python-version"},
@@ -28,7 +32,7 @@ ACCEPTED = {
         *("name", "path", "if-no-files-found", "include-hidden-files", "overwrite")
     },
     "actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093": {"name", "path"},
-    "./": set(ACTION["inputs"]),
+    **{uses: set(ACTION["inputs"]) for uses in ("./", "OWNER/assay@COMMIT")},
 }
 """Inputs that each pinned action declares, of those that we give; another pin needs another line here."""
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
@@ -257,8 +261,18 @@ def test_the_cache_is_keyed_by_the_locks(job: Job) -> None:
 
 
 def test_actions_of_others_are_pinned_and_get_inputs_that_they_have() -> None:
-    steps = [*ACTION["runs"]["steps"], *COPIED, *(step for job in JOBS.values() for step in job["steps"])]
+    jobs = [*JOBS.values(), *OWN["jobs"].values()]
+    steps = [*ACTION["runs"]["steps"], *COPIED, *(step for job in jobs for step in job["steps"])]
     for step in (step for step in steps if "uses" in step):
         assert set(step.get("with", {})) <= ACCEPTED[step["uses"]], step
     (upload,) = (step["with"] for step in steps if "upload-artifact" in step.get("uses", ""))
     assert upload["include-hidden-files"], "what the gate leaves is in a hidden folder"
+
+
+def test_the_files_of_a_repository_with_a_gate_fit_together() -> None:
+    assert (OWN[True], OWN["permissions"], list(OWN["jobs"]["gate"])[2:]) == ("pull_request", {"contents": "read"}, ["steps"])
+    experiment = load_experiment(str(LAYOUT / f"experiments/{OWN['jobs']['gate']['steps'][-1]['with']['experiment']}.yaml"))
+    named = re.findall(r"^    (\S+)", (LAYOUT / "README.md").read_text("utf-8"), re.MULTILINE)
+    made = {"set/documents/", "set/questions.jsonl", f"reports/baselines/{experiment.name}.json"}
+    assert set(named) == made | {path.relative_to(LAYOUT).as_posix() for path in LAYOUT.rglob("*.y*ml")}
+    assert ("dataset.path=set" in experiment.fixed, set(experiment.gate["metrics"])) == (True, {"recall@5"})

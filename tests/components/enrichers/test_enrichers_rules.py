@@ -2,7 +2,6 @@
 
 import csv
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from rag.core.records.sets import Cell, FieldFailure, Record
 from rag.core.types import Document, Value
 from rag.testing import check_enrich
 
-HERE = Path(__file__).parent
 HANDBOOK = CONF.parent / "datasets/handbook/documents"
 
 
@@ -26,7 +24,7 @@ def enriched(field: Mapping[str, Any], text: str, **metadata: Value) -> tuple[Ce
     return record.values[0], why[0].why if why else "", record
 
 
-@pytest.mark.parametrize("choice", choices("enrich", but=("model", "tables")))
+@pytest.mark.parametrize("choice", choices("enrich", but=("documents_model", "model", "none", "tables")))
 def test_laws(choice: str) -> None:
     check_enrich(build("enrich", choice))
 
@@ -96,6 +94,7 @@ def test_a_value_that_is_not_allowed_is_none_and_a_later_source_may_fill() -> No
         ({"source": {"pattern": "(a"}}, "not a valid pattern"),
         ({"source": {"pattern": "(a)", "in": "footer"}}, "there is no 'footer'"),
         ({"source": {"metadata": "m", "value": 1}}, "metadata: key"),
+        ({"source": {"keywords": 0}}, "a whole number of at least 1"),
         ({"source": "model"}, "is 'model'"),
         ({"source": {"value": "soon"}, "type": "date"}, "is no date"),
         ({"type": "money"}, "there is no 'money'"),
@@ -114,6 +113,15 @@ def test_a_declaration_that_is_not_valid_is_refused(field: Mapping[str, Any], wh
         RulesEnricher([{"name": "x"}, {"name": "X"}])
 
 
+def test_keywords_are_frequent_here_and_rare_elsewhere() -> None:
+    texts = ["Lemon groves. A lemon a day, lemons!", "Ships and a lemon", "Ships, ships, and the sea", "Trams, trams", "Clay"]
+    fields = [{"name": "theme", "type": "list", "inferred": True, "source": [{"metadata": "tags"}, {"keywords": 2}, "roster"]}]
+    documents = [Document(f"d{number}", text, {"tags": "a, b"} if number == 4 else {}) for number, text in enumerate(texts)]
+    (table,) = RulesEnricher(fields).enrich(documents).tables
+    assert [each.values[0] for each in table.records] == [("lemon",), ("lemon", "ships"), ("ships",), ("trams",), ("a", "b")]
+    assert table.fields[0].inferred
+
+
 def test_the_place_of_a_record_holds_its_values_if_they_are_near() -> None:
     fields = [{"name": name, "source": {"pattern": f"{name}: (.+)"}} for name in ("one", "two")]
     near = Document("near", "one: 1\ntwo: 2\n")
@@ -124,7 +132,7 @@ def test_the_place_of_a_record_holds_its_values_if_they_are_near() -> None:
 
 def test_the_example_states_what_the_handbook_states() -> None:
     """F1 of the fields of conf/enrich/handbook.yaml against labels that were written by hand."""
-    with (HERE / "handbook_fields.csv").open(encoding="utf-8", newline="") as file:
+    with (HANDBOOK.parent / "fields.csv").open(encoding="utf-8", newline="") as file:
         labels = {row.pop("document"): row for row in csv.DictReader(file)}
     documents = [Document(name, (HANDBOOK / name).read_text("utf-8")) for name in sorted(labels)]
     assert len(documents) == len([path for path in HANDBOOK.rglob("*") if path.suffix in (".md", ".txt")])

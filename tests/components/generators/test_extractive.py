@@ -38,16 +38,8 @@ def test_the_sentence_with_the_evidence_is_quoted_and_cited() -> None:
 @pytest.mark.parametrize(
     ("question", "texts", "text"),
     [
-        (
-            "May staff claim a kayak?",
-            ("Staff may claim travel.", "Staff ask for a kayak.", "Staff may claim meals."),
-            "Staff ask for a kayak. [2]",
-        ),
-        (
-            "Which claims is form F-12 for?",
-            ("Form F-11 is for travel.", "Form F-12 is for leave."),
-            "Form F-12 is for leave. [2]",
-        ),
+        ("May we claim a kayak?", ("We claim trips.", "We ask for a kayak.", "We claim meals."), "We ask for a kayak. [2]"),
+        ("Which claims is F-12 for?", ("F-11 is for trips.", "F-12 is for leave."), "F-12 is for leave. [2]"),
         ("Which policies applied?", ("The policy applies.", "Nothing here."), "The policy applies. [1]"),
         ("Who feeds otters?", ("Ann feeds otters.", "Bob feeds otters."), "Ann feeds otters. [1]"),
     ],

@@ -10,6 +10,7 @@ from support.scripted_server import SOON, Script, claude, cut, send, serving
 from rag.components.generators.anthropic import AnthropicGenerator
 from rag.core.errors import ConfigError, RefusalError, ServiceError
 from rag.core.types import Chunk, Message, Query, Reply, Request, Span
+from rag.pipeline.prompt import postprocess
 
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
@@ -33,12 +34,9 @@ def generator(script: Script, **changes: Any) -> AnthropicGenerator:
 
 
 def streamed(made: AnthropicGenerator) -> tuple[list[str], Reply]:
-    pieces, stream = [], made.stream(request())
-    while True:
-        try:
-            pieces += filter(None, [next(stream)])
-        except StopIteration as end:
-            return pieces, end.value
+    pieces: list[str] = []
+    reply = postprocess.streamed(made.stream(request()), pieces.append)
+    return list(filter(None, pieces)), reply
 
 
 def failure(made: AnthropicGenerator) -> ServiceError:
@@ -50,12 +48,8 @@ def failure(made: AnthropicGenerator) -> ServiceError:
 def test_what_is_sent_and_what_comes_back(script: Script) -> None:
     made = generator(script, temperature=0.0, price={"prompt": 3, "completion": 15})
     (reply,) = made.generate([request()])
-    assert (reply.text, reply.citations, reply.prompt_tokens, reply.completion_tokens) == (
-        "Ada [2], and [1, 7].",
-        (2, 1),
-        30,
-        4,
-    )
+    assert (reply.text, reply.citations) == ("Ada [2], and [1, 7].", (2, 1))
+    assert (reply.prompt_tokens, reply.completion_tokens) == (30, 4)
     assert (reply.thoughts, reply.finish) == ("Hm.", "stop")
     assert reply.cost == pytest.approx((30 * 3 + 4 * 15) / 1e6)
     (sent,) = script.asked
@@ -104,24 +98,15 @@ def test_tokens_in_a_cache_are_tokens_of_the_prompt(script: Script) -> None:
     assert streamed(generator(script))[1].prompt_tokens == 23
 
 
-def test_trouble_that_passes_is_tried_again(script: Script) -> None:
-    busy = {"type": "error", "error": {"type": "rate_limit_error", "message": "Number of requests exceeded"}}
-    script.steps = [send(429, busy, SOON), send(529, OVERLOADED, SOON), claude("Yes.")]
-    assert generator(script).generate([request()])[0].text == "Yes."
-    assert len(script.asked) == 3
-
-
 def test_errors_name_the_remedy_and_no_key(script: Script) -> None:
     said = {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key sk-ant-4711"}}
     script.steps = [send(401, said)]
     wrong = failure(generator(script))
     assert "invalid x-api-key ***" in wrong.what
     assert "api_key_env" in wrong.remedy
-    script.steps = [send(529, OVERLOADED, {"retry-after-ms": "1"})]
+    script.steps = [send(529, OVERLOADED, SOON)]
     assert "529: Overloaded" in failure(generator(script, retries=1)).what
-    no_temperature = "`temperature` is deprecated for this model."
-    script.steps = [send(400, {"type": "error", "error": {"type": "invalid_request_error", "message": no_temperature}})]
-    assert "null leaves generator.temperature" in failure(generator(script)).remedy
+    assert len(script.asked) == 3
 
 
 def test_one_request_that_is_too_long_or_refused_fails_alone(script: Script) -> None:
@@ -146,21 +131,15 @@ def test_a_stream_that_ends_early_is_no_reply(script: Script) -> None:
     script.steps = [claude("Half of", type="message_stop")]
     with pytest.raises(ServiceError, match="ended before the reply did"):
         streamed(generator(script))
-    for odd in (
-        {"type": "message_delta"},
-        {"typ": 1},
-        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": 5}},
-    ):
-        script.steps = [
-            claude("Half of", **odd) if "type" in odd else send(200, b"data: {}\n\n", {"Content-Type": "text/event-stream"})
-        ]
+    five = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": 5}}
+    untyped = send(200, b"data: {}\n\n", {"Content-Type": "text/event-stream"})
+    for odd in (claude("Half of", type="message_delta"), claude("Half of", **five), untyped):
+        script.steps = [odd]
         with pytest.raises(ServiceError, match="cannot be read"):
             streamed(generator(script))
 
 
-@pytest.mark.parametrize(
-    "body", [b"[]", b'{"content": 5}', b'{"content": [{"type": "text"}], "stop_reason": "end_turn"}', b"<html>"]
-)
+@pytest.mark.parametrize("body", [b"[]", b'{"content": 5}', b'{"content": [{"type": "text"}], "stop_reason": "end_turn"}'])
 def test_something_that_is_no_message(script: Script, body: bytes) -> None:
     script.steps = [send(200, body)]
     assert "cannot be read" in failure(generator(script)).what

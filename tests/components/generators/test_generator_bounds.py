@@ -39,10 +39,7 @@ def test_a_closed_book_shows_its_own_words_and_no_context() -> None:
     ]
     assert made.fingerprint() == f"tiny@127.0.0.1:{script.server_port}"
     assert made.spending(2, 1200, 9) == OpenAiGenerator("tiny", script.url).spending(2, 200, 9)
-
-
-def test_a_closed_book_without_turns_or_instruction() -> None:
-    with serving(say("Yes.")) as script:
+    with serving(say("Yes.")) as script:  # without turns and instruction
         ClosedBookGenerator(OpenAiGenerator("tiny", script.url), "", "{question}", turns=0).generate([request(history=HISTORY)])
     assert [message["role"] for message in script.asked[0]["messages"]] == ["user"]
 

@@ -4,7 +4,6 @@ import json
 import math
 import time
 from collections.abc import Callable
-from email.utils import formatdate
 
 import pytest
 from support.scripted_server import Exchange, Script, Step, cut, empty, error, say, send, serving, stream, too_long, wrong_key
@@ -59,18 +58,9 @@ def test_neither_the_key_nor_the_question_goes_where_a_server_sends(ask: Callabl
     assert "generator.base_url" in said.remedy
 
 
-@both
-def test_a_long_wait_is_reported_and_not_waited_for(ask: Callable[[OpenAiGenerator], str]) -> None:
-    said = failure(ask, error(429, "Rate limit reached", {"Retry-After": "3600"}), say("Ada."))
-    assert said.what == "answered 429: Rate limit reached (Retry-After: 3600)"
-    assert "quota" in said.remedy
-
-
-@pytest.mark.parametrize("as_date", [False, True])
-def test_a_wait_in_seconds_or_until_a_date_is_respected(as_date: bool) -> None:
-    until = math.ceil(time.time()) + 1 if as_date else time.time() + 1
-    wait = formatdate(until, usegmt=True) if as_date else "1"
-    with serving(error(429, headers={"Retry-After": wait}), say("Ada.")) as script:
+def test_a_wait_in_seconds_is_respected() -> None:
+    until = time.time() + 1
+    with serving(error(429, headers={"Retry-After": "1"}), say("Ada.")) as script:
         assert whole(OpenAiGenerator("tiny", script.url, retries=1)) == "Ada."
     assert time.time() >= until
 
@@ -113,6 +103,9 @@ def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str
         assert ask(OpenAiGenerator("tiny", script.url)) == "word " * 100
 
 
+NO = b'data: {"error": {"message": "no: %s"}}\n\n' % KEY.encode()
+
+
 @pytest.mark.parametrize(
     ("step", "what", "remedy"),
     [
@@ -120,16 +113,7 @@ def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str
         (stream("Ada", ending=b'data: {"choices": [{"de'), "", ""),
         (stream("Ada", ending=b""), "the stream ended before the reply did", "try again"),
         (cut(), "broke its reply off", "try again later"),
-        (
-            stream(ending=b'data: {"error": {"message": "overloaded"}}\n\n'),
-            "broke its reply off: overloaded",
-            "try again later",
-        ),
-        (
-            stream("A", ending=b'data: {"error": {"message": "no: %s"}}\n\n' % KEY.encode()),
-            "broke its reply off: no: ***",
-            "try",
-        ),
+        (stream("A", ending=NO), "broke its reply off: no: ***", "try again later"),
     ],
 )
 def test_reasons_of_broken_streams_are_distinguished(step: Step, what: str, remedy: str) -> None:
@@ -165,6 +149,7 @@ def test_words_of_a_server_become_one_plain_line(ask: Callable[[OpenAiGenerator]
 
 LLAMA = {"error": {"code": 400, "message": "request (4390 tokens) exceeds the available context size (4096 tokens)"}}
 LLAMA["error"]["type"] = "exceed_context_size_error"
+GEMINI = [{"error": {"message": "The input token count (317740) exceeds the maximum number of tokens allowed (9)."}}]
 
 
 def generator(script: Script, **changes: object) -> OpenAiGenerator:
@@ -185,7 +170,6 @@ def generator(script: Script, **changes: object) -> OpenAiGenerator:
         (empty("length"), "spent all of its tokens", "generator.max_tokens"),
         (empty("content_filter"), "filtered its answer out", "other words"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_concerns_one_request_fails_alone(refusal: Step, what: str, remedy: str) -> None:
     with serving(say("Ada."), refusal, say("Bob.")) as script:
@@ -208,11 +192,6 @@ def test_what_concerns_all_ends_the_batch_and_keeps_what_was_answered(ending: St
     assert all(isinstance(one, ServiceError) for one in told[1:])
 
 
-def test_a_stream_that_is_too_long_says_what_would_do() -> None:
-    with serving(too_long()) as script, pytest.raises(ServiceError, match="context_tokens"):
-        list(generator(script).stream(request()))
-
-
 def test_another_sample_has_another_seed() -> None:
     with serving(say("Ada.")) as script:
         made = generator(script, seed=7)
@@ -231,11 +210,7 @@ def test_another_sample_has_another_seed() -> None:
         (429, {"message": "Request too large for model: too many tokens per minute"}, False),
         (400, None, False),
         (413, None, True),
-        (
-            400,
-            [{"error": {"message": "The input token count (317740) exceeds the maximum number of tokens allowed (9)."}}],
-            True,
-        ),
+        (400, GEMINI, True),
         (400, {"message": "litellm.ContextWindowExceededError: BadRequestError: OpenAIException"}, True),
         (400, {"message": "The decoder prompt (length 5000) is longer than the maximum model length of 4096."}, True),
         (400, {"message": "`inputs` tokens + `max_new_tokens` must be <= 4096"}, True),

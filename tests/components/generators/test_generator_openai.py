@@ -12,6 +12,7 @@ from support.scripted_server import SOON, Exchange, Script, Step, cut, error, ha
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.types import Chunk, Message, Query, Reply, Request, Span
+from rag.pipeline.prompt.postprocess import streamed
 
 
 @pytest.fixture
@@ -83,46 +84,21 @@ def test_replies_come_in_order_with_four_requests_under_way(script: Script) -> N
     assert script.most_at_once == 4
 
 
-def test_price_and_unknown_price(script: Script) -> None:
-    script.steps = [say("Yes."), say("Yes.", usage=None)]
-    priced = generator(script, price={"prompt": 2.0, "completion": 10.0})
-    assert priced.generate([request()])[0].cost == pytest.approx((30 * 2 + 4 * 10) / 1e6)
-    assert math.isnan(priced.generate([request()])[0].cost)
+ODD = [None, {"prompt_tokens": math.nan, "completion_tokens": -3}, {"prompt_tokens": "many"}, {"prompt_tokens": 10**400}, []]
 
 
-@pytest.mark.parametrize(
-    "usage",
-    [
-        None,
-        {"prompt_tokens": math.nan, "completion_tokens": -3},
-        {"prompt_tokens": "many"},
-        {"prompt_tokens": 10**400},
-        [],
-        "many",
-    ],
-)
+@pytest.mark.parametrize("usage", ODD)
 def test_usage_that_is_no_number_counts_nothing(script: Script, usage: object) -> None:
     script.steps = [say("Yes.", usage)]
     (reply,) = generator(script).generate([request()])
     assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("Yes.", 0, 0)
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [error(429, headers=SOON), error(500, headers=SOON), error(503, headers=SOON), hang_up],
-    ids=["429", "500", "503", "hang up"],
-)
+@pytest.mark.parametrize("trouble", [error(429, headers=SOON), error(503, headers=SOON), hang_up])
 def test_trouble_that_passes_is_tried_again(script: Script, trouble: Step) -> None:
     script.steps = [trouble, say("Yes.")]
     assert generator(script).generate([request()])[0].text == "Yes."
     assert len(script.asked) == 2
-
-
-def test_without_retry_after_the_wait_grows(script: Script) -> None:
-    script.steps = [error(500), error(500), say("Yes.")]
-    generator(script).generate([request()])
-    first, second = (later - earlier for earlier, later in zip(script.moments, script.moments[1:], strict=False))
-    assert 0.3 < first < second
 
 
 BODIES = (b'{"choices": [{"mess', b"", {"choices": []}, {"choices": None}, [])
@@ -204,14 +180,6 @@ def test_what_may_be_a_secret_is_not_repeated(changes: dict[str, Any]) -> None:
     assert "sk-" not in str(caught.value)
 
 
-def ended(pieces: Iterator[str]) -> Reply:
-    while True:
-        try:
-            next(pieces)
-        except StopIteration as end:
-            return end.value
-
-
 COUNTED = (
     b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\ndata: {"choices": [], "usage": %s}\n\ndata: [DONE]\n\n'
 )
@@ -220,18 +188,18 @@ COUNTED = (
 def test_a_stream_ends_with_what_it_took(script: Script) -> None:
     script.steps = [stream("Ada ", "[2].", ending=COUNTED % b'{"prompt_tokens": 30, "completion_tokens": 4}')]
     made = generator(script, price={"prompt": 1, "completion": 10})
-    assert ended(made.stream(request())) == Reply("Ada [2].", (2,), 30, 4, 70e-6, finish="stop")
+    assert streamed(made.stream(request()), str) == Reply("Ada [2].", (2,), 30, 4, 70e-6, finish="stop")
     assert script.asked[0]["stream_options"] == {"include_usage": True}
 
 
 @pytest.mark.parametrize("usage", [b"null", b"{}"])
 def test_a_stream_without_counts_has_an_unknown_cost(script: Script, usage: bytes) -> None:
     script.steps = [stream("Ada.", ending=COUNTED % usage)]
-    reply = ended(generator(script, price={"prompt": 1, "completion": 10}).stream(request()))
+    reply = streamed(generator(script, price={"prompt": 1, "completion": 10}).stream(request()), str)
     assert (reply.prompt_tokens, math.isnan(reply.cost)) == (0, True)
 
 
 def test_a_server_that_does_not_count_is_asked_without(script: Script) -> None:
     script.steps = [error(422, "stream_options: extra fields not permitted"), stream("Ada.")]
-    assert ended(generator(script).stream(request())).text == "Ada."
+    assert streamed(generator(script).stream(request()), str).text == "Ada."
     assert ["stream_options" in body for body in script.asked] == [True, False]

@@ -15,8 +15,11 @@ from rag.core.types import Message, Query, Request
 ASKED = Request(Query("q", "Who?"), (), (Message("user", "Who?"),))
 
 
+LISTED = {"prompt": 0.40, "completion": 1.60, "window": 1047576}
+
+
 def test_listed_prices_are_dollars_per_million() -> None:
-    assert listed_price("gpt-4.1-mini", "api.openai.com") == {"prompt": 0.40, "completion": 1.60}
+    assert listed_price("gpt-4.1-mini", "api.openai.com") == LISTED
     assert listed_price("gpt-4.1-mini-2025-04-14", "api.openai.com") == listed_price("gpt-4.1-mini", "api.openai.com")
     assert listed_price("gpt-4.1-mini", "models.invalid") is None, "a price is that of one seller"
     assert listed_price("unheard-of", "api.openai.com") is None
@@ -39,12 +42,12 @@ def test_a_table_of_ones_own_goes_first(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "prices.yaml").write_text("api.openai.com:\n  mine: {prompt: 1, completion: 2}\n", "utf-8")
     assert listed_price("mine", "api.openai.com") == {"prompt": 1, "completion": 2}
-    assert listed_price("gpt-4.1-mini", "api.openai.com") == {"prompt": 0.40, "completion": 1.60}
+    assert listed_price("gpt-4.1-mini", "api.openai.com") == LISTED
 
 
 @pytest.mark.parametrize(
     "text",
-    ["- a", "host: 3", "host: {model: 3}", "host: {model: {prompt: 1}}", "a: b: c", "h: {m: {prompt: -1, completion: 0}}"],
+    ["- a", "host: {model: 3}", "h: {m: {prompt: 1, window: 1}}", "a: b: c", "h: {m: {prompt: -1, completion: 0}}"],
 )
 def test_a_table_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,5 @@
 """Every file of a folder is read, or named with a reason; files outside the folder are never read."""
 
-import os
-import socket
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -108,7 +106,6 @@ def test_a_folder_of_documents_that_is_a_link_elsewhere_is_refused(tmp_path: Pat
     (tmp_path / "set" / "documents").symlink_to(tmp_path / "private")
     with pytest.raises(DataError, match=r"documents: is a link that leaves .*\n.*set loader\.path to its target"):
         read(tmp_path / "set" / "documents")
-    assert read(tmp_path / "private")[0] == ["a.md"]
 
 
 def test_links_inside_the_folder_are_followed_to_files_only(tmp_path: Path) -> None:
@@ -133,17 +130,6 @@ def test_a_hidden_file_is_not_read_through_a_link(tmp_path: Path) -> None:
         Skipped(name, "hidden", f"is a link to the hidden {target}", wanted=True)
         for name, target in (("b.md", ".hidden.md"), ("c.md", ".git/c.md"))
     )
-
-
-def test_a_pipe_and_a_socket_are_named_and_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, a__md=b"A")
-    os.mkfifo(tmp_path / "pipe.md")
-    monkeypatch.chdir(tmp_path)  # the path of a socket is short
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind("socket.md")
-        names, skipped = read(tmp_path)
-    assert names == ["a.md"]
-    assert skipped == tuple(Skipped(name, "no regular file", wanted=True) for name in ("pipe.md", "socket.md"))
 
 
 def test_gold_in_an_unreadable_file_names_the_reason(tmp_path: Path) -> None:

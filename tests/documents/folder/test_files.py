@@ -13,14 +13,6 @@ def test_text_has_one_kind_of_line_end_and_no_byte_order_mark(tmp_path: Path) ->
     assert read_text(file) == file.read_text(encoding="utf-8-sig")
 
 
-def test_bad_byte_is_named_by_its_offset(tmp_path: Path) -> None:
-    file = tmp_path / "a.md"
-    file.write_bytes("Süß".encode() + b"\xff.")
-    with pytest.raises(DataError, match=r"byte 0xff at byte offset 5") as caught:
-        read_text(file)
-    assert caught.value.where == str(file)
-
-
 def test_bad_byte_in_a_line_is_named_by_line_and_offset_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_bytes(b"{}\n\n{}\xfe\n")

@@ -8,6 +8,7 @@ from support.costly_sweep import QUESTIONS, answering, planned, swept, write_stu
 from support.scripted_server import Script
 from support.small_set import TEXTS
 
+from rag.core.errors import ConfigError
 from rag.execution.store.store import Store
 
 
@@ -60,7 +61,11 @@ def test_what_trials_ask_in_the_same_words_is_expected_once(here: Path, store: S
 def test_pinned_documents_and_a_limit_of_contexts_are_estimated(here: Path, store: Store, script: Script) -> None:
     study = write_study(here)
     likely, most = outlook(study, store)
-    assert outlook(study, store, "context_tokens=50") == (likely - 350 * QUESTIONS, most - 350 * QUESTIONS)
+    window = "++generator.runtime.price={prompt: 1, completion: 1, window: %s}"
+    assert outlook(study, store, window % 600) == (likely, most)
+    assert outlook(study, store, window % 250, "context_tokens=50") == (likely - 350 * QUESTIONS, most - 350 * QUESTIONS)
+    with pytest.raises(ConfigError, match=r"prompts of about 600 tokens, more than .* takes: 599"):
+        outlook(study, store, window % 599)
     more = QUESTIONS * (len(TEXTS["rules.txt"]) // 4)
     assert outlook(study, store, "pinned=[rules.txt]") == (likely + more, most + more)
 

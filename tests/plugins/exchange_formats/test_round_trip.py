@@ -36,7 +36,7 @@ ROWS: list[dict[str, Any]] = [
         "evidence": [{"grade": 2, "any": places(("town/ferry.md", "leaves at **seven**"))}],
     },
     {
-        **{"id": "q2", "text": "Which is cheaper?", "split": "holdout", "expects": {"values": ["bus", "4"]}},
+        **{"id": "q2", "text": "Which is cheaper?", "split": "holdout", "expects": {"values": ["bus", "4"]}, "route": "both"},
         **{"answers": ["the bus"], "evidence": [{"any": places(fare)} for fare in FARES]},
     },
     {
@@ -113,8 +113,8 @@ def test_beir_and_autorag_bring_their_documents(golden: Golden, tmp_path: Path) 
         "beir": {"answers": 6, "alternatives": 1, "quotes": 4, "expects": 1, "kind": 1, "tags": 1, "split": 7, "cluster": 1},
         "autorag": {"quotes": 4, "grades": 1, "history": 1, "dialogue": 1, "turn": 1, "rewrite": 1, "expects": 1, "kind": 1},
     }
-    expected["beir"] |= {"unanswerable": 2, "several answers": 1}
-    expected["autorag"] |= {"tags": 1, "split": 7, "cluster": 1, "unanswerable": 2}
+    expected["beir"] |= {"unanswerable": 2, "several answers": 1, "route": 1}
+    expected["autorag"] |= {"route": 1, "tags": 1, "split": 7, "cluster": 1, "unanswerable": 2}
     kept = {"beir": ["q1", "q2", "q3", "q6", "q7"], "autorag": ["q1", "q2", "q3", "q5", "q6", "q7"]}
     for format, lost in expected.items():
         assert exported(golden, format, tmp_path / format) == lost

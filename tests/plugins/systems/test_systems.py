@@ -2,6 +2,8 @@
 
 import json
 import math
+import runpy
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,8 +12,10 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document as LangChainDocument
+from support.servers import serving_process
+from support.small_server import ALICE, small_bundle
 from support.small_set import QUESTIONS as GOLDEN
-from support.small_set import write_golden
+from support.small_set import TEXTS, write_golden
 
 import rag
 from rag.analysis.compare.trec_export import write_trec
@@ -20,11 +24,14 @@ from rag.api.sweeps import SweepResult, conduct
 from rag.components.systems.none import NoSystem
 from rag.config.experiment import Experiment
 from rag.config.identity import libraries
-from rag.core.errors import ConfigError, DataError, UserError
-from rag.core.systems import SystemPassage
-from rag.core.types import Document, Query, Span
+from rag.core.errors import ConfigError, DataError, ReplayError, UserError
+from rag.core.systems import SystemPassage, SystemReply
+from rag.core.types import Document, Query, Reply, Span
 from rag.documents.anchors.system_passages import place_passages
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of
+from rag.execution.store.budget import Ledger, Terms
+from rag.execution.store.cached_replies import components_for
+from rag.execution.store.store import Store
 from rag.execution.sweep import sweep as sweeps
 from rag.plugins.systems.result_rows import read_results
 from rag.plugins.systems.systems.http import HttpSystem
@@ -33,6 +40,7 @@ from rag.testing import check_system
 from rag.testing.answering import QUERIES
 
 METRICS = "metrics=[recall@1,recall@5,ndcg@10,mrr@10,precision@5,map@10,char_recall@5,iou@5,recall@60chars,judged@5]"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "systems"
 SMALL = ("generator=none", "latency=0", METRICS)
 
 
@@ -128,7 +136,10 @@ def test_a_place_is_found_by_letters_in_the_named_document_or_in_any() -> None:
 
 
 def test_answers_of_a_system_are_checked_and_scored(golden: Path) -> None:
+    asked = list[str]()
+
     def answering(question: str, history: list[Mapping[str, str]]) -> dict[str, Any]:
+        asked.append(question)
         assert history == []
         passages = [LangChainDocument("The ferry to Holm leaves at seven.", metadata={"source": "ferry.md"})]
         return {"passages": passages, "answer": "At seven [1].", "completion_tokens": 4, "cost": 0.5}
@@ -141,6 +152,8 @@ def test_answers_of_a_system_are_checked_and_scored(golden: Path) -> None:
     assert row["tokens"] == 24
     assert row["answered"] == 1.0
     assert json.loads(Path(".rag/systems/ferry.jsonl").read_text("utf-8").splitlines()[0])["id"] == "q1"
+    result = rag.evaluate(answering, "native", *overrides, "sample=2", name="ferry", questions=golden)
+    assert (len(asked), len(result.sweep.plan.trials[0].golden.examples)) == (6 + 2, 2)
 
 
 def test_what_a_function_raises_is_raised_once_and_then_counted(golden: Path) -> None:
@@ -161,6 +174,69 @@ def test_what_a_function_raises_is_raised_once_and_then_counted(golden: Path) ->
     (note,) = rag.evaluate(flaky, "", "latency=0", questions=golden / "questions.jsonl").conclusion.notes
     assert note.startswith("default failed on 1 of 6 questions")
     assert "sk-proj" not in Path(".rag/systems/system.jsonl").read_text("utf-8")
+
+
+@pytest.mark.system
+def test_our_own_server_has_the_scores_of_its_bundle(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_KEY", ALICE)
+    cut = ("chunker.size=80", "embedder=hashing", "embedder.dimensions=64", "check=none")
+    answers = (*cut, "generator=extractive", "metrics=[recall@5,ndcg@5,token_f1,citation_precision,answered]")
+    with serving_process(small_bundle(tmp_path / "sealed", *answers), tmp_path) as server:
+        asks = ("system=http", f"system.base_url={server.url}", "system.api_key_env=OUR_KEY")
+        searched = run(golden, *asks, "system.path=/search", 'system.body={question: "{question}", k: 100}')
+        answered = run(golden, *asks, "system.path=/ask", *answers[-2:], "generator=system")
+    assert str(scores(searched)) == str(scores(run(golden, *cut)))
+    native = next(iter(run(golden, *answers).leaderboard))
+    for name in ("recall@5", "ndcg@5", "token_f1", "citation_precision", "answered"):
+        assert next(iter(answered.leaderboard))[name] == native[name], name
+
+
+def test_a_question_is_asked_once_although_a_run_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answering(self: HttpSystem, query: Query) -> SystemReply:
+        asked.append(query.query_id)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        found = SystemReply((SystemPassage(query.text, "a.md", 1, 2),), Reply("so"))
+        return SystemReply(failure="busy") if len(asked) == 4 else found
+
+    monkeypatch.setattr(HttpSystem, "answer_of", answering)
+    node = {"_target_": "rag.plugins.systems.systems.http.HttpSystem", "base_url": "http://127.0.0.1:1"}
+    store, queries = Store(str(tmp_path)), [Query(name, f"Why {name}?") for name in "123"]
+    with pytest.raises(KeyboardInterrupt):
+        components_for(store).handed(node, "system").answer(queries)
+    first, second = (components_for(store).handed(node, "system").answer(queries) for _ in range(2))
+    assert asked == ["1", "2", "3", "3", "3"], "a failure is not kept"
+    assert str(second[:2]) == str(first[:2])
+    replayed = components_for(store, Ledger(store, Terms(replay="only"))).handed(node, "system")
+    assert str(replayed.answer(queries)) == str(second)
+    with pytest.raises(ReplayError, match="1 of 1"):
+        replayed.answer([Query("4", "Why 4?")])
+
+
+LIBRARIES = {"langchain": "langchain_retriever", "llama_index": "llama_index_retriever", "haystack": "haystack_pipeline"}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_retriever_of_another_library_is_measured(golden: Path, library: str, monkeypatch: Any, capsys: Any) -> None:
+    pytest.importorskip(library, reason=f"{library} is not installed")
+    monkeypatch.setenv("HAYSTACK_TELEMETRY_ENABLED", "False")
+    monkeypatch.setattr(sys, "argv", [library, str(golden / "documents"), str(golden / "questions.jsonl")])
+    runpy.run_path(str(EXAMPLES / f"{LIBRARIES[library]}.py"))
+    assert capsys.readouterr().out.startswith("{'recall@5': 1.0,"), "of 10 paragraphs"
+    rows = map(json.loads, Path(f".rag/systems/{library}.jsonl").read_text("utf-8").splitlines())
+    assert {part["metadata"]["source"] for row in rows for part in row["passages"]} == set(TEXTS)
+
+
+def test_an_index_of_opensearch_is_measured(golden: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Paragraphs) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        own = ["dataset=native", f"dataset.path={golden}", f"system.base_url=http://127.0.0.1:{server.server_port}"]
+        result = rag.sweep(str(EXAMPLES / "opensearch.yaml"), overrides=own, track=False)
+        server.shutdown()
+    # The first five paragraphs hold the evidence of q1 and q2, and half of that of q3; q4 and q6 have gold, too.
+    assert scores(result)["recall@5"] == pytest.approx((1 + 1 + 1 / 2) / 5)
 
 
 @pytest.mark.parametrize(
@@ -227,11 +303,14 @@ def test_parts_that_do_not_fit_a_system_are_refused(golden: Path) -> None:
 class Served(BaseHTTPRequestHandler):
     """An OpenSearch-shaped server; the question says how it misbehaves."""
 
+    def hits(self, asked: str) -> list[Any]:
+        return [{"_id": "ferry.md", "_source": {"text": f"{asked}!"}}]
+
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["query"]["match"]["text"]
         status = 302 if asked == "redirect" else 500 if asked == "fail" else 200
-        hits = [{"_id": "ferry.md", "_source": {"text": f"{asked}!"}}]
-        body = b"<html>" if asked == "html" else json.dumps({"hits": [] if asked == "other" else {"hits": hits}}).encode()
+        found = {"hits": [] if asked == "other" else {"hits": self.hits(asked)}}
+        body = b"<html>" if asked == "html" else json.dumps(found).encode()
         self.send_response(status)
         self.send_header("Location", "http://127.0.0.1:1/")
         self.send_header("Content-Length", str(len(body) + (asked == "lie")))
@@ -240,6 +319,12 @@ class Served(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
+
+
+class Paragraphs(Served):
+    def hits(self, asked: str) -> list[Any]:
+        parts = [(name, part) for name, text in TEXTS.items() for part in text.split("\n\n")]
+        return [{"_source": {"text": part, "doc_id": name}} for name, part in parts]
 
 
 def test_every_system_keeps_the_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError, DataError, ServiceError
-from rag.core.models.server_keys import key_for
+from rag.core.models.server_keys import check_address, key_for
 from rag.core.systems import SystemReply
 from rag.core.text.templates import fill
 from rag.core.types import Query
@@ -54,9 +54,7 @@ class HttpSystem:
         check_number("system.runtime.timeout", self.timeout, 0.001)
         check_whole("system.runtime.retries", self.retries, 0)
         check_whole("system.runtime.concurrency", self.concurrency, 1)
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
-            raise ConfigError("system.base_url", f"is no address without a password: {parts.hostname!r}", "http://host:port")
+        check_address("system.base_url", self.base_url)
         if "{question}" not in json.dumps(dict(self.body or USUAL)):
             raise ConfigError("system.body", "has no {question}", 'for example {question: "{question}"}')
 
@@ -75,11 +73,18 @@ class HttpSystem:
 
     def answer(self, queries: Sequence[Query]) -> list[SystemReply]:
         """One per question; where the first LOST fail, ServiceError."""
-        first = [self.answer_of(query) for query in queries[:LOST]]
+        return list(self.attempts(queries))
+
+    def attempts(self, queries: Sequence[Query]) -> Iterator[SystemReply]:
+        """As `answer`, one by one as they come."""
+        first = list[SystemReply]()
+        for query in queries[:LOST]:
+            first.append(self.answer_of(query))
+            yield first[-1]
         if len(first) == LOST and all(each.failure for each in first):
             raise ServiceError(self.base_url, f"answers none of {LOST} questions: {first[0].failure}", "try one with curl")
         with ThreadPoolExecutor(self.concurrency) as pool:
-            return first + list(pool.map(self.answer_of, queries[LOST:]))
+            yield from pool.map(self.answer_of, queries[LOST:])
 
     def _row(self, given: Any) -> Mapping[str, Any]:
         """A reply with the usual names."""
@@ -95,16 +100,9 @@ class HttpSystem:
         return {"passages": shaped} | ({"answer": _at(given, self.answer_at)} if self.answer_at else {})
 
     def _sent(self, query: Query) -> Any:
-        import httpx2
-        from openai import OpenAIError
+        from rag.core.models.endpoint import json_of
 
-        from rag.core.models.endpoint import explained
-
-        client = self._client
-        try:
-            return client.post(self.path or "/", cast_to=httpx2.Response, body=_filled(self.body or USUAL, query)).json()
-        except (OpenAIError, ValueError, RecursionError) as error:
-            raise explained(error, self.base_url, client.api_key, {}) from None  # a server may repeat the key
+        return json_of(self._client, self.base_url, self.path or "/", _filled(self.body or USUAL, query), {})
 
     @cached_property
     def _client(self) -> "OpenAI":

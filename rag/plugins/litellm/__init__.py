@@ -1,0 +1,1 @@
+"""Models of Amazon Bedrock, Vertex AI, Azure and others, through LiteLLM."""
