@@ -42,7 +42,7 @@ class English:
         self.forms = {form: found for verb in sorted(wording.words("verbs")) for form, found in _forms(verb)}
         self.forms |= {"has": ("have", "does"), "have": ("have", "do"), "had": ("have", "did")}
         self._pasts = frozenset(form for form, (_, aux) in self.forms.items() if aux == "did") | {"did"}
-        lists = {"roles": "roles", "classes": "defined", "measures": "measured"}
+        lists = {"roles": "roles", "jobs": "jobs", "classes": "defined", "measures": "measured"}
         parts = {name: "|".join(sorted(wording.words(words))) for name, words in lists.items()}
         parts["listed"] = "|".join(sorted(map(re.escape, self.forms), key=len, reverse=True))
         for name, part in wording.texts["parts"].items():
@@ -121,11 +121,18 @@ class English:
         first, _, others = subject.partition(" ")
         is_common = (
             first[1:].islower()
-            and not others[:1].isupper()
+            and not re.match(r"(?:and )?[A-Z]", others)
             and (first.lower() in self.common or (others and self._parts["no_name"].search(first)))
         )
         is_det = self._parts["det"].fullmatch(first.lower()) and not (first in ("One", "Two", "Three") and others[:1].isupper())
         return first.lower() + subject[len(first) :] if is_common or is_det or first == "You" else subject
+
+    def points_back(self, text: str, document: str, title: str) -> bool:
+        """True if a question has a thing that only its document explains: `the` thing of the past, or `a` thing there."""
+        is_past = self._parts["past"].search(text)
+        nouns = {each["noun"] for each in self._parts["definite"].finditer(text)} - self.wording.words("unique")
+        unknown = (noun for noun in nouns if noun not in title.lower())
+        return any(is_past or re.search(rf"(?i)\ban? (?:[\w-]+ )?{noun}\b", document) for noun in unknown)
 
     def _finished(self, asked: Asked) -> Iterator[Asked]:
         """The question with `I` for `you`, in plainer words; none if it points to another sentence, or is too short or long."""

@@ -1,4 +1,4 @@
-"""Figures by row and period: the value of a line item in a year, with its unit; its change, and two subjects side by side.
+"""Figures by row and period: the value of a line item in a year, with its unit; its change.
 
 They are read from Markdown tables with years above their columns, and from lines below a line of years, as readers of PDF write
 tables. A label with two values for one subject and period is not asked about.
@@ -6,9 +6,8 @@ tables. A label with two values for one subject and period is not asked about.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation.filters import Passages
@@ -29,8 +28,8 @@ NEAR, CLOSE = 500, 150
 """The characters around a line of years that name its unit and its table, and those above it that say `fiscal`."""
 ROWS, PROSE, LONGEST = 60, 100, 8
 """Lines below a line of years that may be rows, the characters of a line that is prose, and the most words of a label."""
-PAIRS, SOONER = 3, 7
-"""The pairs of subjects that a label compares; a year that has no answer lies so long before the first one."""
+SOONER = 7
+"""A year that has no answer lies so long before the first one."""
 Cells = tuple[str, Sequence[str], Sequence[tuple[str, int]], str, Span]
 """A row: its name, its values, the period and the year of each, the text around the line of years, and its place."""
 
@@ -60,13 +59,9 @@ def questions(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
     for page in pages if wording.has("figure") else ():
         for figure in _figures(page, wording):
             rows[figure.label, figure.subject][figure.when].append(figure)
-    sure: dict[str, list[Mapping[str, Sequence[Figure]]]] = defaultdict(list)
-    for (label, _), by_time in rows.items():
+    for by_time in rows.values():
         if all(len({(each.value, each.unit) for each in found}) == 1 for found in by_time.values()):
-            sure[label].append(by_time)
             yield from _row(list(by_time.values()), passages, wording)
-    for subjects in sure.values():
-        yield from _between(subjects, wording)
 
 
 def _row(periods: Sequence[Sequence[Figure]], passages: Passages, wording: Wording) -> Iterator[Candidate]:
@@ -74,36 +69,18 @@ def _row(periods: Sequence[Sequence[Figure]], passages: Passages, wording: Wordi
     found = periods[turn(periods[0][0].label, len(periods))]
     one, where = found[0], found[0].page.cluster(found[0].span.start)
     text = _text("figure", one, wording)
-    yield Candidate(text, "table", "rule:figure", "", (_places(found),), (one.value,), cluster=where)
+    places = tuple(dict.fromkeys(each.span for each in found))  # the rows that state the value
+    yield Candidate(text, "table", "rule:figure", "", (places,), (one.value,), cluster=where)
     before, last = (sorted(periods, key=lambda each: each[0].year) * 2)[-2:] if len(periods) > 1 else (found, found)
     change = last[0].amount - before[0].amount
     if last[0].span == before[0].span and change and "%" not in one.value:
         name, answer = "increase" if change > 0 else "decrease", f"{abs(change):,.10g}"
         text = _text(name, last[0], wording, since=before[0].when.split(" ", 1)[1])
-        yield Candidate(text, "comparison", "rule:change", "", (_places(last),), (answer,), {"value": answer}, cluster=where)
+        yield Candidate(text, "comparison", "rule:change", "", ((last[0].span,),), (answer,), {"value": answer}, cluster=where)
     year = str(min(each[0].year for each in periods) - SOONER)
     if one.when == f"in {one.year}" and not passages.holding({*passages.stems(one.label), year}):
         text = _text("figure", one, wording).replace(str(one.year), year)
         yield Candidate(text, "unanswerable", "rule:no-period", near=(one.span,), unanswerable=True, cluster=where)
-
-
-def _between(subjects: Sequence[Mapping[str, Sequence[Figure]]], wording: Wording) -> Iterator[Candidate]:
-    """Which of two organisations has the higher value in a period that both have."""
-    for first, second in list(pairwise(subjects))[:PAIRS]:
-        for when in sorted(first.keys() & second.keys(), reverse=True)[:1]:
-            one, other = first[when][0], second[when][0]
-            if (
-                one.unit == other.unit
-                and one.amount != other.amount
-                and not one.subject.startswith(TITLED)
-                and not other.subject.startswith(TITLED)
-            ):
-                text, answer = (
-                    _text("between", one, wording, other=other.subject),
-                    max(one, other, key=lambda each: each.amount).subject,
-                )
-                groups, where = (_places(first[when]), _places(second[when])), one.page.cluster(one.span.start)
-                yield Candidate(text, "multi_hop", "rule:between", "", groups, (answer,), {"value": answer}, cluster=where)
 
 
 def _text(name: str, figure: Figure, wording: Wording, **more: str) -> str:
@@ -112,11 +89,6 @@ def _text(name: str, figure: Figure, wording: Wording, **more: str) -> str:
     return wording.text(
         f"{name}_in" if figure.subject.startswith(TITLED) else name, **values, year=figure.when.split(" ", 1)[1], **more
     )
-
-
-def _places(found: Sequence[Figure]) -> tuple[Span, ...]:
-    """The rows that state a value, each once."""
-    return tuple(dict.fromkeys(each.span for each in found))
 
 
 def _figures(page: Page, wording: Wording) -> Iterator[Figure]:

@@ -12,6 +12,7 @@ from rag.authoring.candidates import Candidate, touches
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.probe import DEPTH, search_by_words
 from rag.authoring.generation.proposals import MODEL
+from rag.authoring.generation.table_rules import grids
 from rag.authoring.generation.titles import organisation, titles
 from rag.authoring.generation.wording import Wording
 from rag.core.roles import Searcher
@@ -28,8 +29,10 @@ COMPLETE = ("adversarial", "multi_hop", "unanswerable")
 """Kinds whose questions name what they need, or must not."""
 NAMED = ("table", "comparison", "aggregation", "follow_up", "list")
 """Kinds whose questions, or whose first turns, name their document."""
-WHOLE = ("rule:figure", "rule:change", "rule:between", "rule:no-period", "rule:attribute", "rule:no-death")
+WHOLE = ("rule:figure", "rule:change", "rule:no-period", "rule:attribute")
 """The rules whose questions name their subject themselves."""
+STATED = ("factoid", "definition")
+"""Kinds about one statement, which its document may hold again."""
 SHORT = 5
 """The most words of a title in front of a colon."""
 LONGEST, SHORTEST = 220, 8
@@ -44,8 +47,6 @@ STUDIED = ("rule:number", "rule:measure", "rule:share", "rule:duration", "rule:f
 """Rules about what was counted: letters in capitals do not say in which study."""
 TITLED = tuple(f"rule:{name}" for name in ("abbreviation", "reason", "condition", "known", "basis", "relation"))
 """Rules whose questions always name their document: without it readers accepted half of them or fewer."""
-WORK = re.compile(r"What (?:is|was) (?:[A-Z][\w.]* ){1,}[A-Z]")
-"""A name with capitals alone, as works, schools and places share it."""
 
 
 class Passages:
@@ -114,8 +115,10 @@ class Filters:
             candidate = named
         if self.gives_away(candidate) and not candidate.expects:
             return "gives its answer away"
-        if candidate.method == "rule:figure":  # Other places that state the value are alternatives.
-            candidate = replace(candidate, evidence=((*candidate.evidence[0], *self.elsewhere(candidate)),))
+        if candidate.kind in STATED or candidate.method == "rule:figure":  # Other places that state the value are alternatives.
+            own = candidate.documents if candidate.kind in STATED else self.pages
+            alike = (span for span in self.elsewhere(candidate) if span.doc_id in own)
+            candidate = replace(candidate, evidence=((*candidate.evidence[0], *alike),))
         reasons = (self._in_its_place, self._answered_elsewhere, self._twin)
         return next(filter(None, (reason(candidate) for reason in reasons)), candidate)
 
@@ -158,13 +161,12 @@ class Filters:
         is_long = not SHORTEST <= len(candidate.text) <= LONGEST
         if any(map(CONTROL.search, shown)) or is_long or not self.passages.stems(candidate.text):
             return "wording"
-        if candidate.method == "rule:definition" and WORK.match(candidate.text):
-            return "no context"
         for span in (span for group in candidate.evidence for span in group):
             text = self.passages.text(span)
             if not text.strip():
                 return "wording"
-            if candidate.method not in WHOLE and len(occurrences(self.passages.texts[span.doc_id], text, 2)) > 1:
+            is_whole = candidate.kind in STATED or candidate.method in WHOLE
+            if not is_whole and len(occurrences(self.passages.texts[span.doc_id], text, 2)) > 1:
                 return "quote not unique"
         return ""
 
@@ -187,7 +189,9 @@ class Filters:
     def _named(self, candidate: Candidate) -> Candidate | None:
         """The question with the title of its document, None without a title in words that no other document has."""
         names = self._names[candidate.documents[0]]
-        title = next((each for each in names if self.titles[each] <= 1), "")
+        title, name = next((each for each in names if self.titles[each] <= 1), ""), "context"
+        if not names and candidate.kind in NAMED and self.wording.has("context_table"):
+            title, name = self._table_names.get(candidate.evidence[0][0], ""), "context_table"
         if not title or len(candidate.documents) > 1:
             return None
         question = candidate.history[0].text if candidate.history else candidate.text
@@ -197,11 +201,23 @@ class Filters:
             return candidate
         if QUESTION.match(question):
             question = question[:1].lower() + question[1:]
-        is_long = (len(title.split()) > SHORT or ": " in title) and self.wording.has("context_long")
-        text = self.wording.text("context_long" if is_long else "context", title=title, question=question)
+        if name == "context" and (len(title.split()) > SHORT or ": " in title) and self.wording.has("context_long"):
+            name = "context_long"
+        text = self.wording.text(name, title=title, question=question)
         if candidate.history:
             return replace(candidate, history=(replace(candidate.history[0], text=text), *candidate.history[1:]))
         return replace(candidate, text=text)
+
+    @cached_property
+    def _table_names(self) -> dict[Span, str]:
+        """The rows of each table whose columns no other table has → the names of its columns in words."""
+        named: dict[str, list[list[Span]]] = defaultdict(list)
+        for page in self.pages.values():
+            for grid in grids(page):
+                names = [grid.column(at) for at, name in enumerate(grid.table.names) if name.strip()][:5]
+                name = f"{', '.join(names[:-1])} {self.wording.texts['and'][0]} {names[-1]}"
+                named[name].append([*map(grid.span, grid.rows)])
+        return {span: name for name, places in named.items() if len(places) == 1 for span in places[0]}
 
     def _in_its_place(self, candidate: Candidate) -> str:
         """A question about a place that has enough, and a factoid whose sentence or the next one holds an exception."""

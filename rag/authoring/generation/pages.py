@@ -24,7 +24,6 @@ SPACED = re.compile(r"\s+(?=[,.;:!?)%]|'s\b)|(?<=[(])\s+")
 """White space that tokenised texts have before punctuation."""
 JOINED = re.compile(r" @([-,./])@ ")
 """Marks within a word, as tokenised texts write them."""
-LOWER_END = re.compile(r"\s\.(?=\s)")
 EXTENSION = re.compile(r"\.\w{1,5}\Z")
 
 
@@ -148,14 +147,8 @@ class Page:
         return (part for part in parts(self.document.text) if part.kind in kinds)
 
     def sentences_of(self, part: Part) -> Iterator[Piece]:
-        """The sentences of a block; in a text without capitals a full stop between spaces ends one."""
-        text = self.document.text
-        for start, end in sentences(text, (part.start, part.end), self.language):
-            for mark in LOWER_END.finditer(text, start, end) if text[start:end].islower() else ():
-                yield start, mark.end()
-                start = trimmed(text, mark.end(), end)[0]
-            if start < end:
-                yield start, end
+        """The sentences of a block."""
+        return iter(sentences(self.document.text, (part.start, part.end), self.language))
 
 
 def unnumbered(heading: str) -> str:

@@ -1,51 +1,70 @@
-"""The candidates of one document that rules make: tables, lists, glossaries, abbreviations and statements."""
+"""The candidates of one document that rules make: tables, lists, abbreviations and statements."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import dropwhile, pairwise
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation import table_rules
 from rag.authoring.generation.english import English
 from rag.authoring.generation.pages import Page, Statement, unnumbered
+from rag.authoring.generation.proposals import Proposal, Refusal
 from rag.authoring.generation.titles import organisation
 from rag.authoring.generation.wording import Wording
 from rag.core.text.templates import fill
 
 ACRONYM = re.compile(r"(?<![\w/-])\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
-ENTRY = re.compile(r"(?:[-*+•]\s+)?(?P<term>[^\W\d_][^\n:.;,|*]{1,38}?)\s*(?::|\s[–—]|\s-)\s+(?P<meaning>[^\s|].{15,})")
-GLOSSARY = re.compile(
-    r"glossar|abbreviat|definition|terms used|begriff|abkürzung|glosario|definicion|siglas|vocabular", re.IGNORECASE
-)
-"""The names of documents and sections that explain terms."""
+FULL = re.compile(r"\b((?:[A-Z][a-zà-ž'’-]+ ){1,3}(?:[A-Z]\. )?)([A-ZÀ-Ž][\w-]*[a-zà-ž])\b(?! [A-Z])")
+NO_FIRST = re.compile(r"(?:Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|St|Los|San|And|But|In|On|At|When)\b")
+"""The names of people, and words with a capital that are no first name."""
+CAPITALS = re.compile(r"(?<![\w.])(?<!\. )[A-Z][\w-]*(?: [A-Z][\w.-]*)*")
 LINE = 50
 """A line of a paragraph that is shorter, in front of a capital, is a heading or an item of a menu."""
 ITEMS, ITEM, LIST = range(3, 13), 120, 900
 """Items of a list, and the most characters of an item and of a list."""
 
 
-def questions(page: Page, wording: Wording, english: English | None) -> Iterator[Candidate]:
+def questions(page: Page, wording: Wording, english: English | None) -> Iterator[Proposal]:
     """The candidates of one document, in reading order within each rule."""
     for grid in () if organisation(page, wording) else table_rules.grids(page):  # Its figures say of which table they are.
         yield from table_rules.questions(grid, wording)
     yield from _lists(page, wording)
-    if wording.has("definition"):
-        yield from _entries(page, wording)
+    names = _full_names(page.document.text, english.common) if english else {}
     for statement in page.statements:
         yield from _acronyms(page, statement, wording)
         lines = page.document.text[statement.span.start : statement.span.end].split("\n")
         is_headed = any(len(line) < LINE and following.strip()[:1].isupper() for line, following in pairwise(lines))
         for asked in english.questions(statement.text) if english and not is_headed else ():
             kind = "definition" if asked.rule == "definition" else "factoid"
-            if not asked.answer.endswith((" as well", " too")):
-                yield _candidate(page, asked.text, kind, asked.rule, statement, asked.answer)
+            if english and english.points_back(asked.text, page.document.text, page.title):
+                yield Refusal("no context", f"rule:{asked.rule}")
+            elif not asked.answer.endswith((" as well", " too")):
+                text = CAPITALS.sub(lambda run: names.get(run[0], run[0]), asked.text)
+                yield _candidate(page, text, kind, asked.rule, statement, asked.answer)
 
 
 def common_words(pages: Sequence[Page]) -> frozenset[str]:
-    """The words that the documents write in lower case."""
-    return frozenset(word for page in pages for word in re.findall(r"(?<![\w.-])[a-z]+(?![\w.-]*\w)", page.document.text))
+    """The words that the documents write in lower case more often than with a capital inside of a sentence."""
+    small, large = Counter[str](), Counter[str]()
+    for page in pages:
+        small.update(re.findall(r"(?<![\w.-])[a-z]+(?![\w.-]*\w)", page.document.text))
+        large.update(map(str.lower, re.findall(r"(?<=[a-z,] )[A-Z][a-z]+(?![\w.-]*\w)", page.document.text)))
+    return frozenset(word for word, count in small.items() if count > large[word])
+
+
+def _full_names(text: str, common: Collection[str]) -> dict[str, str]:
+    """The last word of each name of a person → the name, where a document gives it one first name only, and that first."""
+    names: dict[str, dict[str, int]] = defaultdict(dict)
+    for found in FULL.finditer(text):
+        first = " ".join(dropwhile(lambda word: word.lower() in common or NO_FIRST.match(word), found[1].split()))
+        names[found[2]].setdefault(f"{first} {found[2]}" if first else "", found.start())
+    places = {*common, *re.findall(r"\b(?:in|from|to) ([A-Z][\w-]*)", text)}
+    sure = [
+        (last, *one) for last, own in names.items() if len({*own} - {""}) == 1 and last not in places for one in own.items()
+    ]
+    return {last: name for last, name, at in sure if name and text.find(f" {last}", 0, at) < 0}
 
 
 def _candidate(page: Page, text: str, kind: str, rule: str, statement: Statement, answer: str) -> Candidate:
@@ -103,20 +122,3 @@ def _plural(heading: str, wording: Wording) -> str:
         return heading
     is_noun = re.fullmatch(str(wording.texts["list_heading"]), heading) and not heading.isupper()
     return f"{heading[0].lower()}{heading[1:]}" if is_noun else ""
-
-
-def _entries(page: Page, wording: Wording) -> Iterator[Candidate]:
-    """The entries `term: meaning` of a glossary: a document or a section that is named so."""
-    for section, end in page.stretches():
-        for line in (
-            re.finditer(r"[^\n]+", page.document.text[section.body : end])
-            if GLOSSARY.search(section.path or page.title)
-            else ()
-        ):
-            piece = section.body + line.start(), section.body + line.end()
-            if (found := ENTRY.match(page.shown(piece))) and not (found["term"].isupper() and " " in found["term"]):
-                term = found["term"].lower() if found["term"][1:].islower() and page.language == "english" else found["term"]
-                statement = Statement(page.span(piece), line[0], section)
-                yield _candidate(
-                    page, wording.text("definition", term=term), "definition", "glossary", statement, found["meaning"]
-                )

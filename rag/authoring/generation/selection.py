@@ -21,7 +21,7 @@ Rated = tuple[Candidate, float, float, bool]
 def selected(pool: Mapping[str, Sequence[Rated]], shares: Mapping[str, int], total: int) -> list[Candidate]:
     """Up to `total` questions of a pool by kind, so that the sums of their gains by words and by vectors differ by at most 1.
 
-    At most MOST_EASY of them are EASY, but a set below ENOUGH is filled up with EASY ones.
+    At most MOST_EASY of them are EASY. A set below ENOUGH is filled up with EASY ones, then with those that favour a search.
     All questions of a model are taken.
     """
     queues = {kind: _graded(rated) for kind, rated in pool.items()}
@@ -31,8 +31,9 @@ def selected(pool: Mapping[str, Sequence[Rated]], shares: Mapping[str, int], tot
         signs = [sign for sign in (0, -1, 1) if sign * lean <= 0]
         levels = [HARD, EASY] if easy < MOST_EASY * (size + 1) else [HARD]
         waiting = {kind: _first(grades, levels, signs) for kind, grades in queues.items()}
-        if size < ENOUGH and not any(waiting.values()):
-            waiting = {kind: _first(grades, [EASY], signs) for kind, grades in queues.items()}
+        for more in (([EASY], signs), ([HARD, EASY], [0, -1, 1])) if size < ENOUGH else ():
+            if not any(waiting.values()):
+                waiting = {kind: _first(grades, *more) for kind, grades in queues.items()}
         found = [(len(kept[kind]) / shares[kind], kind, grade) for kind, grade in waiting.items() if grade]
         if not found:
             break

@@ -20,30 +20,34 @@ FEWEST, MOST, TOGETHER = 3, 60, 12
 """The rows of a table: the fewest, those that are asked about, and the most that are evidence together."""
 MARKED = re.compile(r"[\[?*†°]")
 """Values with a note, a doubt or a place on the globe."""
-PER_COLUMN = 3
+PER_COLUMN = 4
 """The most things of a table that a column is asked about."""
 CELL, KEY = 60, 40
 """The most characters of a value, and of the name of a row or a column."""
-EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*", re.IGNORECASE)
+EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*|[a-z]", re.IGNORECASE)
 NO_NOUN = re.compile(
     r"day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|what.*|when.*|how.*|where.*|if.*|total|number|no\.?|id|code"
     r"|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over|beyond)|.*[^e]ed|#|x|y",
     re.IGNORECASE,
 )
 """Headers that make no noun phrase behind an article."""
-NOUN = re.compile(r"\w{2,}(?:tion|sion|ment|ness|ity|ance|ence|ship|ature)")
+NOUN = re.compile(r"\w{2,}(?:tion|sion|ment|ness|ance|ence|ship|ature)")
 """Words that are nouns by their ends."""
 NO_KEY = re.compile(
-    r"(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|[-–]) ).*"
-    r"|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|fourth|fifth",
+    r"(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|bis|[-–]) ).*"
+    r"|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|\w+th|\d+(?:st|nd|rd)"
+    r"|(?:ab|über|unter|bis|mindestens) \d.*|.*\(.*|.*\d, .*"
+    r"|.*:|(?:.* )?totals?(?: .*)?|averages?|others?|overall"
+    r"|\d{1,2}(?:[–-]\d{1,2})? [A-Z][a-z]+(?: \d{4})?|[A-Z][a-z]+ \d{1,2}(?:, \d{4})?",
     re.IGNORECASE,
 )
-"""Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals."""
+"""Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals, sums, days."""
 THING = re.compile(
     r"(?=\D{3,40}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)"
     r"[A-ZÀ-Ž][\w.'’-]*(?: (?:[A-ZÀ-Ž][\w.'’&-]*|of|the|and|de|la|du|van|von|in|at|on|for|&))*"
 )
 """A name: words with a capital, and small words between them."""
+ASKS = re.compile(r"(?:what|when|where|how) to \w|who \w+s |(?:was|wer|wie|wo|wann|qué|quién|cómo|dónde) ", re.IGNORECASE)
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
 
@@ -68,7 +72,7 @@ class Grid:
     def value(self, row: Row, number: int) -> str:
         """The words of a cell; empty if it holds no value."""
         words = shown(row.cells[number]) if number < len(row.cells) else ""
-        return words if len(words) <= CELL and not EMPTY.fullmatch(words) else ""
+        return words if len(words) <= CELL and "°" not in words and not EMPTY.fullmatch(words) else ""
 
     def key(self, row: Row) -> str:
         """The name of a row; in English, a short code with the name of its column, as in `band D`."""
@@ -80,7 +84,7 @@ class Grid:
     def column(self, number: int) -> str:
         """The name of a column inside of a sentence: English writes words without a figure or an inner capital small."""
         name = shown(self.table.names[number])
-        is_small = self.page.language == "english" and name[1:].islower() and not any(map(str.isdigit, name))
+        is_small = self.page.language == "english" and not re.search(r"\d|\S[A-Z]", name)
         return name.lower() if is_small else name
 
 
@@ -99,12 +103,17 @@ def grids(page: Page) -> Iterator[Grid]:
 
 def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
     """One question for each row, about another column each time, with its follow-up; and those about columns of numbers."""
+    often = Counter[int]()
     for place, row in enumerate(grid.rows):
         at = turn(grid.key(row), len(grid.columns))
         columns = (*grid.columns[at:], *grid.columns[:at])
         filled = [number for number in columns if asks(grid.column(number), grid.value(row, number), wording)]
-        if not filled:
+        if grid.column(0) not in wording.words("people"):
+            filled = [number for number in filled if grid.column(number) not in wording.words("of_people")]
+        filled.sort(key=often.__getitem__)
+        if not filled or often[filled[0]] >= PER_COLUMN:
             continue
+        often[filled[0]] += 1
         column, answer = grid.column(filled[0]), grid.value(row, filled[0])
         first = cell_text(grid.key(row), column, answer, wording)
         yield _candidate(grid, first, "table", "cell", [row], answer)
@@ -153,24 +162,25 @@ def asks(column: str, value: str, wording: Wording) -> str:
     if not value or is_noun(column, wording):
         is_person = PERSON.fullmatch(column) and wording.has("cell_who")
         return value and ("cell_who" if is_person else f"cell{_of(column, wording)}")
-    if value.isdecimal() and value not in "01" and re.fullmatch(r"[a-z ]+[^s]s", column):
+    if value.isdecimal() and value not in "01" and re.fullmatch(r"(?!number)[a-z ]{3,}[a-rtv-z]s", column):
         return "cell_many"
-    return "cell_any" if re.match(r"(?:what|when|where|how) to \w|who \w+s ", column) else ""
+    return "cell_any" if ASKS.match(column) else ""
 
 
 def cell_text(key: str, column: str, value: str, wording: Wording) -> str:
     """The question about the value of a row in a column."""
     text = wording.text(asks(column, value, wording), row=key, column=column)
-    return re.sub(r"(?i)(what)(?: is|'s) the", r"\1 are the", text) if re.search(r"[^s]s\Z", column) else text
+    return re.sub(r"(?i)(what)(?: is|'s) the", r"\1 are the", text) if re.search(r"[^su]s\Z", column) else text
 
 
 def is_noun(column: str, wording: Wording) -> bool:
     """True if the name of a column may follow an article: its last word is a measure or a role; in other languages always."""
     if not wording.has("cell_who"):
-        return True
+        return not ASKS.match(column)
     last = column.split()[-1].lower()
     is_measure = last in wording.words("measures") or bool(NOUN.fullmatch(last))
-    return not NO_NOUN.fullmatch(column) and " and " not in column and (is_measure or bool(PERSON.fullmatch(column)))
+    is_short = column.count(" ") < 2 and " and " not in column
+    return is_short and not NO_NOUN.fullmatch(column) and (is_measure or bool(PERSON.fullmatch(column)))
 
 
 def _of(column: str, wording: Wording) -> str:
@@ -202,7 +212,7 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
 def amount(text: str) -> tuple[float, str] | None:
     """The number of a cell and its unit, None if the cell is no single number."""
     found = cells.number(text)
-    is_rate = found and found[1][:1] in SIGNS and found[1][1:]
+    is_rate = re.search(r"\d(?:st|nd|rd|th)\b", text) or (found and found[1][:1] in SIGNS and found[1][1:])
     return None if is_rate else found  # `£8 a month` is no amount to compare with `£12 a day`
 
 

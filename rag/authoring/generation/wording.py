@@ -15,9 +15,7 @@ from rag.core.text.templates import check_template, fill
 FILE, OTHER = "question_templates", "other"
 CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
 """A code before a title, or brackets in it."""
-FIELDS = re.findall(
-    r"\w+", "title question term column row key first second heading subject label when unit verb since other year"
-)
+FIELDS = re.findall(r"\w+", "title question term column row key first second heading subject label when unit verb since year")
 
 
 class Wording:

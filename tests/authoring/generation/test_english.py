@@ -45,6 +45,7 @@ def asked(sentence: str) -> dict[str, tuple[str, str]]:
         ("Gout is a disease of the joints of adults.", "definition", "what is gout", "a disease of the joints of adults"),
         ("Gout is associated with beer.", "relation", "what is gout associated with", "beer"),
         ("Gout is associated with beer, wine and meat.", "", "", ""),
+        ("“No,” said Ana Luna, the mayor of Kent.", "role", "who is the mayor of kent", "Ana Luna"),
     ],
 )  # fmt: skip
 def test_a_sentence_becomes_a_question(sentence: str, rule: str, question: str, answer: str) -> None:

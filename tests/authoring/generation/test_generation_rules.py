@@ -112,15 +112,7 @@ def test_editions_and_missing_columns() -> None:
 
 @pytest.mark.parametrize(
     ("cell", "amount"),
-    [
-        ("£1,200", (1200.0, "£")),
-        ("4.5 m", (4.5, "m")),
-        ("20 %", (20.0, "%")),
-        ("2 to 3", None),
-        ("£8 a month", None),
-        ("M8", None),
-        ("²", None),
-    ],
+    [("£1,200", (1200.0, "£")), ("4.5 m", (4.5, "m")), ("2 to 3", None), ("£8 a month", None), ("M8", None), ("2nd", None)],
 )
 def test_a_number_has_one_unit(cell: str, amount: tuple[float, str] | None) -> None:
     assert table_rules.amount(cell) == amount
@@ -188,7 +180,7 @@ def test_filters() -> None:
     three = [(f"When was the {name} Pellham mill sold?", mill, "in 1931") for name in ("old Asta", "big wide", "Holm")]
     assert reasons({"a": MILL}, *three) == [three[0][0], three[1][0], "enough about its place"]
     assert reasons({"a": MILL}, ("{title}: the Pellham mill?", mill, "in 1931")) == ["wording"]
-    assert reasons({"a": f"{mill}\n\n{mill}"}, (sold, mill, "in 1931")) == ["quote not unique"]
+    assert reasons({"a": f"{mill}\n\n{mill}"}, (sold, mill, "in 1931")) == [sold]  # either place
     again = "In 1931 the mill of Pellham was sold again."
     assert reasons({"a": MILL, "b": again}, (sold, mill, "in 1931")) == ["no context"]
     assert reasons({"a": f"# Mills\n\n{MILL}", "b": again}, (sold, mill, "in 1931")) == ["answered elsewhere"]
@@ -250,6 +242,11 @@ def test_other_languages(language: str) -> None:
     assert not any("What" in each.text for each in made.questions.values())
 
 
+def test_a_table_without_a_title_is_named_by_its_columns() -> None:
+    made = generate([Document("1", HIRE.partition("\n\n")[2]), Document("2", MILL)]).questions.values()
+    assert any(each.text == "In the table of device and deposit, what is the deposit for Coot?" for each in made)
+
+
 FILING = """Kite Mills, Inc. sells. Kite Mills, Inc. is in Kent. We are Kite Mills, Inc.
 
 CONSOLIDATED STATEMENTS OF INCOME (in millions)
@@ -271,9 +268,6 @@ def test_figures_name_subject_period_and_unit() -> None:
     assert figure == f"figure: What were the total net sales of Kite Mills, Inc. in 2016, {unit}? → 95.5 ← {row}"
     assert change.endswith(f"of Kite Mills, Inc. increase from 2016 to 2017, {unit}? → 22.5 | 22.5 ← {row}")
     assert absent.startswith(f"no-period: What were the total net sales of Kite Mills, Inc. in 2009, {unit}?")
-    lake = FILING.replace("Kite", "Lake").replace("118", "50").replace("95.5", "4")
-    pair = "between: Which had the higher total net sales in 2017, Kite Mills, Inc. or Lake Mills, Inc.?"
-    assert [line.split(" → ")[0] for line in of("between", kite=FILING, lake=lake)] == [pair]
     assert found(kite=FILING.replace("Other", "Total net sales 1 118\nOther")) == []  # two values
 
 
