@@ -60,10 +60,8 @@ class ContextualText:
         for at in range(0, len(corpus), BATCH):
             some = range(at, min(at + BATCH, len(corpus)))
             replies += ask(self.generator, [self._request(corpus, position, titled[position]) for position in some])
-        found = [
-            self._useful(reply, chunk, self._part(corpus, at))
-            for at, (reply, chunk) in enumerate(zip(replies, corpus.texts, strict=True))
-        ]
+        parts = (self._part(corpus, position) for position in range(len(corpus)))
+        found = [self._useful(*each) for each in zip(replies, corpus.texts, parts, strict=True)]
         rows = zip(found, titled, replies, strict=True)
         return [("\n".join(filter(None, (words, text))), why, Spent(*spent(reply))) for (words, why), text, reply in rows]
 
