@@ -49,13 +49,13 @@ The boathouse at Tolley is open from noon, and its crane lifts 900 kg. Visitors 
 }
 DOCUMENTS = {name: Document(name, text) for name, text in TEXTS.items()}
 UNIT = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
-QUESTION = "What should a person on duty know about {} and {}?"
+QUESTION = "For {}, what should a person on duty know about {} and {}?"
 TOPICS = ("weather", "money", "music", "traffic", "bread", "paint", "gardens", "letters", "horses", "winter", "birds")
 
 
 def question(asked: str) -> str:
-    """A question that shares no word with the corpus, another one for other sentences."""
-    return QUESTION.format(*random.Random(asked).sample(TOPICS, 2))
+    """A question that shares the last heading with the corpus, another one for other sentences."""
+    return QUESTION.format(asked.partition("\n")[0].rpartition(" > ")[2], *random.Random(asked).sample(TOPICS, 2))
 
 
 def value(request: Request) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def value(request: Request) -> dict[str, Any]:
         return made | {"sentences": [int(number) for number, _ in rows], "operation": "sum", "numbers": crews}
     made["answer"] = " ".join(" ".join(text.split()[2:6]) for _, text in units)
     if "`before`" in system:
-        made["before"] = {"question": "What about the first matter?", "answer": made["answer"]}
+        made["before"] = {"question": question(asked).replace("know", "ask"), "answer": made["answer"]}
     return made
 
 

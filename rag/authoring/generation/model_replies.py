@@ -21,10 +21,12 @@ from rag.documents.languages import language_of
 
 SHORTEST, LONGEST, ANSWER = 8, 300, 300
 """Characters of a question, and the most of an answer."""
-RUN = 7
-"""So many words in a row that question and evidence share are a copy."""
-TITLE = 3
+RUN, EXAMPLE = 7, 5
+"""So many words in a row that a question shares with its evidence, or with the example of the request, are a copy."""
+TITLE = 4
 """A title of fewer words may be the subject of a question."""
+WORDS = 12
+"""The most words of an answer from one passage."""
 HELD = 0.5
 """The least share of the words of an answer that its evidence must hold."""
 GAP = 3
@@ -32,6 +34,8 @@ GAP = 3
 NEEDLESS = ("_target_", "stranger")
 OPERATIONS = ("sum", "difference", "largest", "smallest", "mean", "count")
 NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
+LATER = re.compile(r"(?<=[\w,;'’] )[^\W\d_][\w’'-]+")
+"""A word that begins no sentence; with a capital letter it is a name."""
 
 
 class InvalidReplyError(ValueError):
@@ -74,6 +78,12 @@ class ReplyReader:
         if kind.name == "follow_up" and (not history or history[0].lower() == question.lower()):
             raise InvalidReplyError("has no earlier question")
         self._check_texts([question, answer, *history], read)
+        if kind.passages == 1 and len(answer.split()) > WORDS:
+            raise InvalidReplyError("has a long answer", "copy fewer words")
+        if _copies(question, f"{kind.asks} {kind.replies}", EXAMPLE):
+            raise InvalidReplyError("copies the example", "ask about the new sentences")
+        if kind.reads == "section":
+            self._check_subject([*history, question][0], read[0])
         turns = (Turn("user", history[0]), Turn("assistant", history[1])) if history else ()
         method, cluster = f"model:{kind.name}", read[0].page.cluster(read[0].units[0][0])
         if kind.passages == 0:
@@ -119,6 +129,13 @@ class ReplyReader:
         if len(title) >= TITLE and title <= self.stems.of(question):
             raise InvalidReplyError("repeats the title of the document")
 
+    def _check_subject(self, question: str, read: Passage) -> None:
+        """A question has a word of the headings, or a name of the passage; a passage without names is not checked."""
+        names = [word for word in dict.fromkeys(LATER.findall(read.text)) if word[0].isupper()]
+        known = [*filter(None, (read.page.title, read.path)), *names]
+        if names and not self.stems.of(question) & self.stems.of(" ".join(known)):
+            raise InvalidReplyError("does not name its subject", f"use a name, such as {', '.join(known[-3:])}")
+
     def _check_evidence(self, question: str, answer: str, evidence: str, kind: Kind) -> None:
         own, held, answered = (self.stems.of(text) for text in (question, evidence, answer))
         if answered and answered <= own and kind.name != "aggregation":
@@ -126,9 +143,7 @@ class ReplyReader:
         if own and len(own & held) > kind.overlap * len(own):
             words = ", ".join(sorted({term.lower() for term in self.stems.terms(question) if self.stems.of(term) & held}))
             raise InvalidReplyError("shares too many words with its evidence", f"use others for {words}")
-        asked, said = _words(question), _words(evidence)
-        runs = {tuple(said[at : at + RUN]) for at in range(len(said) - RUN + 1)}
-        if any(tuple(asked[at : at + RUN]) in runs for at in range(len(asked) - RUN + 1)):
+        if _copies(question, evidence, RUN):
             raise InvalidReplyError("copies its evidence")
 
     def _anchored(self, named: list[int], texts: Sequence[str], parts: Sequence[int], answer: str, kind: Kind) -> list[int]:
@@ -158,8 +173,11 @@ def _answer(value: Mapping[str, Any], kind: Kind) -> str:
     return _text({"answer": str(answer)} if isinstance(answer, int | float) else value, "answer")
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+def _copies(text: str, source: str, run: int) -> bool:
+    """True if a text has so many words in a row of another."""
+    own, said = (re.findall(r"\w+", each.lower()) for each in (text, source))
+    runs = {tuple(said[at : at + run]) for at in range(len(said) - run + 1)}
+    return any(tuple(own[at : at + run]) in runs for at in range(len(own) - run + 1))
 
 
 def _numbers(given: Any, units: int) -> list[int]:

@@ -37,7 +37,7 @@ class ModelCondenser:
 
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
         """What the model makes of the passages of each question."""
-        asked = ask_typed(self.generator, [Typed(self._request(one), _read) for one in kept])
+        asked = ask_typed(self.generator, [Typed(self._request(one), self._read) for one in kept])
         return [Condensation(each.value, each.quoted, each.spent.tokens, each.spent.cost) for each in asked]
 
     def _request(self, kept: Kept) -> Request:
@@ -47,8 +47,9 @@ class ModelCondenser:
         prompt = fill(self.prompt, {"question": kept.question, "passages": passages})
         return Request(kept.query, (), (Message("system", self.instruction), Message("user", prompt)))
 
-
-def _read(reply: str) -> Condensed:
-    found = json_object(reply)
-    check_names(found, KINDS)
-    return typed({kind: found.get(kind) or () for kind in KINDS}, Condensed)
+    def _read(self, reply: str) -> Condensed:
+        """The items of a reply but for the examples of the instruction, which a small model repeats."""
+        found = json_object(reply)
+        check_names(found, KINDS)
+        read, told = typed({kind: found.get(kind) or () for kind in KINDS}, Condensed), self.instruction.lower()
+        return Condensed(*(tuple(one for one in getattr(read, kind) if f'"{one.text.lower()}"' not in told) for kind in KINDS))

@@ -1,5 +1,6 @@
 """A model situates every chunk in its document: contextual retrieval (Anthropic, "Introducing Contextual Retrieval", 2024)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,6 +19,9 @@ BATCH = 64
 """Requests that are held in memory at a time."""
 SHORTEST = 10
 """Characters of the shortest reply that can situate a chunk."""
+COPY = 12
+"""So many words in a row of a reply that stand in the document are a copy: it would find this chunk for another one."""
+WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -56,27 +60,36 @@ class ContextualText:
         for at in range(0, len(corpus), BATCH):
             some = range(at, min(at + BATCH, len(corpus)))
             replies += ask(self.generator, [self._request(corpus, position, titled[position]) for position in some])
-        found = [self._useful(reply, chunk) for reply, chunk in zip(replies, corpus.texts, strict=True)]
+        parts = (self._part(corpus, position) for position in range(len(corpus)))
+        found = [self._useful(*each) for each in zip(replies, corpus.texts, parts, strict=True)]
         rows = zip(found, titled, replies, strict=True)
         return [("\n".join(filter(None, (words, text))), why, Spent(*spent(reply))) for (words, why), text, reply in rows]
 
-    def _useful(self, reply: Given, chunk: str) -> tuple[str, str]:
+    def _useful(self, reply: Given, chunk: str, document: str) -> tuple[str, str]:
         """The words of a reply on one line, or an empty text and the reason why it is not used."""
         if isinstance(reply, str):
             return "", reply
         words = " ".join(reply.text.split())
+        said, written = WORD.findall(words.lower()), f" {' '.join(WORD.findall(document.lower()))} "
+        if any(f" {' '.join(said[at : at + COPY])} " in written for at in range(len(said) - COPY + 1)):
+            return "", f"the reply copies the document: {words[:80]!r}"
         if SHORTEST <= len(words) <= self.longest and words not in " ".join(chunk.split()) and not refused(words):
             return words, ""
         return "", f"the reply is of no use: {words[:80]!r}"
 
     def _request(self, corpus: Corpus, position: int, titled: str) -> Request:
-        """The request for one chunk; the part of a document begins at one of few places."""
+        """The request for one chunk."""
         document = corpus.documents[int(corpus.doc[position])]
         start, end = int(corpus.start[position]), int(corpus.end[position])
-        step, chunk = self.document_chars // 2, document.text[start : min(end, start + self.document_chars)]
-        first = max(0, min((start + end) // 2 // step * step - step // 2, len(document.text) - self.document_chars))
-        part, above = document.text[first : first + self.document_chars], titled.partition("\n")[0]
-        values = {"document": part, "headings": above, "chunk": chunk}
+        chunk, above = document.text[start : min(end, start + self.document_chars)], titled.partition("\n")[0]
+        values = {"document": self._part(corpus, position), "headings": above, "chunk": chunk}
         system = [Message("system", self.instruction)] if self.instruction else []
         query = Query(f"{document.doc_id}:{start}-{end}", chunk)
         return Request(query, (), (*system, Message("user", fill(self.prompt, values))))
+
+    def _part(self, corpus: Corpus, position: int) -> str:
+        """The part of the document around a chunk; it begins at one of few places."""
+        text, step = corpus.documents[int(corpus.doc[position])].text, self.document_chars // 2
+        middle = (int(corpus.start[position]) + int(corpus.end[position])) // 2
+        first = max(0, min(middle // step * step - step // 2, len(text) - self.document_chars))
+        return text[first : first + self.document_chars]

@@ -1,5 +1,6 @@
 """An agent: a chat model that thinks, uses a tool, and reads what came back, within a number of calls."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -22,6 +23,9 @@ SILENCE = 2
 """After so many failed requests in a row the agent ends with what was found."""
 REPEATED = 1000
 """The characters of its own reply that the model is shown again."""
+
+EXAMPLE = re.compile(r'"query": "([^"]+)"')
+"""A search in the instruction, which a small model repeats."""
 
 
 @dataclass
@@ -89,7 +93,7 @@ class Agent:
         """The passages of all searches in one ranking against the question, and the results of records."""
         trail, silent = Trail(tools, self.tokens), 0
         found = trail.search(tools.sought.texts)
-        turn = Turn(trail, [], {text.casefold() for text in tools.sought.texts})
+        turn = Turn(trail, [], {text.casefold() for text in (*tools.sought.texts, *EXAMPLE.findall(self.instruction))})
         turn.messages += self._opening(tools, self._passages(found, turn))
         for _ in range(self.calls):
             asked = trail.ask(self.generator, Request(query, (), tuple(turn.messages)))

@@ -80,6 +80,8 @@ class ModelGapLoop(GapLoop):
         if not failure:
             try:
                 texts = search_texts(asked.text, "queries", self.longest)
+                if any(f'"{text}"' in instruction for text in texts):
+                    texts, failure = [], f"the reply repeats the example of the instruction: {asked.text.strip()[:80]!r}"
             except ValueError as error:
                 failure = f"the reply {error}: {asked.text.strip()[:80]!r}"
         trail.note(act, given, " | ".join(texts) or ("" if failure else "nothing is missing"), failure, asked)

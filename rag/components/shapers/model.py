@@ -1,5 +1,6 @@
 """A chat model says what a question asks for, before and after the search; rules do so where it fails."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -69,12 +70,12 @@ class ModelShaper:
 
     def _request(self, asked: Asked) -> Request:
         turns, shape, read = asked.recalled.turns, asked.before or Shape(), asked.read
-        lines = ("intent", shape.intent), ("domain", shape.domain), *shape.headers
+        described = {"intent": shape.intent, "domain": shape.domain, "headers": dict(shape.headers)}
         values = {
             "project": asked.project,
             "history": "\n".join(filter(None, (asked.recalled.summary, *(f"{turn.role}: {turn.text}" for turn in turns)))),
             "intents": ", ".join(self.rules.phrases),
-            "shape": "\n".join(f"{name}: {text}" for name, text in lines if text),
+            "shape": json.dumps(described, ensure_ascii=False),
             "passages": "\n\n".join(filter(None, (read.before, *read.contexts, read.after)))[: self.passage_chars],
         }
         shown = {name: text or self.nothing for name, text in values.items()} | {"question": asked.question}

@@ -48,9 +48,8 @@ def test_sentences_are_quoted_with_their_headings_and_sources() -> None:
 
 
 def test_nothing_is_condensed_without_a_common_word() -> None:
-    assert condensed(build("condense", "extractive"), "zebra?") == Condensation(
-        None, "no sentence shares a word with the question"
-    )
+    made = condensed(build("condense", "extractive"), "zebra?")
+    assert made == Condensation(None, "no sentence shares a word with the question")
 
 
 @pytest.mark.parametrize("changes", [{"facts": 0}, {"facts": 13}, {"share": 2}, {"item": "{above}"}, {"missing": "-"}])
@@ -66,7 +65,8 @@ def model(reply: Any) -> tuple[Any, Scripted]:
 
 
 def test_a_model_condenses_framed_and_numbered_passages() -> None:
-    condenser, generator = model({"facts": [{"text": "26 days", "sources": [1]}], "open_issues": [{"text": "dogs"}]})
+    facts = [{"text": each, "sources": [1]} for each in ("26 days", "One fact")]  # the second is an example of the instruction
+    condenser, generator = model({"facts": facts, "open_issues": [{"text": "dogs"}]})
     made = condensed(condenser, "How many days?")
     assert made == Condensation(Condensed((Item("26 days", (1,)),), (), (Item("dogs"),)), "", 10)
     assert f"before\n\n[1] <{TEXTS[0]}>\n\n[2] <{TEXTS[1]}>" in generator.requests[0].messages[-1].content

@@ -17,10 +17,10 @@ from rag.testing import check_passage
 WHERE = "This is the leave policy of the survey, on the days of band B."
 MODELS: dict[str, Callable[[Request], Reply]] = {
     "useful": lambda request: Reply(f" {WHERE}\n", (), 3, 2, 0.5),
-    "blank": lambda request: Reply(" \n\t "),
     "short": lambda request: Reply("ab"),
     "endless": lambda request: Reply("word " * 5000),
     "repeating": lambda request: Reply(request.query.text),
+    "copying": lambda request: Reply("Rule 99 of the leave policy is short. Rule 100 of the leave policy."),
     "declining": lambda request: Reply("I cannot determine where this belongs."),
     "refused": lambda request: Reply("", failure="the prompt is too long"),
     "down": raising(ServiceError("http://here", "cannot be reached", "start it")),

@@ -122,7 +122,7 @@ def test_without_records_the_tool_is_not_offered_and_says_so() -> None:
 
 
 def test_a_model_that_repeats_itself_is_stopped_by_the_cap() -> None:
-    found, tools, model = looked([search("Rush drummer"), search("RUSH  drummer")], calls=5)
+    found, tools, model = looked([*map(search, ("Rush drummer", "Length of the Humber Bridge", "RUSH  drummer"))], calls=5)
     assert len(tools.searched) == 2
     assert len(model.requests) == 5
     assert [step.failure for step in found.steps if step.act == "search"] == ["", "", *["repeated"] * 4]

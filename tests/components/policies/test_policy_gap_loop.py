@@ -118,7 +118,7 @@ def test_a_model_that_repeats_itself_or_misses_nothing_ends_the_loop() -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["no JSON", '{"queries": "one"}', '{"queries": [1]}', '{"questions": []}', '{"queries": ["' + "a" * 301 + '"]}', "", "{}"],
+    ["{}", '{"queries": [1]}', '{"questions": []}', '{"queries": ["first question"]}', '{"queries": ["' + "a" * 301 + '"]}'],
 )
 def test_a_reply_of_another_form_ends_the_loop_with_what_was_found(reply: str) -> None:
     found, _, generator = model(says(reply, ["never asked"]), rounds=5)

@@ -104,7 +104,7 @@ def test_a_model_describes_a_question_and_sees_the_anchors() -> None:
     audited = one(shaper, "Book a van", before=Shape("lookup", "cars"), read=framed)
     assert audited.shape.domain == "vans"
     prompt = generator.requests[1].messages[-1].content
-    assert "intent: lookup\ndomain: cars" in prompt
+    assert '{"intent": "lookup", "domain": "cars", "headers": {}}' in prompt
     assert "before\n\n<passage>\n\nafter" in prompt
 
 

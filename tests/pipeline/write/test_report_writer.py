@@ -113,7 +113,7 @@ def test_gaps_are_searched_for_once_and_the_section_is_written_once_more(pipelin
 
 
 @pytest.mark.parametrize(
-    "reply", ["No gaps.", '{"gaps": "none"}', '{"gaps": [1]}', '{"gaps": [], "more": 1}', '{"gaps": ["x"]}']
+    "reply", ["No gaps.", '{"gaps": "none"}', '{"gaps": [1]}', '{"gaps": [], "more": 1}', '{"gaps": ["…", "…"]}']
 )
 def test_a_reply_of_another_form_is_replaced_by_a_comparison_of_words(pipeline: Pipeline, reply: str) -> None:
     with pytest.raises(ValueError, match=r"has|holds"):
