@@ -67,6 +67,7 @@ def reply_of(row: Mapping[str, Any], where: str) -> SystemReply:
     if failure and row.get("failureReason") != 1:  # of promptfoo: an assertion refuses the answer
         return SystemReply(failure=shortened(str(failure), 200))
     listed, said = first_value(row, PASSAGES), first_value(row, ANSWERS)
+    said = "" if said is None and any(row.get(name) == "" for name in ANSWERS.split()) else said  # a question that it declined
     if listed is None and said is None:
         what = f"has neither passages nor an answer; its columns: {', '.join(map(str, row))}"
         raise DataError(where, what, "add a column passages, best first")
