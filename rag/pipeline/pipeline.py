@@ -9,7 +9,6 @@ from rag.core.text.final_answer import Announced, awaited
 from rag.core.types import Answer, Hit, Message, Query, Ranking, Reply, Sought
 from rag.pipeline.prompt import postprocess
 from rag.pipeline.prompt.context_packing import hits, passages
-from rag.pipeline.prompt.edited_prompt import exchanged
 from rag.pipeline.prompt.prompt_assembly import Prepared
 from rag.pipeline.prompt.refusal_wording import worded
 from rag.pipeline.search.index_search import untimed
@@ -75,7 +74,11 @@ class Pipeline(Retrieval):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought, look=trace.look)
         step: Step = clock.step if clock else untimed
         with step("prompt"):
-            prepared = exchanged(self.prepare(query, trace, references), edited)
+            prepared = self.prepare(query, trace, references)
+        if edited:
+            from rag.pipeline.prompt.edited_prompt import exchanged
+
+            prepared = exchanged(prepared, edited)
         if read and prepared.request:
             read(_read(prepared, self.corpus))
         listener = hear and self._listener(hear, early)

@@ -62,9 +62,8 @@ class TrialParts:
     @property
     def gate(self) -> dict[str, Any]:
         """The nodes of the screens that decline questions before a link asks a model; none where no link asks one."""
-        screens, costly = self.layers["screens"], any(is_costly(self.role(role)) for role in MODELS)
-        built = {name: self.components.build(node, name) for name, node in screens.items() if costly}
-        return {name: screens[name] for name, each in built.items() if hasattr(each, "reply")}
+        screens = self.layers["screens"] if any(is_costly(self.role(role)) for role in MODELS) else {}
+        return {name: node for name, node in screens.items() if hasattr(self.components.build(node, name), "reply")}
 
     @cached_property
     def selectors(self) -> dict[str, Any]:
