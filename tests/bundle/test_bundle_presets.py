@@ -14,8 +14,8 @@ from rag.execution.sweep.open_config import config_of
 
 
 def choices(role: str) -> list[str]:
-    # A bundle has no reference answers.
-    return [name for name in catalog.choices(role) if (role, name) not in (("generator", "gold"), ("generator", "auto"))]
+    # A bundle has no reference answers, and litellm is not installed.
+    return [name for name in catalog.choices(role) if role != "generator" or name not in ("gold", "auto", "litellm")]
 
 
 SINGLE = {role: choices(role) for role in ROOMS if role not in (*SEVERAL, *INDEX_PARTS)}

@@ -46,9 +46,9 @@ def test_the_version_is_printed(rag: Verb) -> None:
     assert (output.code, output.out) == (0, f"assay {package.__version__}\n")
 
 
-def test_help_shows_nine_verbs_and_the_groups_of_the_others(rag: Verb) -> None:
+def test_help_shows_nine_verbs_those_of_plug_ins_and_the_groups_of_the_others(rag: Verb) -> None:
     listed = rag("--help").out.partition("Commands:\n")[2].partition("\n\n")[0]
-    assert re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE) == [*FIRST, "data", "study", "bundle"]
+    assert re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE) == [*FIRST, "mcp", "data", "study", "bundle"]
     assert len(FIRST) == 9
 
 
@@ -131,12 +131,13 @@ def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Ver
         for one in each["choices"]
         if one["install"]
     }
-    packages = (("ragas", "ragas"), ("tiktoken", "openai"), ("rapidocr", "ocr"), ("spacy", "presidio"))
-    ragas, tiktoken, ocr, presidio = (MissingExtraError("", name, extra).remedy for name, extra in packages)
+    packages = (("ragas", "ragas"), ("tiktoken", "openai"), ("rapidocr", "ocr"), ("spacy", "presidio"), ("litellm", "litellm"))
+    ragas, tiktoken, ocr, presidio, litellm = (MissingExtraError("", name, extra).remedy for name, extra in packages)
     metrics = ("context_precision", "context_recall", "factual_correctness", "noise_sensitivity")
     of_ragas = ("judge=ragas", *(f"metric=ragas_{name}" for name in metrics))
     assert lines == {name: [ragas] for name in of_ragas} | {
         "embedder=openai": [tiktoken],
+        "generator=litellm": [litellm],
         "parser=pdfium_ocr": [ocr],
         "redactor=presidio": [presidio],
     }

@@ -37,9 +37,7 @@ SHORT = 5
 """The most words of a title in front of a colon."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
-QUESTION = re.compile(
-    r"(?:What|Who|When|Where|Why|How|Which|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
-)
+OPENS = re.compile(r"(?:Wh(?:at|o|en|ere|y|ich)|How|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b")
 NAME = re.compile(r"[A-Z][\w.&'’-]*[a-z\d](?: (?:of|de|von|van|the|and) | )[A-Z]\w+")
 CODE = re.compile(r"\b[A-Z]{2,}[\w-]*|\b[A-Z]+[a-z]*\d[\w-]*|\d{4}")
 """Words that name a thing: two with a capital; letters in capitals, a code, a year."""
@@ -179,7 +177,7 @@ class Filters:
         if candidate.method in STUDIED and re.search(r"\b(?:was|were|did)\b", candidate.text):
             return True
         pattern = NAME if candidate.method in STUDIED else re.compile(f"{NAME.pattern}|{CODE.pattern}")
-        has_name = bool(pattern.search(QUESTION.sub("", candidate.text)))
+        has_name = bool(pattern.search(OPENS.sub("", candidate.text)))
         if len(self.pages) < 2 or candidate.kind in NAMED:
             return len(self.pages) > 1 or (candidate.kind == "factoid" and not re.search(r"\S [A-Z]\w\w", candidate.text))
         asked, own = self.passages.stems(candidate.text), set(candidate.documents)
@@ -199,7 +197,7 @@ class Filters:
         is_spoken = is_company and re.search(rf"\b{re.escape(title.split()[0])}\b", question) is not None
         if is_spoken or self.passages.stems(title) <= self.passages.stems(question):
             return candidate
-        if QUESTION.match(question):
+        if OPENS.match(question):
             question = question[:1].lower() + question[1:]
         if name == "context" and (len(title.split()) > SHORT or ": " in title) and self.wording.has("context_long"):
             name = "context_long"

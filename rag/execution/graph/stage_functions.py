@@ -157,7 +157,8 @@ def run_place(job: Job) -> Entry:
 def run_screen(job: Job) -> Entry:
     """The first k hits → the passages that a model may read, and the findings of screens."""
     screens, heads, looks = job.several("screens"), job.ranking.first(job.values["k"]), looks_of(job.inputs["ranking"].meta)
-    return Entry(meta={"screened": json_values(screen(screens, job.queries, heads, job.corpus, looks))})
+    found = screen(screens, job.queries, heads, job.corpus, looks, "lock" in job.values)
+    return Entry(meta={"screened": json_values(found)})
 
 
 def run_generate(job: Job) -> Entry:

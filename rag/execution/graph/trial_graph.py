@@ -171,7 +171,8 @@ class TrialGraph:
             parts.role(role)
         inputs = {"ranking": ranking, "corpus": corpus, QUESTIONS: questions}
         if screens := parts.layers["screens"]:
-            inputs["screen"] = graph.add("screen", {"screens": screens}, {"k": self.config["k"]}, inputs)
+            lock = {"lock": True} if self.config.get("lock") else {}
+            inputs["screen"] = graph.add("screen", {"screens": screens}, {"k": self.config["k"], **lock}, inputs)
         if getattr(parts.role("generator"), "reads_gold", False):
             inputs[GOLD] = self.golden.golden_digest
         if getattr(parts.role("generator"), "reads_system", False):

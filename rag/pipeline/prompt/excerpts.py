@@ -12,6 +12,8 @@ from rag.core.types import Chunk, Document, Finding, Framed, Hit, Query, Ranking
 from rag.pipeline.prompt.context_packing import Packed, Passage, pack, passages
 from rag.pipeline.prompt.record_answers import texts_of
 
+FAR = ("off_topic", "retrieval_floor")
+"""The checks that decline a question as too far from the documents."""
 GUARD = "guard."
 """The names of guards among screens and inspections begin so, those of checks do not."""
 
@@ -96,11 +98,17 @@ def _source(chunk: Chunk, text: str, corpus: Corpus) -> Source:
 
 
 def screen(
-    screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
+    screens: Mapping[str, Screen],
+    queries: Sequence[Query],
+    heads: Rankings,
+    corpus: Corpus,
+    looks: Sequence[Look | None] = (),
+    locked: bool = False,
 ) -> list[Screened]:
     """The passages that screens leave; contexts in findings get the numbers of the passages that are left.
 
-    Guards also read the texts of records. Checks do not read what records answer: they compare questions with passages.
+    Guards also read the texts of records. Checks do not read what records answer: they compare questions with passages. No
+    question is too far from `locked` files, which a person chose.
     """
     rows = [passages(heads, number, corpus) for number in range(len(heads))]
     texts = list(map(texts_of, looks)) or [()] * len(rows)
@@ -114,7 +122,7 @@ def screen(
         asked = [number for number in range(len(queries)) if number not in stated or name.startswith(GUARD)]
         given = each.screen([queries[number] for number in asked], [shown[number] for number in asked])
         for number, findings in zip(asked, given, strict=True):
-            found[number] += findings
+            found[number] += [one for one in findings if not locked or one.reply or one.source not in FAR]
     return [_left(row, findings, corpus) for row, findings in zip(rows, found, strict=True)]
 
 

@@ -11,7 +11,7 @@ from rag.core.types import Chunk, Document, Finding, Material, Query, Recalled, 
 from rag.pipeline.prompt.authority import settled
 from rag.pipeline.prompt.context_packing import pack
 from rag.pipeline.prompt.cut_marks import OUTLINE, marked
-from rag.pipeline.prompt.excerpts import Excerpts, Screened, quoting_of
+from rag.pipeline.prompt.excerpts import Excerpts, Screened, quoting_of, screen
 from rag.pipeline.prompt.record_answers import answer_of, texts_of
 
 
@@ -66,14 +66,11 @@ class Reading:
         self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
     ) -> list[Screened]:
         """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
-        found = self.excerpts.screen(queries, rankings, corpus, looks)
-        far = "off_topic", "retrieval_floor"  # no question is too far from files that a person has locked
-        near = ([one for one in each.findings if one.reply or one.source not in far] for each in found)
-        return [replace(each, findings=tuple(row)) for each, row in zip(found, near, strict=True)] if self.locked else found
+        return screen(self.screens, queries, rankings.first(self.k), corpus, looks, self.locked)
 
     def replies(self, query: Query) -> bool:
         """Whether a screen replies to a message, so that nothing needs to be searched for."""
-        return any(screen.reply(query) for screen in self.screens.values() if isinstance(screen, Replying))
+        return any(each.reply(query) for each in self.screens.values() if isinstance(each, Replying))
 
     def prepare(
         self,

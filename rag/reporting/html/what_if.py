@@ -16,6 +16,7 @@ from rag.config.build import TARGET
 from rag.core.corpus import Corpus
 from rag.core.errors import DataError
 from rag.core.rankings import DIGITS, NOTHING, Rankings
+from rag.core.redaction import redacted_text
 from rag.core.roles import Selector
 from rag.core.types import Example, Place, document_of, spans_of
 from rag.evaluation.gold_table import Gold
@@ -125,6 +126,7 @@ def _experiment(scored: Scored, trial: PlannedTrial) -> dict[str, Any]:
     """The overrides of the trial: those that a page varies, and the others."""
     made = scored.made.experiment
     chosen = (choice for axis, label in trial.trial.choices.items() for choice in made.axes[axis] if choice.label == label)
-    overrides = [*made.fixed, *(override for choice in chosen for override in choice.overrides)]
+    named = (one.partition("=") for one in (*made.fixed, *(override for choice in chosen for override in choice.overrides)))
+    overrides = [f"{key}{sign}{redacted_text(key.rpartition('.')[2], value)}" for key, sign, value in named]
     own = [one for one in overrides if re.split(r"[.@/=]", one.lstrip("+~"))[0] in VARIED]
     return {"name": made.name, "objective": made.objective, "fixed": [one for one in overrides if one not in own], "own": own}

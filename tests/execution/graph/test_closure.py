@@ -212,6 +212,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.loaders.native_questions": {"rag.components.loaders.data_slice"},
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
+        "rag.plugins.litellm.generators.litellm": {"rag.components.generators.openai"},
         "rag.plugins.systems.systems.http": {"rag.components.parsers.xlsx"},
         "rag.plugins.systems.systems.results": {"rag.components.parsers.xlsx"},
         "rag.plugins.rare_formats.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
