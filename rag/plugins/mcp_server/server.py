@@ -28,7 +28,7 @@ GATED = ("column", "slice", "n", "base", "candidate", "difference", "low", "high
 # No path, no address and no name of a variable: a client reaches the project alone.
 ALLOWED = {
     "experiment": (r"[\w-]+", "name one of `rag list experiment`, without a path"),
-    "trial": (r"[0-9a-f]{4,64}", "give an id that board lists, such as a4be3d01e6"),
+    "trial": (r"[0-9a-f]{4,64}", "give an id that board lists, such as 6475fe5c1a"),
     "override": (r"[a-z_]+=[\w,\[\]-]+|[a-z_][\w.]*=(true|false|null|[\d.,-]+)", "write KEY=CHOICE or KEY.PARAMETER=NUMBER"),
 }
 
