@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rag.core.numbers import unit_rows
 from rag.core.roles import Embedder
-from rag.core.types import Query, Ranking, Vectors
+from rag.core.types import Query, Vectors
 
 
 def nearest(ours: Vectors, theirs: Vectors) -> NDArray[np.float64]:
@@ -36,14 +36,3 @@ def question_vectors(embedder: Embedder, queries: Sequence[Query]) -> list[Vecto
     rows = numbered(texts)
     vectors = embedder.embed_queries(list(rows)) if rows else np.zeros((0, 0), np.float32)
     return [vectors[[rows[text] for text in own]] for own in texts]
-
-
-def similarity(embedder: Embedder, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
-    """The greatest cosine of a passage with each question, in any of its wordings; -1 without passages."""
-    passages = [[hit.chunk.text for hit in row] for row in contexts]
-    rows = numbered(passages)
-    if not rows:
-        return [-1.0] * len(queries)
-    vectors = embedder.embed_documents(list(rows))
-    pairs = zip(question_vectors(embedder, queries), passages, strict=True)
-    return [float(nearest(ours, vectors[[rows[text] for text in own]]).max()) for ours, own in pairs]

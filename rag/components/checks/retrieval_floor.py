@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rag.components.checks.failure_action import check_before_model, finding_before_model
-from rag.components.checks.nearness import similarity
+from rag.components.checks.nearness import nearest, question_vectors
 from rag.core.checks import check_number
+from rag.core.memo import Recent
 from rag.core.roles import Embedder
 from rag.core.types import Finding, Query, Ranking
 
@@ -27,13 +32,19 @@ class RetrievalFloorCheck:
         check_before_model("retrieval_floor", self.on_failure)
         check_number("check.retrieval_floor.floor", self.floor, -1, 1, "a cosine")
 
+    @cached_property
+    def _recent(self) -> Recent[NDArray[np.float32]]:
+        return Recent()
+
     def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
         """One finding for a question whose best passage is below the floor."""
         return [[] if value >= self.floor else [self._finding(value)] for value in self.similarity(queries, contexts)]
 
     def similarity(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
-        """The greatest cosine of a passage with each question; -1 without passages."""
-        return similarity(self.embedder, queries, contexts)
+        """The greatest cosine of a passage with each question, in any of its wordings; -1 without passages."""
+        read = [self._recent([hit.chunk.text for hit in row], self.embedder.embed_documents) for row in contexts]
+        asked = question_vectors(self.embedder, queries)
+        return [float(nearest(ours, np.array(own)).max()) for ours, own in zip(asked, read, strict=True)]
 
     def _finding(self, value: float) -> Finding:
         what = f"the nearest passage has a cosine of {value:.3f}, below {self.floor}" if value > -1 else "nothing was found"
