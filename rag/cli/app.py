@@ -81,7 +81,9 @@ def root(
 
     read_env_file()
     if ctx.invoked_subcommand != "serve":  # its log has one object a line
-        # A plan lists the servers itself.
-        logger = logging.getLogger("rag.config.composer" if ctx.invoked_subcommand == "plan" else "rag.config")
+        whole, files = loggers = logging.getLogger("rag.config"), logging.getLogger("rag.config.composer")
+        for logger in loggers:
+            logger.handlers = []
+        logger = files if ctx.invoked_subcommand == "plan" else whole  # A plan lists the servers itself.
         logger.setLevel(logging.INFO)
         logger.handlers = [Notices()]
