@@ -131,7 +131,8 @@ class FirstSweep:
                     raise
                 what = f"holds no text that can be read. {tally(len(lines) - len(self.loader.skipped), self.loader.skipped)}"
                 listing = shlex.join(["rag", "data", "ingest", self.folder])
-                raise DataError(self.folder, what, f"{READABLE}; {listing} lists each file") from error
+                remedy = "install what is named" if any("(pip install " in file.reason for file in self.loader.skipped) else READABLE
+                raise DataError(self.folder, what, f"{remedy}; {listing} lists each file") from error
 
     def held(self) -> AbstractContextManager[None]:
         """A block whose plans and pipelines do not read the folder again."""
