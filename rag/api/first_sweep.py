@@ -129,9 +129,10 @@ class FirstSweep:
             except DataError as error:
                 if not (lines := self.loader.manifest):
                     raise
-                what = f"holds no text that can be read. {tally(len(lines) - len(self.loader.skipped), self.loader.skipped)}"
+                skipped = self.loader.skipped
+                what = f"holds no text that can be read. {tally(len(lines) - len(skipped), skipped)}"
                 listing = shlex.join(["rag", "data", "ingest", self.folder])
-                remedy = "install what is named" if any("(pip install " in file.reason for file in self.loader.skipped) else READABLE
+                remedy = "install what is named" if any("(pip install " in file.reason for file in skipped) else READABLE
                 raise DataError(self.folder, what, f"{remedy}; {listing} lists each file") from error
 
     def held(self) -> AbstractContextManager[None]:
