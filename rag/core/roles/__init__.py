@@ -27,6 +27,7 @@ import inspect
 from collections.abc import Mapping
 
 from rag.core.roles.answering import (
+    Batched,
     BoundedCost,
     CostEstimate,
     Framing,
