@@ -12,7 +12,7 @@ from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.models.typed_reply import Typed, ask_typed
 from rag.core.records.sets import Field, RecordSet
-from rag.core.roles import Framing, Generator, Screen, fingerprint
+from rag.core.roles import Framing, Generator, Screen
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Chunk, Document, Hit, Message, Query, Request, Span
 
@@ -56,10 +56,6 @@ class ModelEnricher:
         check_template("enrich.again", self.again, ("problem",), ("problem",))
         check_whole("enrich.document_chars", self.document_chars, 100)
         self.declared = declared(self.fields)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def enrich(self, documents: Sequence[Document]) -> RecordSet:
         """One record per document, in their order; its id is that of the document."""

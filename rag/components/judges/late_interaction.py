@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.judges.assertions import clauses
-from rag.components.judges.passages import WINDOW, Passages, TokenEncoder
+from rag.components.judges.passages import WINDOW, Passages, clauses
+from rag.core.encoded_passages import TokenEncoder
 from rag.core.text.values.words import Word
 
 Floats = NDArray[np.float64]

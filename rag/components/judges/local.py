@@ -15,14 +15,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.judges.assertions import quoting_claims
 from rag.components.judges.claim_judge import ClaimJudge
 from rag.components.judges.measures import BY_HAND, MEASURES, QUOTED, SIGNS, Measured, gathered, measure
 from rag.components.judges.mix import BIAS, fitted, mixed
-from rag.components.judges.passages import Passages, TokenEncoder, TokenVectors
+from rag.components.judges.passages import Passages, TokenVectors, quoting_claims
 from rag.components.judges.relevance import NAMES, related
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.checks import check_whole
+from rag.core.encoded_passages import TokenEncoder
 from rag.core.errors import ConfigError
 from rag.core.memo import Recent
 from rag.core.progress import blocks
@@ -77,10 +77,6 @@ class LocalJudge(ClaimJudge):
     @cached_property
     def _recent(self) -> TokenVectors:
         return Recent()
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the encoder."""
-        return self.encoder.fingerprint()
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case."""

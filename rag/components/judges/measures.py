@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.judges.late_interaction import piece_weights, similarities, weakest_clause
-from rag.components.judges.opposites import contradicting
-from rag.components.judges.passages import Passages, TokenEncoder, following
-from rag.components.judges.substitutions import FACTS, changing, substituted
+from rag.components.judges.opposites import FACTS, changing, contradicting, substituted
+from rag.components.judges.passages import Passages, following
 from rag.core.assessments import QuotedPassage
+from rag.core.encoded_passages import TokenEncoder
 from rag.core.text.values.words import Word, words
 
 SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "pairs": 1, "numbers": -1, "names": -1}
@@ -55,7 +55,7 @@ def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) ->
     `clause` is the similarity of the weakest clause to its best passage, `passage` the greatest share of the claim's rare words
     in one passage, `pairs` the share of its neighbouring words that are neighbours in a context. For n numbers (or dates) that
     are in no passage, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise. For a claim with a
-    substituted word (`rag.components.judges.substitutions`) or a contradiction, `changed` is the square of the share of its
+    substituted word (`rag.components.judges.opposites`) or a contradiction, `changed` is the square of the share of its
     other pairs that are neighbours in a context: near 1 for a near copy, near 0 for a paraphrase. All measures are NaN for a
     claim without a word to compare, such as `Yes.`, unless it is quoted.
     """

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.judges.mix import mixed
-from rag.components.judges.passages import TokenEncoder
+from rag.core.encoded_passages import TokenEncoder
 from rag.core.numbers import unit_rows
 from rag.core.text.sentences import blocks, sentences
 from rag.core.text.values.words import words

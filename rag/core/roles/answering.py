@@ -150,10 +150,8 @@ class PartialBatches(Protocol):
 class Batched(Protocol):
     """A Generator whose server answers many requests as one job, which goes on without this process and may take hours."""
 
-    @property
-    def share(self) -> float:
-        """The part of its price that a request of a job costs."""
-        ...
+    share: float
+    """The part of its price that a request of a job costs."""
 
     def start(self, requests: Mapping[str, Request]) -> tuple[str, Sequence[str]]:
         """Send the first requests, as many as fit into one job; its id, and their names."""

@@ -70,10 +70,6 @@ class StoredGenerator:
         self.space = _space(generator) if self._sent else f"replies/{identity}"
         self._refused, self._jobs = (f"{kind}/{item_id(self.space).hex()}" for kind in ("refused", "jobs"))
 
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
-
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """The replies of the generator; each distinct request is sent once, and replies are stored as they come.
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.components.judges.assertions import clauses
+from rag.components.judges.passages import clauses
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
 

@@ -147,7 +147,7 @@ def test_a_budget_cuts_batches_and_a_forgotten_or_failed_one_is_replaced(form: s
     StoredGenerator(made(form, server, temperature=0.5), store, "").at_once(requests)
     assert len(server.asked) == asked + 10
     server.named = "../files"
-    with pytest.raises(ServiceError, match="as an id"):
+    with pytest.raises(ServiceError, match="sent the ids"):
         StoredGenerator(made(form, server, model="other"), store, "").at_once(requests)
     for wrong in (0, 3601, float("nan")):
         with pytest.raises(ConfigError, match=r"runtime\.poll"):
@@ -160,7 +160,7 @@ def test_a_sweep_that_ends_early_goes_on_with_its_batch(
 ) -> None:
     fixed = f", generator.base_url='{server.url}', generator.model=tiny, generator.runtime.poll=0.05"
     study = write_study(tmp_path, "  prompt: prompt=plain,bare", fixed, f"{form}_batch")
-    command = [sys.executable, "-m", "rag", "sweep", str(study), "--yes"]
+    command = [sys.executable, "-m", "rag", "sweep", str(study), "--no-track"]
     server.needed = 10**6
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     while server.looks < 2:
@@ -169,7 +169,7 @@ def test_a_sweep_that_ends_early_goes_on_with_its_batch(
     process.send_signal(ending)
     out, err = process.communicate()
     assert process.returncode == (130 if ending == signal.SIGINT else -ending)
-    assert re.search(r"batch job_0 of 5 requests runs at http.*the same command goes on", err), (out, err)
+    assert re.search(r"Batch job_0 of 5 requests runs at http.*the same command goes on", err), (out, err)
     server.needed = 0
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -16,20 +16,19 @@ from rag.components.generators.anthropic import AnthropicGenerator
 from rag.components.generators.model_server import LONGEST_REPLY, MALFORMED, ModelServer
 from rag.components.generators.openai import OpenAiGenerator
 from rag.components.generators.received import Received, count_of
+from rag.components.generators.service import one_line
 from rag.core.errors import ServiceError
 from rag.core.models.endpoint import LONGEST
 from rag.core.progress import WATCH
 from rag.core.types import Reply, Request
 
-MOST = 50_000
-"""Requests of one batch: the limit of OpenAI; Anthropic takes 100,000."""
 RESULT, TOKEN = 4096, 16
-"""The most bytes of a result that are expected: without its text, and for each token of it."""
+"""The most bytes of a result that are expected, without its text and for each token of it: so at most 16,384 are in a batch."""
 DONE = ("completed", "failed", "succeeded", "errored", "canceled", "expired")
 """Counts of requests that are over, as OpenAI or Anthropic names them."""
 ENDED = ("completed", "failed", "expired", "cancelled", "ended")
-STARTED = "batch %s of %d requests runs at %s: Ctrl-C leaves it there, and the same command goes on with it"
-SINGLE = "batch %s is over, and %d of %d requests have no reply: they are sent one by one, at the full price %s"
+STARTED = "Batch %s of %d requests runs at %s: Ctrl-C leaves it there, and the same command goes on with it."
+SINGLE = "Batch %s is over, and %d of %d requests have no reply: they are sent one by one, at the full price. %s"
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +61,7 @@ class BatchServer(ModelServer):
         for name, request in requests.items():
             body = self._fitting(self._body(request))
             room -= max(len(json.dumps(body)), RESULT + TOKEN * (self.max_tokens or LONGEST_REPLY))
-            if bodies and (room < 0 or len(bodies) == MOST):
+            if bodies and room < 0:
                 break
             bodies[name] = body
         job = str(self._created(bodies)["id"])
@@ -73,13 +72,13 @@ class BatchServer(ModelServer):
         """Wait for a batch; its replies to these requests by their names. Those without one are left out."""
         waiting, lines, why = dict(requests), "", ""
         try:
-            end = self._end(self._checked(job), len(requests))
-            lines, why = self._results(job, end), f"({one})" if (one := str(end.get("errors") or "")[:300]) else ""
+            end = self._end(job, len(requests))
+            lines, why = self._results(job, end), one_line(str(end.get("errors") or ""))[:300]
         except ServiceError as error:
             # A batch that the server forgot, or whose results are endless, would fail again each time.
             if getattr(error.__cause__, "status_code", 0) not in (404, 410) and "and did not end" not in error.what:
                 raise
-            why = f"({error.what})"
+            why = error.what
         for line in lines.split("\n"):  # `splitlines` also cuts at U+2028
             try:
                 item = json.loads(line)
@@ -102,8 +101,7 @@ class BatchServer(ModelServer):
                 state = self._state("get", f"{self.batches}/{job}")
                 if (state.get("processing_status") or state.get("status")) in ENDED:
                     return state
-                counts = state.get("request_counts") or {}
-                done = min(sum(count_of(counts.get(name)) or 0 for name in DONE), count)
+                done = min(sum(count_of(state["request_counts"].get(name)) or 0 for name in DONE), count)
                 listen(False, done - shown)
                 shown = done
                 time.sleep(wait)
@@ -122,18 +120,16 @@ class BatchServer(ModelServer):
             raise self._explained(error) from error
 
     def _state(self, method: str, path: str, **settings: Any) -> Mapping[str, Any]:
-        """The object that the server answers, its id checked."""
+        """The object that the server answers, with an id that can stand in an address."""
         try:
-            state = self._called(method, path, **settings).json()
-            self._checked(state["id"])
+            state = dict(self._called(method, path, **settings).json())
+            ids = (state["id"], state.get("output_file_id") or "none")
+            if all(re.fullmatch(r"[\w-]{1,128}", each, re.ASCII) for each in ids):
+                return state | {"request_counts": dict(state.get("request_counts") or {})}
+            what = f"sent the ids {ids}"
         except MALFORMED as error:
-            raise self._failure("sent a batch that cannot be read", "check that this server takes batches") from error
-        return dict(state)
-
-    def _checked(self, identity: Any) -> str:
-        if not re.fullmatch(r"[\w-]{1,128}", str(identity), re.ASCII):
-            raise self._failure(f"sent {str(identity)[:80]!r} as an id", "check that this server takes batches")
-        return str(identity)
+            what = f"sent no batch: {error}"
+        raise self._failure(what, "check that this server takes batches")
 
     @abstractmethod
     def _created(self, bodies: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -163,8 +159,8 @@ class OpenAiBatches(BatchServer, OpenAiGenerator):
         return self._state("post", self.batches, body=body)
 
     def _results(self, job: str, state: Mapping[str, Any]) -> str:
-        file = state.get("output_file_id")  # null if no request succeeded; `error_file_id` names those that did not
-        return str(self._called("get", f"/files/{self._checked(file)}/content").text) if file else ""
+        file = state.get("output_file_id")  # null if no request succeeded; `error_file_id` has the others
+        return str(self._called("get", f"/files/{file}/content").text) if file else ""
 
     def _message(self, item: Any) -> Any:
         return item["response"]["body"]

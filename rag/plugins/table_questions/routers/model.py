@@ -12,7 +12,7 @@ from rag.core.records.checks import check_query
 from rag.core.records.display import described_table
 from rag.core.records.queries import BY_RULES, Routed
 from rag.core.records.sets import RecordSet
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -45,10 +45,6 @@ class ModelRouter:
         check_template("route.again", self.again, ("problem",), ("problem",))
         check_whole("route.tables", self.tables, 1)
         check_whole("route.values", self.values, 0)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
         """The routes; all are semantic without records."""
