@@ -125,13 +125,7 @@ class LlmJudge(ModelJudge):
             for vote in range(self.votes)
         ]
         for requests in rounds:
-            ask_typed(
-                self.generator,
-                requests,
-                self.attempts,
-                lambda problem: fill(self.again, {"problem": problem}),
-                falls_back=False,
-            )
+            ask_typed(self.generator, requests, self.attempts, self.again, falls_back=False)
         return [list(votes) for votes in zip(*rounds, strict=True)]
 
     def _claims_request(

@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_asked_again() -> None:
         return Reply(text, (), 3, 1, 0.5, "" if text else "is too long")
 
     model = Scripted(say)
-    found = ask_typed(model, asked_of(*replies), 2, "It {}!".format, 10)
+    found = ask_typed(model, asked_of(*replies), 2, "It {problem}!", 10)
     assert [each.value for each in found] == [Form("a"), Form("b"), None, None]
     assert [each.wrong for each in found] == ["", "", "the reply holds no JSON object", "is too long"]
     assert [each.quoted for each in found][2:] == ["the reply holds no JSON object: 'never'", "is too long"]

@@ -18,10 +18,11 @@ from rag.components.generators.openai import OpenAiGenerator
 from rag.components.generators.received import Received, count_of
 from rag.components.generators.service import one_line
 from rag.core.errors import ServiceError
-from rag.core.models.endpoint import LONGEST
 from rag.core.progress import WATCH
 from rag.core.types import Reply, Request
 
+LONGEST = 64 * 2**20
+"""The bytes of a batch, and those of its results that are read."""
 RESULT, TOKEN = 4096, 16
 """The most bytes of a result that are expected, without its text and for each token of it: so at most 16,384 are in a batch."""
 DONE = ("completed", "failed", "succeeded", "errored", "canceled", "expired")

@@ -54,7 +54,7 @@ class ModelRouter:
         known = [stems.of(" ".join((table.title, table.name, described_table(table, 50)))) for table in records.tables]
         requests = [self._request(query, stems.of(query.text), known, records) for query in queries]
         asked = [Typed(request, lambda reply: _read(reply, records)) for request in requests]
-        ask_typed(self.generator, asked, TRIES, lambda problem: fill(self.again, {"problem": problem}), REPEATED)
+        ask_typed(self.generator, asked, TRIES, self.again, REPEATED)
         lost = [query for query, each in zip(queries, asked, strict=True) if each.wrong]
         by_rules = iter(self.rules.route(lost, records))
         return [
