@@ -4,11 +4,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, pairwise
 
 from rag.components.chunkers.token import Tokens
 from rag.core import headings
+from rag.core.text.footnotes import MARK
 from rag.core.text.layout import Part, parts
 from rag.core.text.sentences import Piece, sentences, trimmed
 from rag.core.text.sentences import blocks as lines
@@ -191,29 +191,3 @@ def _group_edges(found: Sequence[Table], stretches: Sequence[Piece], after: Sequ
     for table in found:
         start, end = stretches[bisect_right(stretches, table.part.start, key=lambda stretch: stretch[0]) - 1]
         yield from (start, *(row.start for row in table.rows[count::count]), after[bisect_left(after, end)])
-
-
-MARK = re.compile(r"\[\^(?P<label>[^\]\s]{1,100})\]")
-DEFINED = re.compile(rf"^ {{0,3}}{MARK.pattern}:", re.MULTILINE)
-LONGEST = 1000
-"""The most characters of a footnote that are read with its referrer: any number of chunks may refer to it."""
-
-
-@lru_cache(maxsize=16)
-def definitions(text: str) -> Mapping[str, Piece]:
-    """Label in small letters → the place of its first definition, up to the next one or the end of the block."""
-    found: dict[str, Piece] = {}
-    for part in parts(text) if DEFINED.search(text) else ():
-        if part.kind != "code":
-            marks = list(DEFINED.finditer(text, text.rfind("\n", 0, part.start) + 1, part.end))
-            for mark, edges in zip(marks, pairwise([*(mark.start() for mark in marks), part.end]), strict=True):
-                found.setdefault(mark["label"].lower(), trimmed(text, *edges))
-    return found
-
-
-def elsewhere(text: str, start: int, end: int) -> list[str]:
-    """The footnotes that the characters [start, end) refer to and do not hold, each cut to LONGEST characters."""
-    defined = definitions(text)
-    labels = dict.fromkeys(mark["label"].lower() for mark in MARK.finditer(text, start, end)) if defined else ()
-    places = [defined[label] for label in labels if label in defined]
-    return [text[at:stop][:LONGEST] for at, stop in places if not start <= at < stop <= end]

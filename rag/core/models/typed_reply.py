@@ -119,7 +119,7 @@ def ask_typed(
     repeated: int | None = None,
     falls_back: bool = True,
 ) -> Sequence[Typed[Form]]:
-    """Ask for the values, up to `tries` times for each; a reply that is not valid is answered with `again`, {problem} filled in.
+    """Ask for the values, up to `tries` times for each; an invalid reply is answered with `again`, {problem} filled in.
 
     `repeated` is the most characters of a reply, and of a problem, in a further request. With 0 the request ends with `again`
     and does not show the reply: at temperature 0 a small model repeats a reply that it is shown. An error of the generator is a

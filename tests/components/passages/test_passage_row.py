@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.growing_texts import calls, growth
 
-from rag.components.chunkers.structure import definitions
 from rag.components.passages.row import RowText
 from rag.components.passages.titled import TitledText
 from rag.core.corpus import Corpus
+from rag.core.text.footnotes import definitions
 from rag.core.text.layout import parts
 from rag.core.text.tables import tables
 from rag.core.types import Document, Span
