@@ -18,7 +18,7 @@ TRAILING = ".,;:!?'\"”’»*_`|)]}>"
 """Characters after an address: the end of a sentence, of a bracket or of a cell."""
 CITED = re.compile(r"\[\d{1,4}(?:[,;-]\d{1,4}){0,40}")
 """A citation directly after an address, without its closing bracket."""
-QUOTED = re.compile(r"[\s\"'`|]")
+QUOTE_END = re.compile(r"[\s\"'`|]")
 """The end of a quoted address in a document. In a reply it ends none, because the rest can be part of the link."""
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 """A character that Markdown escapes."""
@@ -28,7 +28,7 @@ def held_by(texts: Iterable[str], pattern: Any) -> Held:
     """The normal form of every address in some texts, with and without entities and backslashes."""
     forms = (form for text in texts for form in {text, without_escapes(text)})
     matches = (match.group(0) for text in forms for match in pattern.finditer(text))
-    return frozenset(normal_form(part) for match in matches for part in (match, QUOTED.split(match, maxsplit=1)[0]))
+    return frozenset(normal_form(part) for match in matches for part in (match, QUOTE_END.split(match, maxsplit=1)[0]))
 
 
 def without_escapes(text: str) -> str:

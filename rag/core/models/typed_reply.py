@@ -21,7 +21,6 @@ from rag.core.assessments import Spent
 from rag.core.models.chat import Given, ask, spent
 from rag.core.models.thoughts import split_thoughts
 from rag.core.roles import Generator
-from rag.core.text.templates import fill
 from rag.core.types import Message, Request
 
 Form = TypeVar("Form")
@@ -130,7 +129,7 @@ def ask_typed(
         if attempt:
             for each in waiting:
                 *before, last = each.request.messages
-                said = fill(again, {"problem": each.problem[: repeated or None]})
+                said = again.replace("{problem}", each.problem[: repeated or None])
                 shown = (last, Message("assistant", each.text[:repeated]), Message("user", said))
                 once = (replace(last, content=f"{last.content}\n\n{said}"),)
                 each.request = replace(each.request, messages=(*before, *(once if repeated == 0 else shown)))

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from support.choices import node
 
-from rag.components.queries.carry_over import CarryOver, language
+from rag.components.queries.carry_over import CarryOver
+from rag.components.queries.words import language
 from rag.core.types import Query, Turn
 
 NODE = node("queries", "carry_over")

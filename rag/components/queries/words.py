@@ -1,0 +1,103 @@
+"""The words of a question: terms of its topic, and hints such as pronouns that refer to earlier turns."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rag.core.text.languages import stemmer
+
+WORD = re.compile(r"[^\W_]+(?:[-.’'/][^\W_]+)*")
+"""Words, including compounds: K-212, don't, and/or."""
+
+POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+SENTENCE_ENDS = re.compile(r"[.?!:;]\s*$")
+SMALL_NUMBER = re.compile(r"\d{1,2}")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word of the topic, as written and as a stem; `named` if it is a name, a number or an id."""
+
+    text: str
+    stem: str
+    named: bool
+
+
+@dataclass(frozen=True)
+class Language:
+    """The words of a language: `light` words have no topic, `hints` refer to something in earlier turns.
+
+    A question that begins with one of `openers` continues an earlier one.
+    """
+
+    light: frozenset[str]
+    hints: frozenset[str]
+    openers: tuple[str, ...]
+    stemmer: str
+
+    @cached_property
+    def _stemmer(self) -> Any:
+        return stemmer(self.stemmer)
+
+    def runs(self, text: str) -> list[list[Term]]:
+        """The terms of a text, adjacent ones grouped."""
+        runs: list[list[Term]] = [[]]
+        before = 0
+        for word in WORD.finditer(text):
+            closed = text[before : word.start()].strip() or self._is_light(word[0])
+            if closed and runs[-1]:
+                runs.append([])
+            if not self._is_light(word[0]):
+                runs[-1].append(self._term(text, word))
+            before = word.end()
+        return [run for run in runs if run]
+
+    def terms(self, text: str) -> list[Term]:
+        """The terms of a text in reading order."""
+        return [term for run in self.runs(text) for term in run]
+
+    def hinted(self, text: str, enough: int) -> bool:
+        """True if a text refers to earlier turns: by its first words, or by a hint.
+
+        A hint after a name, or after `enough` terms, of the same text refers to those and does not count.
+        """
+        words = [_normalised(word[0]) for word in WORD.finditer(text)]
+        start = " ".join(words)
+        if any(start == opener or start.startswith(f"{opener} ") for opener in self.openers):
+            return True
+        named = {_normalised(term.text): term.named for term in self.terms(text)}
+        for place, word in enumerate(words):
+            before = {earlier for earlier in words[:place] if earlier in named}
+            # After other words, `that` begins a clause.
+            if word in self.hints and (word != "that" or not place):
+                return len(before) < enough and not any(named[earlier] for earlier in before)
+        return False
+
+    def _is_light(self, word: str) -> bool:
+        return len(word) < 2 or _normalised(word) in self.light
+
+    def _term(self, text: str, word: re.Match[str]) -> Term:
+        written, stem = POSSESSIVE.sub("", word[0]), _normalised(word[0])
+        stem = self._stemmer.stemWord(stem) if self._stemmer else stem
+        return Term(written, stem, _is_name(text, word))
+
+
+def language(light: str, hints: str, openers: Sequence[str], stemmer: str) -> Language:
+    """A Language from the word lists of a config, separated by blanks; hints are light words too."""
+    leaning = frozenset(hints.lower().split())
+    return Language(frozenset(light.lower().split()) | leaning, leaning, tuple(map(str.lower, openers)), stemmer)
+
+
+def _normalised(word: str) -> str:
+    return POSSESSIVE.sub("", word.lower()).replace("’", "'")
+
+
+def _is_name(text: str, word: re.Match[str]) -> bool:
+    """True for a capital inside a sentence, all capitals, or a digit; numbers below 100 are too common to be names."""
+    written = word[0]
+    if any(letter.isdigit() for letter in written):
+        return not SMALL_NUMBER.fullmatch(written)
+    first = word.start() == 0 or SENTENCE_ENDS.search(text[: word.start()])
+    return written.isupper() or (written[0].isupper() and not first)
