@@ -25,7 +25,7 @@ NEAR = 60
 @lru_cache(maxsize=1)
 def kinds_file() -> bytes:
     """The file with the kinds."""
-    return (Path(__file__).parent / "conf" / "redaction" / "personal.toml").read_bytes()
+    return (Path(__file__).parents[1] / "conf" / "redaction" / "personal.toml").read_bytes()
 
 
 @dataclass(frozen=True)
