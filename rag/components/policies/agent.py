@@ -12,7 +12,7 @@ from rag.core.errors import UserError
 from rag.core.rankings import Rankings
 from rag.core.records.display import described_table
 from rag.core.records.queries import RecordQuery
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.roles.looking import Looked, Tools
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -84,10 +84,6 @@ class Agent:
     def most_calls(self) -> int:
         """The most requests for one question."""
         return self.calls
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def look(self, query: Query, tools: Tools) -> Looked:
         """The passages of all searches in one ranking against the question, and the results of records."""

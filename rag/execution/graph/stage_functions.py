@@ -174,7 +174,8 @@ def run_generate(job: Job) -> Entry:
         known = zip(prepared, replies_given(job), strict=True)
         given = [reply for each, reply in known if each.asks]
     else:
-        given = job.generator().generate(asked)
+        generator = job.generator()
+        given = getattr(generator, "at_once", generator.generate)(asked)
     if given and all(reply.failure for reply in given):
         raise RefusalError.of(given[0].failure)
     replies = iter(given)

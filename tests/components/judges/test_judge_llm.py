@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from support.scripted_generator import Scripted, in_turn, raising
 
-from rag.components.judges.llm import LlmJudge
-from rag.components.judges.replies import ClaimReply, majority, place, verdicts
+from rag.components.judges.llm import ClaimReply, LlmJudge, majority, place, verdicts
 from rag.core.assessments import Case, QuotedPassage
 from rag.core.errors import ServiceError
 

@@ -176,12 +176,6 @@ def test_any_reply_is_an_action_or_a_problem(reply: str) -> None:
         action_of(reply, 300)
 
 
-@pytest.mark.parametrize(("name", "value"), [("calls", 0), ("calls", 21), ("tokens", 0), ("longest", 2), ("observation", "x")])
-def test_wrong_limits_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(Exception, match=f"policy.{name}"):
-        built(node("policy", "agent", **{name: value}), Scripted(lambda request: Reply("")))
-
-
 def test_the_cap_is_what_a_forecast_reads() -> None:
     agent = built(node("policy", "agent", calls=3, tokens=900), Scripted(lambda request: Reply("")))
     assert isinstance(agent, Agent)

@@ -20,8 +20,8 @@ from rag.core.errors import DataError
 from rag.core.types import Document
 from rag.evaluation.data import golden as golden_sets
 from rag.plugins.exchange_formats import imports
+from rag.plugins.exchange_formats.exports import write
 from rag.plugins.exchange_formats.imports import PARTIAL, Report, import_set
-from rag.plugins.exchange_formats.row_files import write
 
 DOCUMENT = Document("bus.md", "# Bus\n\nThe bus to Holm leaves at eight. A ticket costs **4 crowns**, not more.")
 
