@@ -1,4 +1,4 @@
-"""Measure and write one table: `python -m bench [speed|large|quality|MEASUREMENT …] [--to FILE]`, with tests/ on PYTHONPATH.
+"""Measure and write one table: `python -m bench [speed|quality|MEASUREMENT …] [--to FILE]`, with tests/ on PYTHONPATH.
 
 Every timing is compared with another one of the same run: a bare library, a no-op server, the first run, the stages alone. The
 table is no test; the exit code is 1 only if a measurement breaks.
@@ -25,7 +25,6 @@ from bench import (
     searching,
     serving,
     sets,
-    startup,
     stores,
     sweeps,
     verdicts,
@@ -33,7 +32,7 @@ from bench import (
 from bench.measuring import DATA, ROOT, Measurement, MissingSetError, Row
 
 SPEED: Sequence[Measurement] = (
-    *(startup.verbs, sweeps.overheads, sweeps.grid, sweeps.fusion, searching.embedding, searching.questions),
+    *(sweeps.overheads, sweeps.grid, sweeps.fusion, searching.embedding),
     *(serving.clients, stores.vector_stores, reading.folder),
 )
 QUALITY: Sequence[Measurement] = (
@@ -42,7 +41,7 @@ QUALITY: Sequence[Measurement] = (
     *(conversion.pages, conversion.tables, documents.evidence, documents.losses, sets.drift, sets.exchange),
     *(verdicts.verdicts, verdicts.intervals, verdicts.gates),
 )
-GROUPS = {"speed": SPEED, "large": (sweeps.abstracts,), "quality": QUALITY}
+GROUPS = {"speed": SPEED, "quality": QUALITY}
 HEAD = ("measurement", "value", "unit", "compared with", "value", "ratio", "note")
 
 

@@ -15,14 +15,6 @@ from rag.execution.sweep.selection.contest import plausible
 WORDS = ("index=[bm25s]", "fusion=single", "generator=none", "latency=0")
 EVERY = 23
 """The distance of the trials that run one by one; it shares no factor with the axes, so each choice is among them."""
-BOTH = "index=[bm25s,dense]"
-SEARCHES = {f"convex {one}": f"{BOTH} fusion=weighted fusion.weights=[{one},{1 - one:.1f}]" for one in (0.2, 0.5, 0.8)} | {
-    "bm25": "index=[bm25s] fusion=single",
-    "bm25 .9/.4": "index=[bm25s] fusion=single index.bm25s.k1=0.9 index.bm25s.b=0.4",
-    "minilm": "index=[dense] fusion=single",
-    "rrf 20": f"{BOTH} fusion=rrf fusion.k=20",
-    "rrf 60": f"{BOTH} fusion=rrf",
-}
 
 
 def untracked(study: str, *overrides: str) -> Finished:
@@ -45,14 +37,6 @@ def fusion(folder: Path) -> Rows:
     public("chroma-a")
     published = tuple(f"; AutoRAG 0.3.27 published {seconds} CPU s" for seconds in (259, 150))
     yield from twice("chroma-a, 96 evaluations", "fusion", "split=all", notes=(published[0], published[1]))
-
-
-def abstracts(folder: Path) -> Rows:
-    """Eight searches over the 5,183 abstracts of SciFact as whole documents."""
-    fixed = ["chunker=whole", "generator=none", "latency=0", "metrics=[ndcg@10]"]
-    path = f"dataset.path={public('beir/scifact-train')}"
-    study = declared("abstracts", "beir", [path, *fixed], {"search": SEARCHES})
-    yield from twice("scifact, 8 searches", study, notes=("; AutoRAG 0.3.27 published 576 CPU s", ""))
 
 
 def grid(folder: Path) -> Rows:
