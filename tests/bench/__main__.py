@@ -32,14 +32,14 @@ from bench import (
 from bench.measuring import DATA, ROOT, Measurement, MissingSetError, Row
 
 SPEED: Sequence[Measurement] = (
-    *(sweeps.overheads, sweeps.grid, sweeps.fusion, searching.embedding),
+    *(sweeps.grid, sweeps.fusion, searching.embedding),
     *(serving.clients, stores.vector_stores, reading.folder),
 )
 QUALITY: Sequence[Measurement] = (
     *(retrieval.references, retrieval.gap_loop, answers.declining, answers.numbers, records.routes, judging.judge),
     *(judging.correctness, safety.scan, safety.secrets, safety.personal, conversion.office),
     *(conversion.pages, conversion.tables, documents.evidence, documents.losses, sets.drift, sets.exchange),
-    *(verdicts.verdicts, verdicts.intervals, verdicts.gates),
+    *(verdicts.verdicts, verdicts.intervals),
 )
 GROUPS = {"speed": SPEED, "quality": QUALITY}
 HEAD = ("measurement", "value", "unit", "compared with", "value", "ratio", "note")

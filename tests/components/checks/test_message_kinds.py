@@ -45,17 +45,9 @@ def test_no_question_of_the_handbook_is_taken_for_another_kind() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Thanks, and how much leave is there?",
-        "ok but what about part-time staff?",
-        "Tell me more about that.",
-        "What do I say first?",
-        "Do I have to answer questions?",
-        "???",
-        "I'd love an answer",
-        "I love cycling, is there an allowance",
-        "Evening work",
-        "Helpful contacts",
-        "Bonjour, je cherche les congés",
+        *("Thanks, and how much leave is there?", "ok but what about part-time staff?", "Tell me more about that."),
+        *("What do I say first?", "Do I have to answer questions?", "???", "I'd love an answer"),
+        *("I love cycling, is there an allowance", "Evening work", "Helpful contacts", "Bonjour, je cherche les congés"),
         "Nachtarbeit",
     ],
 )

@@ -8,17 +8,7 @@ from rag.core.text.tables import LABELLED, caption_of, tables, within
 
 TABLE = "| band | days |\n| --- | --- |\n| A | 26 |\n"
 TRAPS = [
-    "| a | b |\n",
-    "|--|--|\n",
-    "|\n",
-    "||||\n",
-    "a\\|b|",
-    "\n",
-    "Table 1. T\n",
-    "**T**\n",
-    "\r\n",
-    "- i\n",
-    "```\n",
+    *("| a | b |\n", "|--|--|\n", "|\n", "||||\n", "a\\|b|", "\n", "Table 1. T\n", "**T**\n", "\r\n", "- i\n", "```\n"),
     "# H\n",
 ]
 
@@ -30,12 +20,7 @@ def captions(text: str) -> list[str]:
 @pytest.mark.parametrize(
     "line",
     [
-        "Table 3. Marks",
-        "**Table 3.** Marks.",
-        "Tabelle 2: Pegel",
-        "Tableau IV – débits",
-        "表1 水位",
-        "图表1：水。",
+        *("Table 3. Marks", "**Table 3.** Marks.", "Tabelle 2: Pegel", "Tableau IV – débits", "表1 水位", "图表1：水。"),
         "Таблица 1. Уровни",
     ],
 )

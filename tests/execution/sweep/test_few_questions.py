@@ -7,18 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.gate_experiment import write_gated, write_many
 
 from rag.api.sweeps import recall
 from rag.tracking import sweep_runs
 
+pytestmark = pytest.mark.usefixtures("here")
+
 Lines = list[dict[str, Any]]
-
-
-@pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def study(documents: int, change: Callable[[Lines], Lines] = lambda lines: lines) -> None:
