@@ -133,23 +133,15 @@ CONFIG = {
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            *("${k}", "${ k }", "${..k}", "${b.y}", "${b[y]}", "${..b.y}", "x${k}-${b.y}", "${b}", "${link}"),
-            *("${link.up}", "${way}"),
-        ),
+        *("${k}", "${ k }", "${..k}", "${b.y}", "${b[y]}", "${..b.y}", "x${k}-${b.y}", "${b}", "${link}"),
+        *("${link.up}", "${way}"),
         *("${oc.select:k}", "${oc.select:nope,${k}}", "${oc.select:nope}", "${oc.select:nope,{}}", "${oc.select:none,5}"),
-        *(
-            *("${oc.select:missing,x}", '${oc.select:b.nope,""}', "${oc.select:..k}", "${oc.env:ASSAY_MODEL}"),
-            "${oc.env:NOT_MODEL,${k}}",
-        ),
-        *(
-            *("${oc.env:NOT_MODEL,null}", "${oc.env:NOT_MODEL,'http://x:1/y, z'}", "${oc.env:NOT_MODEL,a/b-1.5}"),
-            "${none} ${none}",
-        ),
-        *(
-            *("\\${k}", "\\\\${k}", "a\\b ${k}", "${dots}", "${b.list}", "plain", "${nope}", "${b.nope}", "${loop}"),
-            *("${round}", "${missing}"),
-        ),
+        *("${oc.select:missing,x}", '${oc.select:b.nope,""}', "${oc.select:..k}", "${oc.env:ASSAY_MODEL}"),
+        "${oc.env:NOT_MODEL,${k}}",
+        *("${oc.env:NOT_MODEL,null}", "${oc.env:NOT_MODEL,'http://x:1/y, z'}", "${oc.env:NOT_MODEL,a/b-1.5}"),
+        "${none} ${none}",
+        *("\\${k}", "\\\\${k}", "a\\b ${k}", "${dots}", "${b.list}", "plain", "${nope}", "${b.nope}", "${loop}"),
+        *("${round}", "${missing}"),
         *("${k.x}", "${oc.env:NOT_MODEL}", "${b.list.5}", "${b.list.0.x}", "${oc.env:NOT_MODEL,${oc.env:ASSAY_MODEL,x}}"),
     ],
 )

@@ -32,16 +32,8 @@ from rag.evaluation.gold_matching import Judged, judge
 from rag.evaluation.gold_table import Gold, gold_table
 
 METRICS: tuple[RankingMetric, ...] = (
-    Recall(),
-    Precision(),
-    Hit(),
-    AveragePrecision(),
-    ReciprocalRank(),
-    DiscountedGain(),
-    JudgedShare(),
-    CharRecall(),
-    CharPrecision(),
-    IntersectionOverUnion(),
+    *(Recall(), Precision(), Hit(), AveragePrecision(), ReciprocalRank(), DiscountedGain(), JudgedShare(), CharRecall()),
+    *(CharPrecision(), IntersectionOverUnion()),
 )
 GROWING: tuple[RankingMetric, ...] = (Recall(), Hit(), AveragePrecision(), ReciprocalRank(), CharRecall())
 Char = tuple[str, int]

@@ -25,10 +25,8 @@ HEADED = (
 )
 
 BLOCKS = (
-    *(
-        *("| a | b |\n|--|--|\n| 1 | 2 |\n\n", "| a | b |\n|--|\n| | |\n", "Table 1. C\n\n| a |\n|--|\n"),
-        *("- a\n  - b\n", "this:\n\n- x\n\n"),
-    ),
+    *("| a | b |\n|--|--|\n| 1 | 2 |\n\n", "| a | b |\n|--|\n| | |\n", "Table 1. C\n\n| a |\n|--|\n"),
+    *("- a\n  - b\n", "this:\n\n- x\n\n"),
     *("# A\n## B\n", "1.1 Title\n\nText\n\n", "```\n# x\n", "> said\n\n— Ames\n\n", "see [^1].\n\n[^1]: n\n\n", "[^1]: n\n"),
     *("word ", "x", "日本語。", "نص عربي. ", "\u2028a"),
 )

@@ -165,12 +165,8 @@ def test_a_slice_that_a_column_does_not_apply_to_is_left_out() -> None:
 
 
 MATRIX = [
-    ("golden", "questions"),
-    ("corpus", "corpus"),
-    ("coverage", "coverage"),
-    ("metric ndcg", "metrics"),
-    ("judge", "judge"),
-    ("judge faithfulness", "judge"),
+    *(("golden", "questions"), ("corpus", "corpus"), ("coverage", "coverage"), ("metric ndcg", "metrics")),
+    *(("judge", "judge"), ("judge faithfulness", "judge")),
 ]
 
 
