@@ -22,7 +22,6 @@ from bench import (
     records,
     retrieval,
     safety,
-    searching,
     serving,
     sets,
     stores,
@@ -32,7 +31,7 @@ from bench import (
 from bench.measuring import DATA, ROOT, Measurement, MissingSetError, Row
 
 SPEED: Sequence[Measurement] = (
-    *(sweeps.grid, sweeps.fusion, searching.embedding),
+    *(sweeps.grid, sweeps.fusion),
     *(serving.clients, stores.vector_stores, reading.folder),
 )
 QUALITY: Sequence[Measurement] = (

@@ -72,7 +72,9 @@ def test_a_cluster_in_two_splits_is_named() -> None:
 def test_shipped_sets_have_no_problem(name: str) -> None:
     """Each quote is in its document once, or a set would not load."""
     folder = shipped("datasets") / name
-    sets = [NativeQuestions(str(folder), *more) for more in ((), ("dialogues.jsonl",))]
-    for checked in (check_dataset(load(text_folder(str(folder / "documents")), each)) for each in sets):
+    for more in ((), ("dialogues.jsonl",)):
+        golden = load(text_folder(str(folder / "documents")), NativeQuestions(str(folder), *more))
+        assert name != "tramway" or {tag for each in golden.examples for tag in each.tags} == {"german", "spanish"}
+        checked = check_dataset(golden)
         assert checked.questions >= 32
         assert (checked.clusters_across_splits, checked.twins, checked.strays) == ((), (), ())
