@@ -90,9 +90,7 @@ def test_goals_are_compared_with_the_trial_without_guards(arms: tuple[Arm, ...],
 @pytest.mark.system
 def test_the_experiment_runs_and_shows_the_effect_of_each_guard(rag: Verb, model: str) -> None:
     settings = [
-        "dataset.bipia=null",
-        "dataset.rounds=1",
-        "check=none",
+        *("dataset.bipia=null", "dataset.rounds=1", "check=none"),
         f"generator.base_url={model}",
         "generator.model=gullible",
     ]

@@ -82,21 +82,8 @@ ELSEWHERE = {
     "selector": {"nli_gate", "relevance_gate"},
 }
 """Choices with a model or a server of their own, which have other tests, and choices that answer golden questions only."""
-USUAL = {
-    "chunker": "recursive",
-    "analyser": "stems",
-    "prompt": "plain",
-    "passage": "plain",
-    "embedder": "hashing",
-    "fusion": "rrf",
-    "memory": "none",
-    "route": "semantic",
-    "policy": "single",
-    "reuse": "none",
-    "shape": "none",
-    "condense": "none",
-    "generator": "extractive",
-}
+CHOSEN = "chunker=recursive analyser=stems prompt=plain passage=plain embedder=hashing fusion=rrf route=semantic policy=single"
+USUAL = dict(choice.split("=") for choice in f"{CHOSEN} generator=extractive".split())
 """The choices of pipelines that name no other."""
 HISTORY = [{"role": "user", "text": "Is there a bus to Holm?"}, {"role": "assistant", "text": "Yes, it leaves at eight."}]
 

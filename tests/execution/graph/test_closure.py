@@ -42,17 +42,9 @@ TALK = [
 ]
 GIVEN = ("dataset=native", "dataset.path=golden", "dataset.questions=talk.jsonl", "embedder=hashing", "latency=0", "k=2")
 EVERYTHING = (
-    "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,qdrant]",
-    "reranker=mmr",
-    "passage=row",
-    "selector=neighbours",
-    "queries=concatenate",
-    "memory=two_layer",
-    "guard=[scan,rules,spotlight,output]",
-    "guard.scan.stranger=null",
-    "check=[citations,grounded,numbers,quotes,retrieval_floor]",
-    "judge=local",
-    "~judge.encoder.runtime",
+    *("index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,qdrant]", "reranker=mmr", "passage=row", "selector=neighbours"),
+    *("queries=concatenate", "memory=two_layer", "guard=[scan,rules,spotlight,output]", "guard.scan.stranger=null"),
+    *("check=[citations,grounded,numbers,quotes,retrieval_floor]", "judge=local", "~judge.encoder.runtime"),
     "judge.encoder._target_=support.judge_texts.WordEncoder",
     "metrics=[recall@5,ndcg@10,iou@5,token_f1,citation_recall,declined,faithfulness,answer_relevance,citation_support]",
     "generator=extractive",
@@ -175,11 +167,8 @@ def test_all_code_that_ran_in_a_stage_is_in_its_key(ran: Ran) -> None:
     assert [row.error for row in done.board.rows] == [""] * len(made.trials)
     assert {made.stages[key].name for key in ran} == set(RUNNERS)
     assert {
-        "rag.execution.graph.stage_inputs",
-        "rag.execution.store.serialisation",
-        "rag.execution.store.cached_vectors",
-        "rag.execution.store.cached_replies",
-        "support.scripted_generator",
+        *("rag.execution.graph.stage_inputs", "rag.execution.store.serialisation", "rag.execution.store.cached_vectors"),
+        *("rag.execution.store.cached_replies", "support.scripted_generator"),
     } <= set().union(*ran.values())
     assert unkeyed(made.graph, ran) == set()
 
@@ -232,9 +221,7 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
         source = Path(str(sys.modules[module].__file__ if module in sys.modules else _place(module)))
         # Four find classes and formats, whose own code is keyed, and this hash. No stage reads the names of `rag` for programs.
         finders = (
-            "rag.config.build",
-            "rag.config.source_code",
-            "rag.documents.sandbox.child",
+            *("rag.config.build", "rag.config.source_code", "rag.documents.sandbox.child"),
             "rag.authoring.exchange.format_table",
         )
         if module == "rag.core.text.languages":

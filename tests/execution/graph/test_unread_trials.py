@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.components.embedders.minilm import MiniLmEmbedder
 from rag.config.experiment import load
@@ -50,11 +50,6 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], st
         return "study.yaml"
 
     return write
-
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def beyond() -> int:

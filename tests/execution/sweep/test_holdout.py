@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.small_set import AXES, QUESTIONS, write_experiment, write_golden
 
 from rag.config.experiment import load
@@ -23,13 +23,10 @@ from rag.execution.sweep import holdout, other_sweeps, selection, sweep
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
 
+pytestmark = pytest.mark.usefixtures("here")
+
 SEARCHES = '  search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single", "index=[bm25s,dense]"]'
 CHUNKS = '  chunker: ["chunker=fixed chunker.size=12", chunker=whole]'
-
-
-@pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def study(folder: Path, axes: str = AXES, more: str = "", fixed: str = "") -> Path:
