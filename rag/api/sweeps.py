@@ -13,6 +13,7 @@ from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
+from rag.core.figures import amount, figure
 from rag.execution.graph.executors import Watch
 from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import ends_of
@@ -75,6 +76,13 @@ class SweepResult:
     def to_json(self) -> dict[str, Any]:
         """Leaderboard, stages, costs and conclusion as JSON values."""
         return self.sweep.to_json() | self.conclusion.to_json()
+
+    def __repr__(self) -> str:
+        board, shown = self.sweep.board, ""
+        for row in (row for row in board.rows if row.trial_id == self.recommended):
+            column, mean = ("objective", row.summed["mean"]) if row.summed else (aim := board.objective.column, row.value(aim))
+            shown = f", recommended {row.name} ({row.trial_id}): {column} {figure(mean)}"
+        return f"SweepResult({board.experiment}, {amount(len(board.rows), 'trial')}{shown})"
 
     def _repr_html_(self) -> str:
         return self.leaderboard._repr_html_()
