@@ -32,7 +32,7 @@ QUESTION = "What do these documents say?"
 
 @dataclass(frozen=True)
 class Registered:
-    """A version of a model; `prompt` is the URI of its prompt or empty; `new` is false for a bundle that was registered before."""
+    """A version of a model; `prompt` is the URI of its prompt or empty; `new` is false for one that was registered before."""
 
     model: str
     version: int
