@@ -126,7 +126,7 @@ def assemble(
 ) -> Plan:
     """Build and key trials that are composed already; ProblemsError with the errors of all trials.
 
-    Spending is counted in `ledger`, or in a new ledger with the budget that the trials name. `read` are corpora of another plan.
+    Spending is counted in `ledger`, or in a new ledger with the budget that the trials name. `read` are those of another plan.
     """
     ledger = ledger or Ledger(store, budget.common(trial.config for trial in trials))
     graph = Graph(components_for(store, ledger))
@@ -171,9 +171,7 @@ def loader_of(config: Mapping[str, Any], components: Components) -> Loader:
     return loader
 
 
-def _golden(
-    config: Mapping[str, Any], components: Components, known: dict[str, Golden], corpora: dict[str, Loaded]
-) -> Golden:
+def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden], corpora: dict[str, Loaded]) -> Golden:
     key = digest(config["loader"], config["dataset"], *(config.get(name) for name in ("split", "sample", "sample_seed")))
     if key not in known:
         questions = components.role("dataset", config["dataset"])
