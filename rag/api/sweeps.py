@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rag.api.progress import progress
 from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
@@ -24,6 +23,7 @@ from rag.execution.sweep import sweep as sweeps
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.sweep import Prepared, Sweep
+from rag.reporting.terminal.progress import SweepProgress
 from rag.tracking import sweep_runs
 
 Show = Callable[[Sweep, Conclusion], None]
@@ -145,7 +145,7 @@ def sweep(name: str, overrides: Sequence[str] = (), track: bool = True, yes: boo
     `rag study track` sends the trials later. A trial that failed has the status `failed` in the leaderboard. UserError, unless
     `yes`, where models cost money and answer none of the first questions.
     """
-    result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress, yes=yes)
+    result = conduct(sweeps.prepare(experiment.load(name, overrides)), SweepProgress, yes=yes)
     if result.interrupted:
         raise KeyboardInterrupt
     if track and (reason := sweep_runs.untracked()):

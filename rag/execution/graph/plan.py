@@ -28,7 +28,9 @@ from rag.execution.store.budget import Ledger
 from rag.execution.store.cached_replies import components_for as components_for
 from rag.execution.store.store import Entry, Store
 
-HELD: ContextVar[Mapping[str, Loader]] = ContextVar("HELD", default=MappingProxyType({}))
+Corpora = Mapping[str, Loaded]
+NONE: Corpora = MappingProxyType({})
+HELD: ContextVar[Mapping[str, Loader]] = ContextVar("HELD", default=NONE)
 """Corpora in memory, by the digest of the config of their loader."""
 ELSEWHERE = ("language", "store", "execute", "latency", "data", "replay", "budget")
 """Keys of the wiring that do not change what a trial is; the components have the language among their parameters."""
@@ -58,7 +60,7 @@ class Plan:
     to_run: tuple[str, ...]
     estimate: "Estimate"
     ledger: Ledger
-    corpora: Mapping[str, Loaded]
+    corpora: Corpora
 
     @property
     def stages(self) -> Mapping[str, Stage]:
@@ -118,11 +120,7 @@ def make(experiment: Experiment, store: Store, parses: bool = True) -> Plan:
 
 
 def assemble(
-    experiment: Experiment,
-    trials: Sequence[Trial],
-    store: Store,
-    ledger: Ledger | None = None,
-    read: Mapping[str, Loaded] = MappingProxyType({}),
+    experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None, read: Corpora = NONE
 ) -> Plan:
     """Build and key trials that are composed already; ProblemsError with the errors of all trials.
 

@@ -38,9 +38,8 @@ def register_prompt(client: "MlflowClient", bundle: Bundle, model: str, tags: di
 
 def chat_template(prompt: SectionPrompt) -> list[dict[str, str]]:
     """The messages of a prompt in MLflow's form: `{{contexts}}`, `{{question}}` and others are variables, words filled in."""
-    fixed = {"project": prompt.project or prompt.nothing, **{word: getattr(prompt, word) for word in WORDS}}
-    unset = {} if prompt._names("headers") else {"headers": prompt.nothing}
-    values = {name: f"{{{{{name}}}}}" for name in PLACEHOLDERS} | fixed | unset
+    shown = {name: f"{{{{{name}}}}}" if prompt._names(name) else prompt.nothing for name in PLACEHOLDERS}
+    values = shown | {"project": prompt.project or prompt.nothing} | {word: getattr(prompt, word) for word in WORDS}
     texts = {role: prompt._message(values, (), role == "system") for role in ("system", "user")}
     return [{"role": role, "content": text} for role, text in texts.items() if text]
 
@@ -55,9 +54,9 @@ def write_choice(uri: str, path: Path) -> None:
     template = [{"role": "user", "content": found.template}] if isinstance(found.template, str) else found.template
     if [each["role"] for each in template] not in (["user"], ["system", "user"]):
         raise DataError(uri, "has other messages than one of the system and one of the user", "leave these two")
-    texts = [VARIABLE.sub(_placeholder, each["content"]) for each in ({"content": ""}, *template)]
+    texts = ["", *(VARIABLE.sub(_braced, each["content"]) for each in template)]
     words = {word: text for word in WORDS if (text := found.tags.get(f"assay.{word}"))}
-    for word, said in words.items():  # a prompt that does not name them has other rules for replies
+    for word, said in words.items():
         texts = [text.replace(said, f"{{{word}}}") for text in texts]
     target = f"{SectionPrompt.__module__}.{SectionPrompt.__qualname__}"
     content = {"defaults": ["/prompting@_here_", "_self_"], "_target_": target, "role": texts[-2], "instruction": texts[-1]}
@@ -65,5 +64,5 @@ def write_choice(uri: str, path: Path) -> None:
     replace_text(path, f"# {uri} in MLflow\n{text}")
 
 
-def _placeholder(match: re.Match[str]) -> str:
-    return f"{{{match[1]}}}" if match[1] else f"{{{{{match[2]}}}}}"
+def _braced(found: re.Match[str]) -> str:
+    return f"{{{found[1]}}}" if found[1] else f"{{{{{found[2]}}}}}"
