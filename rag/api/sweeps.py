@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rag.api.progress import progress
 from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
+from rag.core.figures import amount, figure
 from rag.execution.graph.executors import Watch
 from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import ends_of
@@ -23,6 +23,7 @@ from rag.execution.sweep import sweep as sweeps
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.sweep import Prepared, Sweep
+from rag.reporting.terminal.progress import SweepProgress
 from rag.tracking import sweep_runs
 
 Show = Callable[[Sweep, Conclusion], None]
@@ -75,6 +76,13 @@ class SweepResult:
     def to_json(self) -> dict[str, Any]:
         """Leaderboard, stages, costs and conclusion as JSON values."""
         return self.sweep.to_json() | self.conclusion.to_json()
+
+    def __repr__(self) -> str:
+        board, shown = self.sweep.board, ""
+        for row in (row for row in board.rows if row.trial_id == self.recommended):
+            column, mean = ("objective", row.summed["mean"]) if row.summed else (aim := board.objective.column, row.value(aim))
+            shown = f", recommended {row.name} ({row.trial_id}): {column} {figure(mean)}"
+        return f"SweepResult({board.experiment}, {amount(len(board.rows), 'trial')}{shown})"
 
     def _repr_html_(self) -> str:
         return self.leaderboard._repr_html_()
@@ -137,7 +145,7 @@ def sweep(name: str, overrides: Sequence[str] = (), track: bool = True, yes: boo
     `rag study track` sends the trials later. A trial that failed has the status `failed` in the leaderboard. UserError, unless
     `yes`, where models cost money and answer none of the first questions.
     """
-    result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress, yes=yes)
+    result = conduct(sweeps.prepare(experiment.load(name, overrides)), SweepProgress, yes=yes)
     if result.interrupted:
         raise KeyboardInterrupt
     if track and (reason := sweep_runs.untracked()):

@@ -92,7 +92,7 @@ def gate_command(
     from rag.analysis import gate
     from rag.analysis.compare import score_files
     from rag.api.verdicts import gate as hold_gate
-    from rag.core.errors import StoreError, UserError
+    from rag.core.errors import UserError
     from rag.execution.sweep import sweep
     from rag.reporting.terminal import gate as report
     from rag.reporting.terminal.output import err
@@ -108,7 +108,7 @@ def gate_command(
     try:
         folder = None if of_files else sweep.REPORTS / verdict.experiment / "gate"
         written = gate.write(verdict, folder, junit, markdown)
-    except StoreError:
+    except OSError:
         # The verdict is printed although its files cannot be written.
         report.gate(verdict, ())
         raise

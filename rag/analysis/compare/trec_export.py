@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-from rag.core.errors import DataError
 from rag.core.types import ALL, Example, document_of
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.trec import write_qrels, write_run
@@ -16,12 +15,9 @@ from rag.execution.store.store import Store
 def write_trec(made: Plan, store: Store, folder: Path) -> list[Path]:
     """Write the qrels, and one run of documents per finished trial; return the files, qrels first.
 
-    The grade of a document is the best grade of its evidence. DataError if the folder cannot be made.
+    The grade of a document is the best grade of its evidence. OSError if they cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(str(folder), f"cannot be made ({error.strerror})", "name a folder to write into") from error
+    folder.mkdir(parents=True, exist_ok=True)
     qrels = folder / "qrels.txt"
     write_qrels(qrels, {example.query.query_id: grades(example) for example in made.trials[0].golden.examples})
     return [qrels, *(path for trial in made.trials if (path := _write_run(trial, trial.golden, made, store, folder)))]

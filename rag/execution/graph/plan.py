@@ -17,7 +17,7 @@ from rag.core.numbers import finite
 from rag.core.roles import Loader
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data import sampling
-from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.golden import Golden, Loaded
 from rag.execution.graph import cost_estimate
 from rag.execution.graph.cost_estimate import Forecast, Outlook
 from rag.execution.graph.stage_graph import Graph, Stage, golden_of
@@ -28,7 +28,9 @@ from rag.execution.store.budget import Ledger
 from rag.execution.store.cached_replies import components_for as components_for
 from rag.execution.store.store import Entry, Store
 
-HELD: ContextVar[Mapping[str, Loader]] = ContextVar("HELD", default=MappingProxyType({}))
+Corpora = Mapping[str, Loaded]
+NONE: Corpora = MappingProxyType({})
+HELD: ContextVar[Mapping[str, Loader]] = ContextVar("HELD", default=NONE)
 """Corpora in memory, by the digest of the config of their loader."""
 ELSEWHERE = ("language", "store", "execute", "latency", "data", "replay", "budget")
 """Keys of the wiring that do not change what a trial is; the components have the language among their parameters."""
@@ -49,7 +51,7 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Plan:
-    """The union of the stages of all trials, and which of them must run."""
+    """The union of the stages of all trials, and which of them must run; `corpora` are by the digests of their loaders."""
 
     experiment: Experiment
     trials: tuple[PlannedTrial, ...]
@@ -58,6 +60,7 @@ class Plan:
     to_run: tuple[str, ...]
     estimate: "Estimate"
     ledger: Ledger
+    corpora: Corpora
 
     @property
     def stages(self) -> Mapping[str, Stage]:
@@ -116,20 +119,22 @@ def make(experiment: Experiment, store: Store, parses: bool = True) -> Plan:
     return assemble(experiment, trials, store)
 
 
-def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None) -> Plan:
+def assemble(
+    experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None, read: Corpora = NONE
+) -> Plan:
     """Build and key trials that are composed already; ProblemsError with the errors of all trials.
 
-    Spending is counted in `ledger`, or in a new ledger with the budget that the trials name.
+    Spending is counted in `ledger`, or in a new ledger with the budget that the trials name. `read` are those of another plan.
     """
     ledger = ledger or Ledger(store, budget.common(trial.config for trial in trials))
     graph = Graph(components_for(store, ledger))
-    goldens: dict[str, Golden] = {}
+    goldens, corpora = dict[str, Golden](), dict(read)
     planned: list[PlannedTrial] = []
     problems: dict[str, UserError] = {}
     digests = Digests(without_runtime)
     for trial in trials:
         try:
-            golden = _golden(trial.config, graph.components, goldens)
+            golden = _golden(trial.config, graph.components, goldens, corpora)
             last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), golden)
         except UserError as error:
             problems.setdefault(str(error), error)
@@ -144,7 +149,8 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
     to_run = missing(graph, ends, store)
     by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
     by_data |= {golden.golden_digest: golden for golden in goldens.values()}
-    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger)
+    ahead = estimate(graph, to_run, by_data, store)
+    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), ahead, ledger, corpora)
 
 
 @contextmanager
@@ -163,11 +169,14 @@ def loader_of(config: Mapping[str, Any], components: Components) -> Loader:
     return loader
 
 
-def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden]) -> Golden:
+def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden], corpora: dict[str, Loaded]) -> Golden:
     key = digest(config["loader"], config["dataset"], *(config.get(name) for name in ("split", "sample", "sample_seed")))
     if key not in known:
         questions = components.role("dataset", config["dataset"])
-        known[key] = sampling.asked(golden_sets.load(loader_of(config, components), questions), config)
+        loader = digest(config["loader"])
+        if loader not in corpora:
+            corpora[loader] = Loaded.of(loader_of(config, components))
+        known[key] = sampling.asked(golden_sets.load(corpora[loader], questions), config)
     return known[key]
 
 

@@ -134,7 +134,7 @@ def planned(trial: PlannedTrial, made: Plan, store: Store) -> Plan | None:
     several, ours = len(trial.golden.examples) > 1, not has_system(made.graph.components, config)
     names = [name for name in OF_READING if experiment.controls and ours and (several or name != "shuffled_contexts")]
     varied = [Trial(f"{trial.trial.name} {name}", trial.trial.choices, {**config, "control": name}) for name in names]
-    return plan.assemble(experiment, [replace(trial.trial, config=config), *varied], store, made.ledger)
+    return plan.assemble(experiment, [replace(trial.trial, config=config), *varied], store, made.ledger, made.corpora)
 
 
 def answer_columns(config: Mapping[str, Any]) -> list[str]:

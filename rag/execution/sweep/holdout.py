@@ -184,7 +184,7 @@ def _measured_again(
     ids = dict.fromkeys(entrant.trial_id for entrant in best)
     trials = [_on_holdout(candidates.trials[trial_id].trial) for trial_id in ids]
     try:
-        made = plan.assemble(experiment, trials, store, candidates.made.ledger)
+        made = plan.assemble(experiment, trials, store, candidates.made.ledger, candidates.made.corpora)
     except ProblemsError as error:
         if not all(isinstance(problem, DataError) and problem.where == "split" for problem in error.problems):
             raise
