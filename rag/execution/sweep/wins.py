@@ -27,7 +27,8 @@ SMALLER = ("attack_success",)
 COSTS = {
     "latency_p50_ms": "{:,.0f} ms for a question (median)",
     "index_bytes": "{:,.0f} bytes of indexes",
-    "tokens": "{:,.0f} tokens",
+    "enrich_tokens": "{:,.0f} tokens for records",
+    "tokens": "{:,.0f} tokens for answers",
     "cost_usd": "{:.4f} US dollars",
 }
 """Measured values of a trial that are named as its price, with their form; 0 is not named."""

@@ -24,6 +24,7 @@ from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Entry, Store
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
+from rag.reporting.terminal.leaderboards import leaderboard
 
 PROMPTS = "prompt: prompt=plain,bare,cited,layered"
 LOOKING = ("look", "route", "shape", "policy", "reuse", "condense", "audit")
@@ -149,14 +150,15 @@ def test_replies_that_no_helper_can_use_are_counted_on_the_board_and_named_by_as
     usual = ("index=[bm25s]", "fusion=single", "generator=extractive")
     with serving(say("I would rather not.")) as server:
         ask_of(server, monkeypatch)
-        made = planned(tmp_path, ("link: [policy=single, " + f'"{" ".join(asking)}"]',), *usual)
+        made = planned(tmp_path, (f"link: {{no model: policy=single, every part asks a model: '{' '.join(asking)}'}}",), *usual)
         store = Store(str(tmp_path / "store"))
-        rows = sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None).board.rows
+        board = sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None).board
         said = rag("ask", "When does the ferry leave?", "dataset=native", f"dataset.path={tmp_path / 'golden'}",
                    "embedder=hashing", *usual, *asking).out  # fmt: skip
-    with_model, without = sorted((row.measured for row in rows), key=lambda measured: "unusable" not in measured)
+    with_model, without = sorted((row.measured for row in board.rows), key=lambda measured: "unusable" not in measured)
     assert "unusable" not in without
     questions = {"queries": 6, "route": 6, "shape": 11, "policy": 6, "condense": 5, "enrich": 5}  # one question finds nothing
     assert {name: with_model[f"unusable_{name}"] for name in questions} == questions
     assert with_model["unusable"] == sum(questions.values())
+    assert {"unusable", "tokens"} < {column.header for column in leaderboard(board).columns}  # 80 columns hold few
     assert "Without a usable reply of a model: queries, route, shape (2 times), policy, condense." in said
