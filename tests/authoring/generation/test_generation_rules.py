@@ -272,8 +272,6 @@ def test_named_things_are_asked_about_without_a_title() -> None:
     line = "attribute: When was Red Tern built? → 4 May 1931 ← | Red Tern | 4 May 1931 | 9 |"
     assert of("attribute", kites=SHEET) == [line]
     assert of("attribute", kites=SHEET, more=SHEET) == []  # which one?
-    rows = "".join(f"| {name} | {people} | {people} |\n" for name, people in (("Kent", 911), ("Surrey", 802), ("Avon", 703)))
-    first, _, _ = of(
-        "attribute", shires=f"| County | Population (2011) | Height |\n|---|---|---|\n{rows}"
-    )  # the height has no unit
-    assert first == "attribute: What was the population of the county of Kent in 2011? → 911 ← | Kent | 911 | 911 |"
+    shires = "| County | Population (2011) |\n|---|---|\n| Kent | 911 |\n| Surrey | 802 |\n| Avon | 703 |\n"
+    asked = "attribute: What was the population of the county of Kent in 2011? → 911 ← | Kent | 911 |"
+    assert of("attribute", shires=shires)[0] == asked
