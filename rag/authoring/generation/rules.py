@@ -14,7 +14,7 @@ from rag.authoring.generation.titles import organisation
 from rag.authoring.generation.wording import Wording
 from rag.core.text.templates import fill
 
-ACRONYM = re.compile(r"(?<![\w/-])\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
+ACRONYM = re.compile(r"(?<![\w/-])(?<!['’]s )\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
 FULL = re.compile(r"\b((?:[A-Z][a-zà-ž'’-]+ ){1,3}(?:[A-Z]\. )?)([A-ZÀ-Ž][\w-]*[a-zà-ž])\b(?! [A-Z])")
 NO_FIRST = re.compile(r"(?:Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|St|Los|San|And|But|In|On|At|When)\b")

@@ -14,6 +14,7 @@ from rag.core.records.display import SIGNS
 from rag.core.text import cells
 from rag.core.text.layout import Row
 from rag.core.text.tables import Table
+from rag.core.text.templates import fill
 from rag.core.types import Span, Turn
 
 FEWEST, MOST, TOGETHER = 3, 60, 12
@@ -42,11 +43,14 @@ NO_KEY = re.compile(
     re.IGNORECASE,
 )
 """Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals, sums, days."""
+CAPITAL = r"[A-ZÀ-Ž](?:(?!\d)[\w.'’&-])*"
 THING = re.compile(
-    r"(?=\D{3,40}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)"
-    r"[A-ZÀ-Ž][\w.'’-]*(?: (?:[A-ZÀ-Ž][\w.'’&-]*|of|the|and|de|la|du|van|von|in|at|on|for|&))*"
+    r"(?=.{3,50}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)"
+    rf"(?:{CAPITAL}|(?:19|20)\d\d)(?: (?:{CAPITAL}|of|the|and|de|la|du|van|von|in|at|on|for|&|(?:19|20)\d\d))*"
 )
-"""A name: words with a capital, and small words between them."""
+"""A name: words with a capital, years, and small words between them."""
+PLAIN = re.compile(r"[A-Z][a-z]+ [a-z][^A-Z]*")
+"""The name of a row in small words: it has a capital at its head, which a word of the text has not."""
 ASKS = re.compile(r"(?:what|when|where|how) to \w|who \w+s |(?:was|wer|wie|wo|wann|qué|quién|cómo|dónde) ", re.IGNORECASE)
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
@@ -79,6 +83,8 @@ class Grid:
         name, head = shown(row.cells[0]), shown(self.table.names[0])
         is_code = len(name) <= 3 or (any(map(str.isdigit, name)) and " " not in name)
         is_kind = re.fullmatch(r"[A-Za-z]{3,12}", head) and not NO_NOUN.fullmatch(head) and head.lower() not in name.lower()
+        is_plain = PLAIN.fullmatch(name) and f" {name.lower().partition(' ')[0]} " in self.page.document.text
+        name = name[0].lower() + name[1:] if is_plain and self.page.language == "english" else name
         return f"{self.column(0)} {name}" if is_code and is_kind and self.page.language == "english" else name
 
     def column(self, number: int) -> str:
@@ -108,8 +114,6 @@ def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
         at = turn(grid.key(row), len(grid.columns))
         columns = (*grid.columns[at:], *grid.columns[:at])
         filled = [number for number in columns if asks(grid.column(number), grid.value(row, number), wording)]
-        if grid.column(0) not in wording.words("people"):
-            filled = [number for number in filled if grid.column(number) not in wording.words("of_people")]
         filled.sort(key=often.__getitem__)
         if not filled or often[filled[0]] >= PER_COLUMN:
             continue
@@ -130,31 +134,36 @@ def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
 
 def attributes(page: Page, wording: Wording) -> Iterator[Candidate]:
     """Questions about named things that need no title: a column that says something of a thing, whatever its table is about."""
-    for table in page.tables if wording.has("attribute") else ():
-        grid = Grid(page, table, table.rows[:MOST], range(len(table.names)))
-        cells = [[grid.value(row, at) for row in grid.rows] for at in grid.columns]
-        lead = next((own for own in cells if sum(cell[:1].isalpha() for cell in own) * 2 > len(own)), [])
-        if len(lead) < FEWEST or len(set(lead)) < len(lead) or sum(map(bool, map(THING.fullmatch, lead))) < 0.8 * len(lead):
+    for table in page.tables if wording.has("attributes") else ():
+        whole = [row for row in table.rows[:MOST] if '",' not in "".join(row.cells)]  # No cell was cut before its end.
+        grid = Grid(page, table, whole, range(len(table.names)))
+        cells = [[grid.value(row, at).strip('\\"') for row in whole] for at in grid.columns]
+        lead = next((at for at, own in enumerate(cells) if sum(cell[:1].isalpha() for cell in own) * 2 > len(own)), 0)
+        things = Counter(cells[lead])
+        if sum(map(bool, map(THING.fullmatch, things))) < max(FEWEST, 0.8 * len(things)):
             continue
-        for at in grid.columns:
-            name, column, unit = _attribute(shown(table.names[at]), wording)
-            needed = r".*\d{4}.*" if name.endswith("when") else r".*[A-Za-z].*"
-            needed = needed if name.endswith("when") or (column in wording.words("with_unit") and not unit) else ".*"
-            told = ((row, thing, value) for row, thing, value in zip(grid.rows, lead, cells[at], strict=True) if name and value)
-            clear = (each for each in told if re.fullmatch(needed, each[2]) and not MARKED.search(each[2]))
-            named = (each for each in clear if " " in each[1] and THING.fullmatch(each[1]) and each[1] != each[2])
-            for row, thing, value in islice(named, PER_COLUMN):
-                text = wording.text(name, column=column, row=thing, unit=unit)
+        names = [shown(name) for name in table.names]
+        for at in (*range(lead), *range(lead + 1, len(names))):
+            told = ((thing, value, row) for thing, value, row in zip(cells[lead], cells[at], whole, strict=True) if value)
+            clear = ((*each, _attribute(names[lead].lower(), names[at], *each[:2], wording)) for each in told)
+            asked = (each for each in clear if each[3] and things[each[0]] == 1 and not MARKED.search(each[1]))
+            for _, value, row, text in islice(asked, PER_COLUMN):
                 yield _candidate(grid, text, "table", "attribute", [row], value)
 
 
-def _attribute(name: str, wording: Wording) -> tuple[str, str, str]:
-    """The template, the noun and the unit of a column that says something of a thing; empty for other columns."""
-    found = re.fullmatch(r"([A-Za-z' -]+?)(?: ?[(\[]((?!in )[a-zµ/%]{1,6}[²³]?)[)\]]| in ([a-z]+[²³]?))?", name)
-    column, unit = (found[1].strip().lower(), found[2] or found[3] or "") if found else ("", "")
-    kinds = {"": "nouns", "_who": "persons", "_when": "events"}
-    template = next((f"attribute{ending}" for ending, of in kinds.items() if column in wording.words(f"attribute_{of}")), "")
-    return template, column, unit and f", in {unit}"
+def _attribute(key: str, column: str, thing: str, value: str, wording: Wording) -> str:
+    """The question about a thing, of which its column says that it is a `key`; empty if these say too little alone."""
+    found = re.fullmatch(str(wording.texts["attribute_column"]), column)
+    say = next((each["say"] for each in wording.texts["things"] if re.fullmatch(each["key"], key)), "")
+    if not found or not THING.fullmatch(thing) or thing == value or not (say or " " in thing):
+        return ""
+    said = fill(say, {"key": key, "row": thing}) if say and key not in thing.lower() else thing
+    parts = {"column": found["name"].strip().lower(), "unit": found["unit"] or found["in"] or "", "row": thing}
+    parts |= {"key": key, "value": value, "year": found["year"] or ""}
+    for rule in wording.texts["attributes"]:
+        if all(re.fullmatch(rule.get(part, "" if part == "year" else ".*"), text) for part, text in parts.items()):
+            return fill(rule["ask"], {**parts, "row": said, "unit": parts["unit"] and f", in {parts['unit']}"})
+    return ""
 
 
 def asks(column: str, value: str, wording: Wording) -> str:

@@ -217,6 +217,7 @@ def test_a_document_is_named_where_a_question_needs_it() -> None:
     )
     (named,) = reasons(texts, ("How wide is the wheel?", wide, "nine feet"))
     assert "Pellham mill" in named
+    assert reasons({"a": f"{FILING}\n{wide}"}, ("How wide is the wheel of Pellham?", wide, "nine feet")) == ["no context"]
 
 
 @pytest.mark.parametrize(
@@ -242,11 +243,6 @@ def test_other_languages(language: str) -> None:
     assert not any("What" in each.text for each in made.questions.values())
 
 
-def test_a_table_without_a_title_is_named_by_its_columns() -> None:
-    made = generate([Document("1", HIRE.partition("\n\n")[2]), Document("2", MILL)]).questions.values()
-    assert any(each.text == "In the table of device and deposit, what is the deposit for Coot?" for each in made)
-
-
 FILING = """Kite Mills, Inc. sells. Kite Mills, Inc. is in Kent. We are Kite Mills, Inc.
 
 CONSOLIDATED STATEMENTS OF INCOME (in millions)
@@ -269,9 +265,13 @@ def test_figures_name_subject_period_and_unit() -> None:
     assert change.endswith(f"of Kite Mills, Inc. increase from 2016 to 2017, {unit}? → 22.5 | 22.5 ← {row}")
     assert absent.startswith(f"no-period: What were the total net sales of Kite Mills, Inc. in 2009, {unit}?")
     assert found(kite=FILING.replace("Other", "Total net sales 1 118\nOther")) == []  # two values
+    assert len(found(kite=FILING.replace("Other income", "Goodwill"))) == 3  # goodwill is of a day, not of a year
 
 
 def test_named_things_are_asked_about_without_a_title() -> None:
     line = "attribute: When was Red Tern built? → 4 May 1931 ← | Red Tern | 4 May 1931 | 9 |"
     assert of("attribute", kites=SHEET) == [line]
     assert of("attribute", kites=SHEET, more=SHEET) == []  # which one?
+    shires = "| County | Population (2011) |\n|---|---|\n| Kent | 911 |\n| Surrey | 802 |\n| Avon | 703 |\n"
+    asked = "attribute: What was the population of the county of Kent in 2011? → 911 ← | Kent | 911 |"
+    assert of("attribute", shires=shires)[0] == asked
