@@ -20,8 +20,10 @@ LONGEST = 1000
 AROUND = 400
 """The most characters of the sentences that are evidence together."""
 ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)]|\([a-z\d]\))[ \t]+(?=\S)", re.MULTILINE)
-SPACED = re.compile(r"\s+(?=[,.;:!?)%]|'s\b)|(?<=[(])\s+")
+SPACED = re.compile(r"\s+(?=[,.;:!?)%](?!\w)|'s\b)|(?<=[(])\s+")
 """White space that tokenised texts have before punctuation."""
+CODE, PLACE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)|`([^`\n]+)`", re.DOTALL), "\ue000"
+"""Code, whose characters are no marks, and what stands for it while a text is rendered."""
 JOINED = re.compile(r" @([-,./])@ ")
 """Marks within a word, as tokenised texts write them."""
 EXTENSION = re.compile(r"\.\w{1,5}\Z")
@@ -86,8 +88,10 @@ class Page:
 
     def shown(self, piece: Piece) -> str:
         """The words of a piece on one line, as a reader sees them."""
-        words = " ".join(rendered(self.document.text[slice(*piece)]).text.split())
-        return SPACED.sub("", JOINED.sub(r"\1", words))
+        text = self.document.text[slice(*piece)]
+        codes = iter([" ".join((found[1] or found[2] or "").split()) for found in CODE.finditer(text)])
+        words = " ".join(rendered(CODE.sub(PLACE, text)).text.split())
+        return re.sub(PLACE, lambda _: next(codes), SPACED.sub("", JOINED.sub(r"\1", words)))
 
     def span(self, piece: Piece) -> Span:
         """A piece as a span."""
