@@ -26,6 +26,8 @@ NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", r
 """Headings that are no topic."""
 LONGEST = 900
 """The most characters of a section that is evidence as a whole."""
+SAME = 0.4
+"""The share of common words of two sections from which they say the same, unless their numbers differ."""
 MOST_SHARED = 6
 """A name that more tables or sections have is no link between two of them."""
 
@@ -74,6 +76,9 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
         are_editions = is_older(first, second) or is_older(second, first)
         spoken = (passages.spans[number] for number in passages.holding(passages.stems(heading)))
         outside = {span.doc_id for span in spoken if not touches(span, one) and not touches(span, other)}
+        told = [passages.stems(passages.text(span)) for span in (one, other)]
+        values = any(stem[:1].isdigit() for stem in told[0] ^ told[1])
+        are_alike = are_alike and (values or len(told[0] & told[1]) < SAME * len(told[0] | told[1]))
         is_whole = outside.isdisjoint((one.doc_id, other.doc_id))
         if is_bad or max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike or not is_whole:
             continue

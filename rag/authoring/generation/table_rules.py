@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation.pages import Page
@@ -99,7 +99,9 @@ def grids(page: Page) -> Iterator[Grid]:
     for table in page.tables:
         rows = [row for row in table.rows[:MOST] if row.cells]
         keys = Counter(shown(row.cells[0]).casefold() for row in rows)
-        rows = [row for row in rows if _is_name(shown(row.cells[0])) and keys[shown(row.cells[0]).casefold()] == 1]
+        merged = {id(row) for row, below in pairwise(rows) if not below.cells[0].strip()}
+        rows = [row for row in rows if id(row) not in merged and _is_name(shown(row.cells[0]))]
+        rows = [row for row in rows if keys[shown(row.cells[0]).casefold()] == 1]
         names = Counter(map(str.casefold, table.names))
         columns = [n for n, name in enumerate(table.names) if n and _is_name(shown(name)) and names[name.casefold()] == 1]
         if len(rows) >= FEWEST and columns and (table.names[0] or len(columns) > 1):
@@ -242,7 +244,7 @@ def _candidate(
 
 def shown(cell: str) -> str:
     """The words of a cell without marks."""
-    return " ".join(re.sub(r"[*_`]+|<br ?/?>|\[([^\]]*)\]\([^)]*\)", r" \1", cell).split())
+    return " ".join(re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)|<br ?/?>|\[([^\]]*)\]\([^)]*\)", r" \1", cell).split())
 
 
 def _is_name(text: str) -> bool:

@@ -95,6 +95,29 @@ def test_lists_abbreviations_and_sections_of_two_documents() -> None:
     assert found(lake=more, river=RIVER) == []  # its evidence would not be whole
 
 
+@pytest.mark.parametrize(
+    ("heading", "text", "asked"),
+    [
+        ("Why does the gate close at nine?", "The ferry leaves then, and none comes until the morning.", "heading"),
+        ("Why does it close?", "The ferry leaves then, and none comes until the morning.", ""),
+        ("Removing your old key", "You can hand it in at the desk, or post it.", "task: How do I remove my old key?"),
+        ("Running the pump", "Run the small pump first, then the large one.", "task: How do I run the pump?"),
+        ("Running the pump", "The small pump is older than the large one.", ""),
+        ("Debugging tips", "You can hand it in at the desk, or post it.", ""),
+        ("gate.close(at[, by])", "Closes the gate for all boats of a kind.", "name: What does gate.close() do?"),
+        ("--dry-run", "Prints what would be done, and does nothing.", "name: What does --dry-run do?"),
+        ("net.retry", "Number of times that a call is made again.", "name: What is net.retry?"),
+        ("net.retry", "See the manual of the net for all of this.", ""),
+    ],
+)
+def test_headings_that_ask_or_name_a_task_or_a_thing(heading: str, text: str, asked: str) -> None:
+    made = [line for rule in ("heading", "task", "name") for line in of(rule, depot=f"# Depot\n\n## {heading}\n\n{text}\n")]
+    asked = f"heading: {heading}" if asked == "heading" else asked
+    assert made == ([f"{asked} → {text} ← {text}"] if asked else [])
+    inner = of("task", depot="# Depot\n\n## Running the pump\n\nRun the small pump first.\n\n### Then\n\nRun the large one.\n")
+    assert inner == []  # a section with sections does not hold its whole answer
+
+
 def test_editions_and_missing_columns() -> None:
     assert of("edition", old=OLD, new=NEW) == ["edition: Tern: which price applies now? → £25 ← | Tern | £25 | Ruth |"]
     assert of("edition", old=OLD.replace("2024 (expired)", "of the museum"), new=NEW) == []
