@@ -41,6 +41,20 @@ def test_a_follow_up_takes_the_words_of_its_topic(earlier: list[str], question: 
     assert carried(question, *earlier) == words
 
 
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Wie lange dauert das?", ["Radreifen", "getauscht"]),
+        ("Wer prüft sie nach der Probefahrt bis Ziegelei?", ["Radreifen", "getauscht"]),
+        ("Wie lange muss das neue Fahrrad am Rossmarkt stehen?", []),
+        ("Wer kauft bei Ihnen Fahrscheine am Automaten?", []),
+        ("Was bedeutet A-117?", []),
+    ],
+)
+def test_in_german_an_article_before_a_noun_is_no_hint_and_a_capital_names_nothing(question: str, words: list[str]) -> None:
+    assert carried(question, "Wann werden die Radreifen getauscht?", language="german") == words
+
+
 THROAT = (Turn("user", "What is throat cancer?"),)
 
 
@@ -100,5 +114,5 @@ def test_names_in_answers_count_if_they_are_asked_to() -> None:
     ],
 )
 def test_names_are_capitals_inside_sentences_and_what_holds_digits(text: str, named: list[str]) -> None:
-    words = language("ask where is near after in the here", "it", (), "english")
+    words = language({"light": "ask where is near after in the here", "hints": "it"}, "english")
     assert [term.text for term in words.terms(text) if term.named] == named
