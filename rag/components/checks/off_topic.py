@@ -3,24 +3,22 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from rag.components.checks.failure_action import check_before_model, finding_before_model
 from rag.components.checks.message_kinds import MessageKinds
-from rag.components.checks.nearness import nearest, question_vectors, wordings
+from rag.components.checks.nearness import Near, nearest, question_vectors, wordings
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
-from rag.core.memo import Recent
 from rag.core.roles import Embedder, Scaled
 from rag.core.text.languages import check_language
 from rag.core.text.stems import Stems
-from rag.core.types import Finding, Query, Ranking, Vectors
+from rag.core.types import Finding, Query, Ranking
 
 SAYS = {"pleasantry": "this is a pleasantry", "conversation": "this is about the conversation"}
 
 
 @dataclass(frozen=True)
-class OffTopicCheck:
+class OffTopicCheck(Near):
     """Replies to messages that are no question, and abstains for those that share neither words nor meaning with the passages.
 
     `kinds` recognises pleasantries and questions about the conversation by their words, and replies to them; nothing is
@@ -92,10 +90,6 @@ class OffTopicCheck:
             return self.floor
         return self.embedder.unrelated() if isinstance(self.embedder, Scaled) else None
 
-    @cached_property
-    def _recent(self) -> "Recent[Vectors]":
-        return Recent()
-
     def _cosines(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
         """The cosine of the nearest passage, or of the first that reaches the floor; 1 without a floor."""
         floor = self._floor
@@ -104,7 +98,7 @@ class OffTopicCheck:
         best, questions = [-1.0] * len(queries), question_vectors(self.embedder, queries)
         for rank in range(max(map(len, contexts), default=0)):
             rest = [number for number, ranking in enumerate(contexts) if best[number] < floor and rank < len(ranking)]
-            passages = self._recent([contexts[number][rank].chunk.text for number in rest], self.embedder.embed_documents)
+            passages = self.passages([contexts[number][rank].chunk.text for number in rest])
             for number, passage in zip(rest, passages, strict=True):
                 best[number] = max(best[number], float(nearest(questions[number], passage[None]).max()))
         return best

@@ -34,7 +34,7 @@ def prepared(recalled: Recalled) -> tuple[str, tuple[Finding, ...]]:
     reading = Reading(Shows(), Remembers(recalled), 1)
     query = Query("q", "And then?")
     rankings = Rankings.pack([[(0, 1.0)]])
-    (found,) = reading.prepare([query], reading.screen([query], rankings, corpus), corpus)
+    (found,) = reading.prepare([query], reading.excerpts.screen([query], rankings, corpus), corpus)
     assert found.request is not None
     return found.request.messages[0].content, found.screened.findings
 
@@ -67,7 +67,7 @@ def test_findings_number_contexts_as_they_are_read_and_name_those_that_are_not()
     corpus = Corpus.of((Document("d", "xyzxy"),), [Span("d", start, start + 1) for start in range(5)])
     reading = Reading(Shows(), Remembers(Recalled()), 5, screens={"strict": Strict()})
     rankings = Rankings.pack([[(place, float(-place)) for place in range(5)], [(2, 1.0)]])
-    (first, second) = reading.screen([Query("a", "?"), Query("b", "?")], rankings, corpus)
+    (first, second) = reading.excerpts.screen([Query("a", "?"), Query("b", "?")], rankings, corpus)
     assert [passage.positions for passage in first.kept] == [(1,), (2,), (4,)]
     assert [(one.action, one.context, one.passage) for one in first.findings] == [
         ("quarantine", 0, "d:0-1"),
