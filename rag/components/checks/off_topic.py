@@ -12,7 +12,7 @@ from rag.core.errors import ConfigError
 from rag.core.roles import Embedder, Scaled
 from rag.core.text.languages import check_language
 from rag.core.text.stems import Stems
-from rag.core.types import Finding, Query, Ranking
+from rag.core.types import Finding, Query, Ranking, Turn
 
 SAYS = {"pleasantry": "this is a pleasantry", "conversation": "this is about the conversation"}
 
@@ -27,7 +27,8 @@ class OffTopicCheck(Near):
     default the floor of the embedder (`Scaled`). Without a floor, only questions that share no stem at all are off topic.
 
     Without passages the check passes. A follow-up of at most `short` stems, or with a word of `leaning`, is also tried
-    together with the last turn of the user; another one names its own topic, and the words of that turn would let it pass.
+    together with the last turn of the user without such a word; another one names its own topic, and the words of that turn
+    would let it pass.
     Questions that share more words need no vectors; passages are embedded in the order of their rank until one reaches the
     floor, and the vectors of recent passages are reused. `on_failure` is refuse or flag.
     """
@@ -61,7 +62,7 @@ class OffTopicCheck(Near):
         """One finding for a message that is declined, or replied to."""
         reader, known = Stems(self.language), list(map(self._kind, queries))
         reasons = ["" if query.history or reader.terms(query.text) else "this asks nothing" for query in queries]
-        queries = [query if self._leans(query.text, reader) else replace(query, history=()) for query in queries]
+        queries = [replace(query, history=self._before(query, reader)) for query in queries]
         shares = [_share(query, ranking, reader) for query, ranking in zip(queries, contexts, strict=True)]
         doubtful = [
             number for number, share in enumerate(shares) if not (known[number] or reasons[number]) and share <= self.words
@@ -72,9 +73,15 @@ class OffTopicCheck(Near):
         rows = zip(known, reasons, strict=True)
         return [[each] if each else [self._finding(reason, "off_topic")] if reason else [] for each, reason in rows]
 
-    def _leans(self, text: str, reader: Stems) -> bool:
-        """Whether a question may depend on the turn before it."""
-        return len(reader.of(text)) <= self.short or not set(self.leaning.split()).isdisjoint(re.findall(r"\w+", text.lower()))
+    def _before(self, query: Query, reader: Stems) -> tuple[Turn, ...]:
+        """The turns of the user up to the last that names a topic; none for a question that does not depend on them."""
+        asked = [turn for turn in query.history if turn.role == "user"]
+        while len(asked) > 1 and self._refers(asked[-1].text):
+            asked.pop()
+        return tuple(asked) if len(reader.of(query.text)) <= self.short or self._refers(query.text) else ()
+
+    def _refers(self, text: str) -> bool:
+        return not set(self.leaning.split()).isdisjoint(re.findall(r"\w+", text.lower()))
 
     def _kind(self, query: Query) -> Finding | None:
         kind, reply = self.kinds.kind(query)

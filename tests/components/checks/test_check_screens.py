@@ -112,6 +112,9 @@ def test_what_asks_nothing_of_the_documents_needs_no_look_at_the_passages(text: 
 def test_after_other_turns_a_question_may_say_nothing_by_itself() -> None:
     assert reasons(shipped(), "And what about it?", ranking()) == ["this asks nothing"]
     assert reasons(shipped(), "And what about it?", ranking(), "When does the ferry leave?") == []
+    assert (
+        reasons(shipped(), "Tell me more about that.", ranking(), "When does the ferry leave?", "And when must it land?") == []
+    )
 
 
 def test_both_words_and_sense_must_be_missing() -> None:
