@@ -6,14 +6,14 @@ from typing import ClassVar
 
 from rag.core.looks import KINDS, Condensed
 from rag.core.models.typed_reply import Typed, ask_typed, check_names, json_object, typed
-from rag.core.roles import AsksModel, Generator
+from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Condensation, Kept
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Request
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelCondenser(AsksModel):
+class ModelCondenser:
     """Asks a chat model once for a JSON object with `facts`, `constraints` and `open_issues`.
 
     Each is a list of objects with `text` and `sources`, the numbers of passages. A reply of another form and a failed request
@@ -24,11 +24,16 @@ class ModelCondenser(AsksModel):
     instruction: str
     prompt: str
     source: str = "[{number}] {text}"
+    costly: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("passages",)
 
     def __post_init__(self) -> None:
         check_template("condense.prompt", self.prompt, ("question", "passages"), ("question", "passages"))
         check_template("condense.source", self.source, ("number", "text"), ("number", "text"))
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
         """What the model makes of the passages of each question."""

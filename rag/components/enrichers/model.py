@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from rag.components.enrichers.fields import Draft, declared, drafts, records_of
 from rag.components.enrichers.replies import read, schema
@@ -12,7 +12,7 @@ from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.models.typed_reply import Typed, ask_typed
 from rag.core.records.sets import Field, RecordSet
-from rag.core.roles import AsksModel, Framing, Generator, Screen
+from rag.core.roles import Framing, Generator, Screen, fingerprint
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Chunk, Document, Hit, Message, Query, Request, Span
 
@@ -26,7 +26,7 @@ PLACES = ("schema", "document")
 
 
 @dataclass
-class ModelEnricher(AsksModel):
+class ModelEnricher:
     """Fills declared fields by a chat model, where the sources of a field state no value.
 
     A request asks for the JSON schema of the fields that are left; `source: roster` is never among them. A text, a date or a
@@ -49,12 +49,17 @@ class ModelEnricher(AsksModel):
     document_chars: int = 8000
     table: str = "documents"
     title: str = ""
+    costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_template("enrich.prompt", self.prompt, PLACES, PLACES)
         check_template("enrich.again", self.again, ("problem",), ("problem",))
         check_whole("enrich.document_chars", self.document_chars, 100)
         self.declared = declared(self.fields)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def enrich(self, documents: Sequence[Document]) -> RecordSet:
         """One record per document, in their order; its id is that of the document."""

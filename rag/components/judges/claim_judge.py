@@ -5,10 +5,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from rag.core.assessments import Case, Spent, Verdict
 from rag.core.checks import check_number, check_whole
-from rag.core.roles import AsksModel, Generator
+from rag.core.roles import Generator, fingerprint
 from rag.core.text.refusals import refusals
 
 
@@ -33,7 +34,7 @@ class ClaimJudge:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelJudge(ClaimJudge, AsksModel, ABC):
+class ModelJudge(ClaimJudge, ABC):
     """A judge that asks a chat model; an invalid reply is answered with `again`, up to `attempts` replies.
 
     {problem} in `again` becomes the error. The model is any Generator, so that its retries, limits, prices and stored replies
@@ -43,10 +44,15 @@ class ModelJudge(ClaimJudge, AsksModel, ABC):
     generator: Generator
     again: str
     attempts: int = 2
+    costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_whole("judge.attempts", self.attempts, 1)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case."""

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.models.chat import Given, ask, spent
-from rag.core.roles import AsksModel, Generator
+from rag.core.roles import Generator, fingerprint
 from rag.core.text.languages import check_language
 from rag.core.text.statements import fitting, pieces, read_statement
 from rag.core.text.templates import check_template, fill
@@ -81,7 +81,7 @@ class PickedSentences:
 
 
 @dataclass(frozen=True)
-class ModelSummary(AsksModel):
+class ModelSummary:
     """A chat model rewrites the summary from the old one and the turns; if it fails, PickedSentences is used instead.
 
     `instruction` is the system message, `prompt` the user message with the placeholders {summary} and {turns}; `turn_format`
@@ -94,6 +94,7 @@ class ModelSummary(AsksModel):
     turn_format: str = "{role}: {text}"
     nothing: str = "(none)"
     language: str = "english"
+    costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_template("memory.prompt", self.prompt, ("summary", "turns"))
@@ -102,6 +103,10 @@ class ModelSummary(AsksModel):
     @property
     def _fallback(self) -> PickedSentences:
         return PickedSentences(self.language, self.turn_format)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def summarise(self, olders: Sequence[Older], tokens: int) -> list[Summary]:
         """The summaries of the model, cut to `tokens` tokens."""

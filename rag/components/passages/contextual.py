@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rag.components.passages.titled import TitledText
 from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.corpus import Corpus
 from rag.core.models.chat import Given, ask, spent
-from rag.core.roles import AsksModel, Generator
+from rag.core.roles import Generator, fingerprint
 from rag.core.text.refusals import refused
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -24,7 +25,7 @@ WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class ContextualText(AsksModel):
+class ContextualText:
     """Writes what a chat model says of the place of a chunk in its document above the text of `TitledText`.
 
     `instruction` is the system message, `prompt` the user message with the placeholders {document}, {headings} and {chunk}. Of
@@ -38,11 +39,16 @@ class ContextualText(AsksModel):
     prompt: str
     document_chars: int = 8000
     longest: int = 600
+    costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_template("passage.prompt", self.prompt, ("document", "chunk"), ("document", "headings", "chunk"))
         check_whole("passage.document_chars", self.document_chars, 2)
         check_whole("passage.longest", self.longest, SHORTEST)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def texts(self, corpus: Corpus) -> Sequence[str]:
         """The texts of `written`."""

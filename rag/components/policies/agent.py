@@ -12,7 +12,7 @@ from rag.core.errors import UserError
 from rag.core.rankings import Rankings
 from rag.core.records.display import described_table
 from rag.core.records.queries import RecordQuery
-from rag.core.roles import AsksModel, Generator
+from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Looked, Tools
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -39,7 +39,7 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agent(AsksModel):
+class Agent:
     """Searches for the question, then asks a chat model at most `calls` times what to do: search, query records, or finish.
 
     A reply is one JSON object: `{"thought": "…", "tool": "search", "query": "…"}`, `{"tool": "query_records", "query": {…}}` or
@@ -67,6 +67,7 @@ class Agent(AsksModel):
     longest: int = 300
     passage_chars: int = 3000
     tables: int = 5
+    costly: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("passages", "records")
     grows: ClassVar[bool] = True
 
@@ -83,6 +84,10 @@ class Agent(AsksModel):
     def most_calls(self) -> int:
         """The most requests for one question."""
         return self.calls
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def look(self, query: Query, tools: Tools) -> Looked:
         """The passages of all searches in one ranking against the question, and the results of records."""

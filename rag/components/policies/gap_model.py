@@ -10,14 +10,14 @@ from rag.components.policies.trail import Trail, within
 from rag.core.checks import check_whole
 from rag.core.looks import Act
 from rag.core.rankings import Rankings
-from rag.core.roles import AsksModel, Generator
+from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Tools
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelGapLoop(GapLoop, AsksModel):
+class ModelGapLoop(GapLoop):
     """Asks a model for one to three questions, and after the searches for at most two more in each round.
 
     A reply is one JSON object, `{"queries": ["…"]}`. A reply of another form, a failed request, or a request that does not fit
@@ -33,6 +33,7 @@ class ModelGapLoop(GapLoop, AsksModel):
     tokens: int | None = None
     longest: int = 300
     passage_chars: int = 6000
+    costly: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("passages",)
     grows: ClassVar[bool] = False
 
@@ -50,6 +51,10 @@ class ModelGapLoop(GapLoop, AsksModel):
     def most_calls(self) -> int:
         """The most requests for one question."""
         return self.decompose + (self.rounds if self.gaps else 0)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def trail(self, tools: Tools) -> Trail:
         """A trail within the budget in tokens."""

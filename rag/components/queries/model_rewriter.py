@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rag.core.checks import check_whole
 from rag.core.models.chat import Given, ask, spent
-from rag.core.roles import AsksModel, Generator
+from rag.core.roles import Generator, fingerprint
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request, Sought, Turn
 
@@ -21,7 +22,7 @@ ASKS, STATES = ("?", "？", "؟"), (".", "!", "。")
 
 
 @dataclass(frozen=True)
-class ModelRewriter(AsksModel):
+class ModelRewriter:
     """Asks a chat model for texts to search for; a subclass says what it takes from a reply.
 
     `instruction` is the system message, `prompt` the user message with the placeholders {history} and {question}. {history}
@@ -39,12 +40,17 @@ class ModelRewriter(AsksModel):
     turn_format: str = "{role}: {text}"
     longest: int = 300
     include_original: bool = False
+    costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_template("queries.prompt", self.prompt, ("question",))
         check_template("queries.turn_format", self.turn_format, ("text",))
         for name, lowest in (("turns", 1), ("turn_chars", 1), ("longest", SHORTEST)):
             check_whole(f"queries.{name}", getattr(self, name), lowest)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
         """The texts to search for; a reply that cannot be used leaves the question as typed, with a note."""

@@ -10,7 +10,7 @@ from rag.core.checks import check_whole
 from rag.core.look_checks import check_shape, one_line
 from rag.core.looks import Shape
 from rag.core.models.typed_reply import Typed, ask_typed, typed
-from rag.core.roles import AsksModel, Generator
+from rag.core.roles import Generator, fingerprint
 from rag.core.roles.looking import Asked, Shaped
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Request
@@ -29,7 +29,7 @@ class Described:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelShaper(AsksModel):
+class ModelShaper:
     """Asks a chat model once before and once after the search, for one JSON object with the fields of `Described`.
 
     Its intent is one of those of `rules`, or none. After another reply or a failed request the shape is that of `rules`, and
@@ -46,6 +46,7 @@ class ModelShaper(AsksModel):
     nothing: str = "-"
     longest: int = 300
     passage_chars: int = 6000
+    costly: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("conversation", "project", "passages")
 
     def __post_init__(self) -> None:
@@ -53,6 +54,10 @@ class ModelShaper(AsksModel):
         check_template("shape.audit_prompt", self.audit_prompt, ("question", "passages"), (*ANCHORS, "shape", "passages"))
         for name in ("longest", "passage_chars"):
             check_whole(f"shape.{name}", getattr(self, name), 1)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
         """The shapes of the model, or the others with the reason."""

@@ -25,7 +25,6 @@ A Loader may keep in `skipped` the files that `load` did not read (`rag.document
 
 import inspect
 from collections.abc import Mapping
-from typing import ClassVar
 
 from rag.core.roles.answering import (
     BoundedCost,
@@ -150,17 +149,6 @@ def varies(generator: object) -> bool:
 def fingerprint(component: object) -> str:
     """The model of a component, empty if there is none."""
     return str(component.fingerprint()) if isinstance(component, Fingerprinted) else ""
-
-
-class AsksModel:
-    """A component that asks the chat model `generator`, whose fingerprint is its own."""
-
-    generator: Generator
-    costly: ClassVar[bool] = True
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
 
 def languages_of(component: object) -> tuple[str, ...]:

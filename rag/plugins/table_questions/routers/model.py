@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from rag.core.checks import check_whole
 from rag.core.errors import UserError
@@ -11,7 +12,7 @@ from rag.core.records.checks import check_query
 from rag.core.records.display import described_table
 from rag.core.records.queries import BY_RULES, Routed
 from rag.core.records.sets import RecordSet
-from rag.core.roles import AsksModel, Generator
+from rag.core.roles import Generator, fingerprint
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -22,7 +23,7 @@ TRIES, REPEATED = 2, 2000
 
 
 @dataclass(frozen=True)
-class ModelRouter(AsksModel):
+class ModelRouter:
     """Asks a chat model for a route and a query, shown the `tables` that share most words with the question.
 
     A reply must be one JSON object with `route` and `query`, and the query must fit the records: its table, fields, operators
@@ -37,12 +38,17 @@ class ModelRouter(AsksModel):
     again: str
     tables: int = 4
     values: int = 4
+    costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_template("route.prompt", self.prompt, ("tables", "question"), ("tables", "question"))
         check_template("route.again", self.again, ("problem",), ("problem",))
         check_whole("route.tables", self.tables, 1)
         check_whole("route.values", self.values, 0)
+
+    def fingerprint(self) -> str:
+        """The fingerprint of the generator."""
+        return fingerprint(self.generator)
 
     def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
         """The routes; all are semantic without records."""
