@@ -33,7 +33,7 @@ from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
 from rag.execution.sweep.reopen import stored_trial
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.search.locked_files import chosen, read_whole
+from rag.pipeline.search.locked_files import locks_whole
 
 ANSWERING = (
     *("route", "policy", "reuse", "shape", "condense", "queries", "memory", "selector"),
@@ -152,9 +152,7 @@ def materials(config: Mapping[str, Any]) -> Materials:
     graph = Graph(components_for(store, Ledger(store, terms)))
     loader = loader_of(config, graph.components)
     documents, skipped = golden_sets.load_documents(loader), golden_sets.skipped_by(loader)
-    unread = {file.name: file.detail or file.reason for file in skipped}
-    locked, _ = chosen(config.get("lock") or (), (), (), documents, unread)
-    read_whole([document for document in documents if document.doc_id in locked], config.get("context_tokens"))
+    locks_whole(config, documents, {file.name: file.detail or file.reason for file in skipped})
     golden = Golden(documents, ())
     trial = TrialGraph(graph, config, golden)
     for role in (*SINGLE, "memory", "prompt", "roster"):

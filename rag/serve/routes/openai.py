@@ -207,5 +207,6 @@ def _listed(model: Model) -> ListedModel:
         "experiment": model.bundle.manifest.experiment,
         "bundle": model.bundle.digest,
         "follows": model.follows,
+        "agents": model.bundle.pipeline.agents,
         "stand_ins": model.bundle.stand_ins,
     }
