@@ -10,7 +10,7 @@ from rag.authoring.generation import table_rules
 from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.pages import Page, unnumbered
 from rag.authoring.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
-from rag.authoring.generation.titles import is_bad_title
+from rag.authoring.generation.titles import is_bad_title, titles
 from rag.authoring.generation.wording import Wording, short_title
 from rag.core.types import Span
 
@@ -131,10 +131,12 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
     columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
     told = passages.stems(" ".join(map(having.key, having.rows)))
     are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
-    for row in lacking.rows if columns and are_siblings and lacking.page.title else ():
+    title = next(iter(titles(lacking.page, wording)), "")
+    for row in lacking.rows if columns and are_siblings and title else ():
         key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
         stems = passages.stems(key)
         is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})
         if not is_told and is_noun(column, wording) and column not in wording.words("bare"):
-            text, near = cell_text(key, column, "?", wording), (lacking.span(row),)
+            asked, near = cell_text(key, column, "?", wording), (lacking.span(row),)
+            text = wording.text("context", title=title, question=asked[:1].lower() + asked[1:])
             yield Candidate(text, "unanswerable", "rule:missing-column", near=near, unanswerable=True, cluster=lacking.cluster)

@@ -18,11 +18,14 @@ from rag.core.text.templates import fill
 ACRONYM = re.compile(r"(?<![\w/-])(?<!['’]s )\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
 FULL = re.compile(r"\b((?:[A-Z][a-zà-ž'’-]+ ){1,3}(?:[A-Z]\. )?)([A-ZÀ-Ž][\w-]*[a-zà-ž])\b(?! [A-Z])")
-NO_FIRST = re.compile(r"(?:Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|St|Los|San|And|But|In|On|At|When)\b")
+NO_FIRST = re.compile(
+    r"(?:\S+['’]s|Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|St|Los|San|And|But|In|On|At|When)\b"
+)
 """The names of people, and words with a capital that are no first name."""
 CAPITALS = re.compile(r"(?<![\w.])(?<!\. )[A-Z][\w-]*(?: [A-Z][\w.-]*)*")
 NAME = re.compile(r"(?:(?P<call>\w[\w.:$]*)\(.*\)|--?[a-z][\w-]+|[a-z]\w*(?:[._]\w+)+|[A-Z]+(?:_[A-Z]+)+)(?=$|[ ,=])")
 """The name of a function, an option, a setting or a variable."""
+FILE = re.compile(r"\.(?:json|[cm]?js|ts|py|rs|md|rst|txt|ya?ml|toml|html?|xml|cfg|ini|lock|sh|sr|org|com|net|io)\b")
 LINE = 50
 """A line of a paragraph that is shorter, in front of a capital, is a heading or an item of a menu."""
 ITEMS, ITEM, LIST = range(3, 13), 120, 900
@@ -130,7 +133,7 @@ def _headed(heading: str, wording: Wording, common: Collection[str]) -> tuple[st
     if heading.endswith("?"):
         is_clear = len(heading.split()) > 3 and not re.search(str(wording.texts.get("heading_points", "(?!)")), heading)
         return "heading", heading if is_clear else ""
-    if (name := NAME.match(heading)) and wording.has("name"):
+    if (name := NAME.match(heading)) and wording.has("name") and not FILE.search(name[0]):
         term = name["call"] + "()" if name["call"] else name[0]
         return "name", wording.text("action" if term.endswith(")") or term.startswith("-") else "name", term=term)
     first, _, rest = heading.partition(" ")

@@ -244,7 +244,8 @@ def _candidate(
 
 def shown(cell: str) -> str:
     """The words of a cell without marks."""
-    return " ".join(re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)|<br ?/?>|\[([^\]]*)\]\([^)]*\)", r" \1", cell).split())
+    words = " ".join(re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)|<br ?/?>|\[([^\]]*)\]\([^)]*\)", r" \1", cell).split())
+    return words.replace(" ,", ",")
 
 
 def _is_name(text: str) -> bool:
