@@ -131,12 +131,10 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
     columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
     told = passages.stems(" ".join(map(having.key, having.rows)))
     are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
-    title = next(iter(titles(lacking.page, wording)), "")
-    for row in lacking.rows if columns and are_siblings and title else ():
+    for row in lacking.rows if columns and are_siblings and titles(lacking.page, wording) else ():
         key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
         stems = passages.stems(key)
         is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})
         if not is_told and is_noun(column, wording) and column not in wording.words("bare"):
-            asked, near = cell_text(key, column, "?", wording), (lacking.span(row),)
-            text = wording.text("context", title=title, question=asked[:1].lower() + asked[1:])
+            text, near = cell_text(key, column, "?", wording), (lacking.span(row),)
             yield Candidate(text, "unanswerable", "rule:missing-column", near=near, unanswerable=True, cluster=lacking.cluster)

@@ -36,7 +36,9 @@ SHORT = 5
 """The most words of a title in front of a colon."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
-OPENS = re.compile(r"(?:Wh(?:at|o|en|ere|y|ich)|How|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b")
+OPENS = re.compile(
+    r"(?:Wh(?:at|o|en|ere|y|ich)|How|Is|Are|Do|Does|Did|Can|May|Must|Should|Will|Was|Were|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
+)
 NAME = re.compile(r"[A-Z][\w.&'’-]*[a-z\d](?: (?:of|de|von|van|the|and) | )[A-Z]\w+")
 CODE = re.compile(r"\b[A-Z]{2,}[\w-]*|\b[A-Z]+[a-z]*\d[\w-]*|\d{4}")
 """Words that name a thing: two with a capital; letters in capitals, a code, a year."""

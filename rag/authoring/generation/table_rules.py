@@ -27,7 +27,7 @@ CELL, KEY = 60, 40
 """The most characters of a value, and of the name of a row or a column."""
 EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*|[a-z]", re.IGNORECASE)
 NO_NOUN = re.compile(
-    r"day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|what.*|when.*|how.*|where.*|if.*|total|number|no\.?|id|code"
+    r"day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|descriptions?|what.*|when.*|how.*|where.*|if.*|total|number|no\.?|id|code"
     r"|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over|beyond)|.*[^e]ed|#|x|y",
     re.IGNORECASE,
 )
@@ -175,7 +175,7 @@ def asks(column: str, value: str, wording: Wording) -> str:
         return value and ("cell_who" if is_person else f"cell{_of(column, wording)}")
     if value.isdecimal() and value not in "01" and re.fullmatch(r"(?!number)[a-z ]{3,}[a-rtv-z]s", column):
         return "cell_many"
-    return "cell_any" if ASKS.match(column) else ""
+    return "cell_any" if ASKS.match(column) and wording.has("cell_any") else ""
 
 
 def cell_text(key: str, column: str, value: str, wording: Wording) -> str:
@@ -187,7 +187,7 @@ def cell_text(key: str, column: str, value: str, wording: Wording) -> str:
 def is_noun(column: str, wording: Wording) -> bool:
     """True if the name of a column may follow an article: its last word is a measure or a role; in other languages always."""
     if not wording.has("cell_who"):
-        return not ASKS.match(column)
+        return not ASKS.match(column) and bool(re.search(r"[^\W\d_]{3}", column))
     last = column.split()[-1].lower()
     is_measure = last in wording.words("measures") or bool(NOUN.fullmatch(last))
     is_short = column.count(" ") < 2 and " and " not in column
@@ -244,7 +244,7 @@ def _candidate(
 
 def shown(cell: str) -> str:
     """The words of a cell without marks."""
-    words = " ".join(re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)|<br ?/?>|\[([^\]]*)\]\([^)]*\)", r" \1", cell).split())
+    words = " ".join(re.sub(r"`+|\*+(?=\w)|(?<=\w)\*+|(?<!\w)_+|_+(?!\w)|<br ?/?>|\[([^\]]*)\]\([^)]*\)", r" \1", cell).split())
     return words.replace(" ,", ",")
 
 

@@ -123,7 +123,7 @@ def test_editions_and_missing_columns() -> None:
     assert of("edition", old=OLD.replace("2024 (expired)", "of the museum"), new=NEW) == []
     mink, tern = (
         f"missing-column: {text} →  ← {name}"
-        for text, name in (("Checks: what is the deposit for Mink?", "checks"), ("Hire: what is the voltage for Tern?", "hire"))
+        for text, name in (("What is the deposit for Mink?", "checks"), ("What is the voltage for Tern?", "hire"))
     )
     assert of("missing-column", hire=HIRE, checks=CHECKS) == [mink, tern]
     # A passage with the row and the column may answer.
