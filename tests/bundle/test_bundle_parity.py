@@ -52,7 +52,7 @@ PIPELINES = {
     "guards": "guard=[scan,rules,spotlight,output] index.bm25s.analyser=ids_and_words",
     "off topic": "check=[off_topic] check.off_topic.words=1 check.off_topic.floor=0.3",
     "checks": "check=[retrieval_floor,citations,numbers,quotes]",
-    "found before": "reuse=similar reuse.full=0.3 reuse.half=0.1 reuse.guard=false queries=last_turn memory=buffer",
+    "found before": "reuse=similar reuse.full=0.3 reuse.half=0.1 reuse.guard=none queries=last_turn memory=buffer",
     "locked": "lock=[bus.md] memory=buffer chunker=whole prompt=strict_book",
     "without a file": "exclude=[ferry.md] context_tokens=12 chunker=table_whole",
     "pinned": "pinned=[bus.md] chunker=token_800 check=[grounded,overall_pass] prompt=grounded_study",

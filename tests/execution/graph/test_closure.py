@@ -60,7 +60,7 @@ EVERYTHING = (
 COSTLY = ("generator=none", "generator._target_=support.scripted_generator.Costly")
 TRIALS = (
     (*EVERYTHING, "history=live", "latency=1"),
-    ("generator=extractive", "memory=buffer", "reuse=similar", "reuse.full=0.1", "reuse.half=0", "reuse.guard=false"),
+    ("generator=extractive", "memory=buffer", "reuse=similar", "reuse.full=0.1", "reuse.half=0", "reuse.guard=none"),
     ("generator=extractive", "lock=[bus.md]", "exclude=[rules.txt]", "context_tokens=12"),
     (*COSTLY, "chunker=sentence", "metrics=[recall@k,token_f1]", "latency=1", "repeats=2"),
     (
