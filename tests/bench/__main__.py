@@ -36,7 +36,7 @@ SPEED: Sequence[Measurement] = (
 )
 QUALITY: Sequence[Measurement] = (
     *(retrieval.references, retrieval.gap_loop, answers.declining, answers.numbers, records.routes, judging.judge),
-    *(judging.correctness, safety.scan, safety.secrets, safety.personal, conversion.office),
+    *(judging.correctness, safety.secrets, safety.personal, conversion.office),
     *(conversion.pages, conversion.tables, documents.evidence, documents.losses, sets.drift, sets.exchange),
     *(verdicts.verdicts, verdicts.intervals),
 )

@@ -207,7 +207,9 @@ def test_a_trusted_package_lends_no_trust(shout: Components, name: str) -> None:
 
 
 def test_a_module_that_lacks_a_package_names_it(shout: Components) -> None:
-    with pytest.raises(MissingExtraError, match="chunker: needs the package 'package_that_is_not_there'"):
+    with pytest.raises(
+        MissingExtraError, match="chunker: needs the package 'package_that_is_not_there', which is not installed"
+    ):
         shout.build({"_target_": "shout.needy.Needy"}, "chunker")
 
 

@@ -46,16 +46,8 @@ GIVEN = {
 """What a choice must be given because it has no default; a new `???` that is missing here fails its test."""
 
 WHERE_AND_HOW = (
-    "device",
-    "threads",
-    "batch_size",
-    "cache",
-    "cache_mb",
-    "timeout",
-    "retries",
-    "concurrency",
-    "workers",
-    "price",
+    *("device", "threads", "batch_size", "cache", "cache_mb"),
+    *("timeout", "retries", "concurrency", "workers", "price"),
 )
 """Parameters that cannot change a result."""
 
