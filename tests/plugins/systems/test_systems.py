@@ -19,6 +19,7 @@ from support.small_set import TEXTS, write_golden
 
 import rag
 from rag.analysis.compare.trec_export import write_trec
+from rag.api.progress import progress
 from rag.api.sweeps import SweepResult, conduct
 from rag.components.systems.none import NoSystem
 from rag.config.experiment import Experiment
@@ -35,7 +36,6 @@ from rag.execution.sweep import sweep as sweeps
 from rag.plugins.systems.result_rows import read_results
 from rag.plugins.systems.systems.http import HttpSystem
 from rag.plugins.systems.systems.results import RecordedSystem
-from rag.reporting.terminal.progress import SweepProgress
 from rag.testing import check_system
 from rag.testing.answering import QUERIES
 
@@ -53,7 +53,7 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(golden: Path, *overrides: str) -> SweepResult:
     fixed = ("dataset=native", f"dataset.path={golden}", *SMALL, *overrides)
     declared = Experiment("mine", "?", fixed, objective="maximize recall@5", controls=False)
-    return conduct(sweeps.prepare(declared), SweepProgress)
+    return conduct(sweeps.prepare(declared), progress)
 
 
 def scores(result: SweepResult) -> dict[str, float]:
