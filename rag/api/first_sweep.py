@@ -129,9 +129,11 @@ class FirstSweep:
             except DataError as error:
                 if not (lines := self.loader.manifest):
                     raise
-                what = f"holds no text that can be read. {tally(len(lines) - len(self.loader.skipped), self.loader.skipped)}"
+                skipped = self.loader.skipped
+                what = f"holds no text that can be read. {tally(len(lines) - len(skipped), skipped)}"
                 listing = shlex.join(["rag", "data", "ingest", self.folder])
-                raise DataError(self.folder, what, f"{READABLE}; {listing} lists each file") from error
+                remedy = "install what is named" if any("(pip install " in file.reason for file in skipped) else READABLE
+                raise DataError(self.folder, what, f"{remedy}; {listing} lists each file") from error
 
     def held(self) -> AbstractContextManager[None]:
         """A block whose plans and pipelines do not read the folder again."""

@@ -155,3 +155,4 @@ def test_a_file_without_its_parser_is_left_out_with_the_command(
     request = {"target": f"rag.components.parsers.{target}", "parameters": parameters, "name": "a", "answer": 1 << 20}
     found = json.loads(_answer(request, b"%PDF-1.4" if "pdfium" in target else b"<p>A page</p>"))
     assert f"needs the package {absent}, which is not installed (pip install 'assay-rag[documents]')" in found["detail"]
+    assert found["reason"] == f"without {absent} (pip install 'assay-rag[documents]')"

@@ -55,8 +55,9 @@ def _answer(request: Mapping[str, Any], data: bytes) -> bytes:
         if error.what.startswith("is encrypted"):
             fault = {"reason": LOCKED, "detail": f"{error.what}; {error.remedy}"}
     except ModuleNotFoundError as error:
-        detail = f"needs the package {error.name}, which is not installed ({install(error.name or '')})"
-        fault = {"reason": CLOSED, "detail": detail}
+        remedy = install(error.name or "")
+        detail = f"needs the package {error.name}, which is not installed ({remedy})"
+        fault = {"reason": f"without {error.name} ({remedy})", "detail": detail}
     except UserError as error:
         fault = {"error": [error.where, error.what, error.remedy]}
     except MemoryError:
