@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.fusion.weighted import check_count, check_weights
+from rag.components.fusion.weights import check_count, check_weights
 from rag.core.checks import check_number
 from rag.core.rankings import Rankings, merged
 
