@@ -35,8 +35,8 @@ NO_NOUN = re.compile(
 NOUN = re.compile(r"\w{2,}(?:tion|sion|ment|ness|ance|ence|ship|ature)")
 """Words that are nouns by their ends."""
 NO_KEY = re.compile(
-    r"(?i)(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|bis|[-–]) ).*"
-    r"|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|\w+th|\d+(?:st|nd|rd)"
+    r"(?i)(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|bis|[-–]) )"
+    r".*|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|\w+th|\d+(?:st|nd|rd)"
     r"|(?:ab|über|unter|bis|mindestens) \d.*|.*\(.*|.*\d, .*"
     r"|.*:|(?:.* )?totals?(?: .*)?|averages?|others?|overall"
     r"|\d{1,2}(?:[–-]\d{1,2})? [A-Z][a-z]+(?: \d{4})?|[A-Z][a-z]+ \d{1,2}(?:, \d{4})?"
