@@ -15,7 +15,8 @@ import numpy as np
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.memo import once
-from rag.core.models.pinned import PinnedComponent, load_model, readable
+from rag.core.models.pinned import PinnedComponent, readable
+from rag.core.models.sentence_models import load_model
 from rag.core.models.tokenizers import token_limit, token_offsets, tokenizer
 from rag.core.types import Vectors
 

@@ -18,7 +18,8 @@ from rag.components.judges.passages import WINDOW, Passages
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.models.pinned import PinnedComponent, load_cross_encoder, readable
+from rag.core.models.pinned import PinnedComponent, readable
+from rag.core.models.sentence_models import load_cross_encoder
 from rag.core.progress import blocks
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims

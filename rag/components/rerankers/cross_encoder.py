@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.models.pinned import PinnedComponent, load_cross_encoder, readable
+from rag.core.models.pinned import PinnedComponent, readable
+from rag.core.models.sentence_models import load_cross_encoder
 
 TURN = Lock()
 """One thread at a time loads or runs a model: its tokenizer sets padding in every call."""
