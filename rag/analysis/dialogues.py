@@ -30,7 +30,6 @@ from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import summarise
 from rag.execution.graph import plan
 from rag.execution.graph.executors import Watch
-from rag.execution.graph.stage_inputs import Job
 from rag.execution.store.serialisation import answer_parts, sought_of
 
 HUMAN = ("queries=human", "generator=none", "metric=[recall]", "metrics=[recall@1]")
@@ -154,7 +153,7 @@ class _Trial:
             return unknown, unknown, unknown
         answers = answer_parts(self.reader.runner.obtain(ends.check).meta)
         declined = np.array([float(part.abstained) if part else np.nan for part in answers])
-        requests = [prepared.request for prepared in self._job(ends.generate).prepared()]
+        requests = [prepared.request for prepared in self.reader.runner.job(ends.generate).prepared()]
         prompt = [sum(tokens.count(message.content) for message in each.messages) if each else 0 for each in requests]
         return declined, np.array(prompt, np.float64), self._spent([part.reply if part else None for part in answers])
 
@@ -170,11 +169,4 @@ class _Trial:
         steps = self.reopened.steps
         if not steps.indexes:
             return sought_of(self.reader.runner.obtain(steps.fused).meta)
-        return self._job(next(iter(steps.indexes.values()))).sought
-
-    def _job(self, key: str) -> Job:
-        """A stage with its inputs."""
-        made, runner = self.reopened.made, self.reader.runner
-        stage = made.stages[key]
-        inputs = {name: runner.obtain(source) for name, source in stage.inputs.items() if source in made.stages}
-        return Job(stage.nodes, stage.values, inputs, self.reopened.trial.golden, made.graph.components, self.reopened.store)
+        return self.reader.runner.job(next(iter(steps.indexes.values()))).sought

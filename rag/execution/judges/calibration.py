@@ -101,7 +101,7 @@ class Card:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Card":
         """The card that `to_json` gave; fields that its version did not have keep their defaults."""
-        return records_from(cls, _with_nan(content))  # type: ignore[no-any-return]
+        return records_from(cls, _with_nan(content))
 
     @property
     def speaks_of_answers(self) -> bool:
