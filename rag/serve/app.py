@@ -21,7 +21,7 @@ from rag.serve.problems import add_error_handlers
 from rag.serve.request_handler import RequestHandler, handler_of
 from rag.serve.response_models import Health, Problem
 from rag.serve.responses import json_response
-from rag.serve.routes import documents, openai, questions, sessions
+from rag.serve.routes import documents, openai, questions
 from rag.serve.settings import Settings
 
 LOG = logging.getLogger("rag.serve")
@@ -70,7 +70,7 @@ def create_app(served: Served, settings: Settings, conversations: Conversations,
     app.state.handler = RequestHandler(served, settings, conversations, opinions, pool)
     add_error_handlers(app)
     complete_description(app)
-    for routes in (questions.router, openai.router, documents.router, sessions.router, router, page.router):
+    for routes in (questions.router, openai.router, documents.router, router, page.router):
         app.include_router(routes)
     add_middleware(app, settings, bundle=lambda: served.models[0].bundle.digest)
     return app

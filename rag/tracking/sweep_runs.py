@@ -26,8 +26,7 @@ from rag.execution.sweep.selection import Winner
 from rag.execution.sweep.sweep import Sweep
 from rag.tracking import evaluation_traces, mlflow_client, shared_views, trial_results
 from rag.tracking.connection import tracking_uri
-from rag.tracking.receipts import Receipt
-from rag.tracking.run_content import SweepRun, TrialRun
+from rag.tracking.run_content import Receipt, SweepRun, TrialRun
 
 FOLDER = Path(".rag")
 LIBRARIES = (DISTRIBUTION, "bm25s", "faiss-cpu", "numpy", "onnxruntime", "torch", "transformers")

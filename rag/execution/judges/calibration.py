@@ -23,8 +23,7 @@ from rag.evaluation.statistics.agreement import DECISIONS, Auc, Decisions, Diffe
 from rag.evaluation.statistics.paired import ALPHA
 from rag.evaluation.statistics.prediction_powered import powered_mean
 from rag.evaluation.statistics.resampling import DRAWS
-from rag.execution.judges.fitting import Fitted
-from rag.execution.judges.human_labels import ANSWER, CORRECTNESS, FAITHFULNESS, Labelled
+from rag.execution.judges.human_labels import ANSWER, CORRECTNESS, FAITHFULNESS, Fitted, Labelled
 from rag.execution.store.entry_format import Entry
 from rag.execution.store.store import Store
 
