@@ -66,15 +66,10 @@ def reused_passages(reader: Reader, trial: PlannedTrial, k: int, evidence: Flags
         passages, stale = passages + len(reused), stale + len(reused - set(searched))
     rows = [fresh.get(row) or [place for place, _ in selected.only(row).first(k).row(0)] for row in range(len(selected))]
     ranked = Rankings.pack([[(place, -float(number)) for number, place in enumerate(row)] for row in rows])
-    found = [_found(judge(each, reader.gold(trial)).group_ranks) & evidence for each in (selected.first(k), ranked)]
+    found = [(judge(each, reader.gold(trial)).group_ranks != 0).all(axis=1) & evidence for each in (selected.first(k), ranked)]
     counts = int(evidence.sum()), int((found[1] & ~found[0]).sum()), int((found[0] & ~found[1]).sum())
     saved = sum("reuse" in each for each in acts)
     return ReusedPassages(len(acts), saved, len(fresh) - saved, passages, stale, *counts)
-
-
-def _found(ranks: np.ndarray[tuple[int, ...], np.dtype[np.int32]]) -> Flags:
-    """The questions with all groups in their ranking."""
-    return np.asarray((ranks != 0).all(axis=1))
 
 
 HUMAN = ("queries=human", "generator=none", "metric=[recall]", "metrics=[recall@1]")

@@ -170,7 +170,7 @@ def _parsed(override: str) -> "Override":
         if "token recognition error" in str(error) and not re.search(r"[\[\]{}()'\",$]", text):
             return _parsed(written(key, text))  # a letter or sign outside of the grammar: this can only be text
         bare = bool(override.strip("~")) and "=" not in override
-        reason = "has no '='" if bare else f"is not a valid override: {_grammar(error)}"
+        reason = "has no '='" if bare else f"is not a valid override: {str(error).splitlines()[0].split(' expecting {')[0]}"
         remedy = f"write key=value, or key=a,b,c for several{'; put a question in quotes' if bare else ''}"
         if "token recognition error" in reason:
             remedy = f"put the value in quotes of its own: {shlex.quote(written(*override.split('=', 1)))}"
@@ -182,11 +182,6 @@ def written(key: str, value: Any) -> str:
     text = str(value)
     plain = re.fullmatch(r"(?!~)[\w./:~+-]*", text, re.ASCII) or not isinstance(value, str)
     return f"{key}={text}" if plain else f'{key}="{text.replace(chr(34), chr(92) + chr(34))}"'
-
-
-def _grammar(error: Exception) -> str:
-    """The message of the parser without its list of expected tokens."""
-    return str(error).splitlines()[0].split(" expecting {")[0]
 
 
 def expanded(override: str) -> list[str]:

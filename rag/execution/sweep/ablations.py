@@ -57,8 +57,7 @@ class ControlResult:
 
     def to_json(self) -> dict[str, Any]:
         """The row as JSON values, None for NaN."""
-        values: dict[str, Any] = jsonable(asdict(self))
-        return values
+        return dict(jsonable(asdict(self)))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from rag.config.experiment import Trial
 from rag.core.errors import DataError, ProblemsError, StoreError
 from rag.core.figures import figure
 from rag.core.types import SPLITS
@@ -182,7 +181,8 @@ def _measured_again(
         return None, []
     best = (*candidates.entrants[: experiment.holdout], decision.taken)
     ids = dict.fromkeys(entrant.trial_id for entrant in best)
-    trials = [_on_holdout(candidates.trials[trial_id].trial) for trial_id in ids]
+    chosen = [candidates.trials[trial_id].trial for trial_id in ids]
+    trials = [replace(each, config={**each.config, "split": HOLDOUT, "latency": 0}) for each in chosen]
     try:
         made = plan.assemble(experiment, trials, store, candidates.made.ledger, candidates.made.corpora)
     except ProblemsError as error:
@@ -191,10 +191,6 @@ def _measured_again(
         return None, ["The golden set has no holdout: nothing was measured again."]
     again = _measure(made, dict(zip(ids, made.trials, strict=True)), store, settings, watch)
     return again, _unmeasured(again, bool(watch))
-
-
-def _on_holdout(trial: Trial) -> Trial:
-    return replace(trial, config={**trial.config, "split": HOLDOUT, "latency": 0})
 
 
 def _measure(
