@@ -155,8 +155,6 @@ def _human(reopened: ReopenedTrial) -> ReopenedTrial:
 
 
 class _Trial:
-    """The stored results of a trial, by question."""
-
     def __init__(self, reopened: ReopenedTrial) -> None:
         self.reopened, self.examples = reopened, reopened.trial.golden.examples
         self.reader = Reader(reopened.made, reopened.store)

@@ -129,7 +129,6 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
 
 
 def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRun:
-    """The first trial of a plan, with all metrics of its answers."""
     board = {row.trial_id: row for row in leaderboard.build_leaderboard(made, {}, store).rows}
     return _trial(made.trials[0], board[made.trials[0].trial_id], made, store, tags)
 

@@ -171,9 +171,8 @@ def _rows(text: str, path: Path, read: Read) -> Labels:
                 yield from read(json.loads(line), number)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 what = f"has no {error}" if isinstance(error, KeyError) else f"does not fit: {error}"
-                raise DataError(
-                    f"{path}:{number}", what, 'a line like {"text": …, "contexts": […], "supported": true}'
-                ) from error
+                remedy = 'a line like {"text": …, "contexts": […], "supported": true}'
+                raise DataError(f"{path}:{number}", what, remedy) from error
 
 
 Weights = Mapping[str, float]

@@ -179,7 +179,6 @@ def _compared(
 
 
 def _difference(tested: Family, place: int) -> dict[str, Any]:
-    """The difference of one control in one column."""
     ends = {"low": tested.corrected_low, "high": tested.corrected_high}
     figures = {"difference": tested.mean, **ends, "p_adjusted": tested.p_adjusted}
     return {name: float(figure[place]) for name, figure in figures.items()} | {"n": int(tested.n[place])}
