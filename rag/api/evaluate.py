@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from rag.api.progress import progress
 from rag.api.sweeps import SweepResult, conduct
 from rag.config.compose import written
 from rag.config.experiment import Experiment
@@ -22,7 +23,6 @@ from rag.execution.graph.plan import components_for, held
 from rag.execution.store import maintenance
 from rag.execution.sweep import sweep as sweeps
 from rag.execution.sweep.open_config import config_of
-from rag.reporting.terminal.progress import SweepProgress
 
 FOLDER = Path(".rag", "systems")
 """The place of what functions returned."""
@@ -70,7 +70,7 @@ def evaluate(
     fixed = [*chosen, "system=results", written("system.path", str(path)), *own]
     declared = Experiment(name, f"What is {name} worth?", tuple(fixed), objective="")
     with held(config["loader"], corpus):
-        return conduct(sweeps.prepare(declared), SweepProgress)
+        return conduct(sweeps.prepare(declared), progress)
 
 
 def _asked(retrieve: Callable[..., Any], query: Query, first: bool) -> Mapping[str, Any]:

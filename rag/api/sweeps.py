@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from rag.api.progress import progress
 from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
@@ -22,7 +23,6 @@ from rag.execution.sweep import sweep as sweeps
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.sweep import Prepared, Sweep
-from rag.reporting.terminal.progress import SweepProgress
 from rag.tracking import sweep_runs
 
 Show = Callable[[Sweep, Conclusion], None]
@@ -77,10 +77,10 @@ class SweepResult:
         return self.sweep.to_json() | self.conclusion.to_json()
 
     def __repr__(self) -> str:
-        board, shown = self.sweep.board, ""
-        for row in (row for row in board.rows if row.trial_id == self.recommended):
-            column, mean = ("objective", row.summed["mean"]) if row.summed else (aim := board.objective.column, row.value(aim))
-            shown = f", recommended {row.name} ({row.trial_id}): {column} {figure(mean)}"
+        board, winner = self.sweep.board, self.conclusion.winner
+        best, aim = winner and winner.of(winner.recommended), board.objective
+        mean = f"{'objective' if aim.summed else aim.column} {figure(best.tune.mean)}" if best else ""
+        shown = f", recommended {best.name} ({best.trial_id}): {mean}" if best else ""
         return f"SweepResult({board.experiment}, {amount(len(board.rows), 'trial')}{shown})"
 
     def _repr_html_(self) -> str:
@@ -144,7 +144,7 @@ def sweep(name: str, overrides: Sequence[str] = (), track: bool = True, yes: boo
     `rag study track` sends the trials later. A trial that failed has the status `failed` in the leaderboard. UserError, unless
     `yes`, where models cost money and answer none of the first questions.
     """
-    result = conduct(sweeps.prepare(experiment.load(name, overrides)), SweepProgress, yes=yes)
+    result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress, yes=yes)
     if result.interrupted:
         raise KeyboardInterrupt
     if track and (reason := sweep_runs.untracked()):

@@ -11,10 +11,10 @@ from rag.analysis import gate as gates
 from rag.analysis.compare import score_files, trials
 from rag.analysis.compare.trials import Compared
 from rag.analysis.gate import GateReport, score_gate
+from rag.api.progress import progress
 from rag.api.tables import Table
 from rag.config import experiment
 from rag.core.errors import ConfigError
-from rag.reporting.terminal.progress import SweepProgress
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def gate(
     gates.check(gated, bridges)
     error = computed = ""
     if not gated.same:
-        with SweepProgress(gated.candidate.plan) as listen:
+        with progress(gated.candidate.plan) as listen:
             error = gates.run(gated.candidate, listen)
     if not error:
         computed, error = gates.computed(gated)

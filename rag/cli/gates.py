@@ -49,7 +49,9 @@ def baseline(
     baselines.write(kept, place)
     whole = kept.split == "all" and "split" not in declared.gate
     if as_json:
-        print_json(report.baseline_json(kept, place))
+        told = {"experiment": kept.experiment, "path": str(place), "split": kept.split, "questions": len(kept.result.questions)}
+        failed = {"failed": int(kept.result.scores.failed.sum())}
+        print_json(told | failed | {"trial": kept.result.trial_id, "name": kept.result.name})
     else:
         report.baseline(kept, place, whole, gate.command(ready.plan.experiment, kept, [f"--baseline={path}"] if path else ()))
 

@@ -69,7 +69,7 @@ ELSEWHERE = {
     "index": {"chroma", "pgvector"},
     "generator": {
         *("openai", "gemini", "google", "groq", "anthropic", "auto", "ollama", "llamacpp", "vllm", "closed_book", "gold"),
-        *("system", "litellm"),
+        *("system", "litellm", "command"),
     },
     "memory": {"summary_model"},
     "passage": {"contextual"},

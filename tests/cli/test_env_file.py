@@ -7,7 +7,7 @@ import pytest
 from support.command_line import Verb
 
 from rag.bundle.leaks import secrets
-from rag.cli.app import read_env_file
+from rag.cli.env_file import read_env_file
 from rag.core.errors import ConfigError
 
 SECRET = "sk-4711-wombat-secret"

@@ -137,6 +137,7 @@ REFUSED = [
     *refused("Agent", shipped("policy", "agent"), "policy", {"observation": "x"}),
     *refused("ExtractiveCondenser", EXTRACTIVE, "condense", {"facts": 0}, {"facts": 13}, {"share": 2}, {"item": "{above}"}),
     *refused("ExtractiveCondenser", EXTRACTIVE, "condense", {"missing": "-"}),
+    ("RulesShaper", shipped("shape", "rules") | {"headers": {"lookup": {"colour": "red"}}}, "shape.headers.lookup"),
     *refused("RulesShaper", shipped("shape", "rules"), "shape", {"share": 2}, {"search": "{question}"}, {"language": "x"}),
     *refused("ContextualText", MODEL | {"instruction": "", "prompt": "{document}{chunk}"}, "passage", {"prompt": "{chunk}"}),
     *[("SectionPrompt", {"instruction": "Do.", "metadata": keys}, "prompt.metadata") for keys in ("team", ["text"], ["page"])],

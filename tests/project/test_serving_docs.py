@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from rag.serve import middleware, otel_spans
+from rag.serve import otel_spans, prometheus
 from rag.serve.limits import Shares
 from rag.serve.settings import Settings, variable_name
 
@@ -30,13 +30,13 @@ def test_every_setting_is_listed_with_its_default() -> None:
 
 
 def test_the_dashboard_shows_every_metric_and_its_labels() -> None:
-    meters = middleware.Meters(Shares(1, 1))
+    meters = prometheus.Meters(Shares(1, 1))
     known = {metric.name + "_total" * (metric.type == "counter"): metric for metric in meters.registry.collect()}
     panels = json.loads((Path(__file__).parents[2] / "docs/grafana.json").read_text("utf-8"))["panels"]
     shown = [target["expr"] for panel in panels for target in panel["targets"]]
     named = {name.removesuffix("_bucket") for text in shown for name in re.findall(r"assay_\w+", text)}
     assert named == {name for name in known if name.startswith("assay_")}
-    source = Path(middleware.__file__).read_text("utf-8")
+    source = Path(prometheus.__file__).read_text("utf-8")
     for text in shown:
         (name, *_) = (each.removesuffix("_bucket").removesuffix("_total") for each in re.findall(r"assay_\w+", text))
         labels = re.search(rf'"{name}", "[^"]*", \(([^)]*)\)', source)

@@ -26,21 +26,20 @@ PER_COLUMN = 4
 CELL, KEY = 60, 40
 """The most characters of a value, and of the name of a row or a column."""
 EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*|[a-z]", re.IGNORECASE)
+MARKS = re.compile(r"`+|\*+(?=\w)|(?<=\w)\*+|(?<!\w)_+|_+(?!\w)|<br ?/?>|\[([^\]]*)\]\([^)]*\)")
 NO_NOUN = re.compile(
-    r"day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|descriptions?|what.*|when.*|how.*|where.*|if.*|total|number|no\.?|id|code"
-    r"|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over|beyond)|.*[^e]ed|#|x|y",
-    re.IGNORECASE,
+    r"(?i)day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|descriptions?|what.*|when.*|how.*|where.*|if.*|total"
+    r"|number|no\.?|id|code|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over|beyond)|.*[^e]ed|#|x|y"
 )
 """Headers that make no noun phrase behind an article."""
 NOUN = re.compile(r"\w{2,}(?:tion|sion|ment|ness|ance|ence|ship|ature)")
 """Words that are nouns by their ends."""
 NO_KEY = re.compile(
-    r"(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|bis|[-–]) ).*"
-    r"|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|\w+th|\d+(?:st|nd|rd)"
+    r"(?i)(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|bis|[-–]) )"
+    r".*|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|\w+th|\d+(?:st|nd|rd)"
     r"|(?:ab|über|unter|bis|mindestens) \d.*|.*\(.*|.*\d, .*"
     r"|.*:|(?:.* )?totals?(?: .*)?|averages?|others?|overall"
-    r"|\d{1,2}(?:[–-]\d{1,2})? [A-Z][a-z]+(?: \d{4})?|[A-Z][a-z]+ \d{1,2}(?:, \d{4})?",
-    re.IGNORECASE,
+    r"|\d{1,2}(?:[–-]\d{1,2})? [A-Z][a-z]+(?: \d{4})?|[A-Z][a-z]+ \d{1,2}(?:, \d{4})?"
 )
 """Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals, sums, days."""
 CAPITAL = r"[A-ZÀ-Ž](?:(?!\d)[\w.'’&-])*"
@@ -100,8 +99,8 @@ def grids(page: Page) -> Iterator[Grid]:
         rows = [row for row in table.rows[:MOST] if row.cells]
         keys = Counter(shown(row.cells[0]).casefold() for row in rows)
         merged = {id(row) for row, below in pairwise(rows) if not below.cells[0].strip()}
-        rows = [row for row in rows if id(row) not in merged and _is_name(shown(row.cells[0]))]
-        rows = [row for row in rows if keys[shown(row.cells[0]).casefold()] == 1]
+        named = ((row, shown(row.cells[0])) for row in rows if id(row) not in merged)
+        rows = [row for row, key in named if _is_name(key) and keys[key.casefold()] == 1]
         names = Counter(map(str.casefold, table.names))
         columns = [n for n, name in enumerate(table.names) if n and _is_name(shown(name)) and names[name.casefold()] == 1]
         if len(rows) >= FEWEST and columns and (table.names[0] or len(columns) > 1):
@@ -244,8 +243,7 @@ def _candidate(
 
 def shown(cell: str) -> str:
     """The words of a cell without marks."""
-    words = " ".join(re.sub(r"`+|\*+(?=\w)|(?<=\w)\*+|(?<!\w)_+|_+(?!\w)|<br ?/?>|\[([^\]]*)\]\([^)]*\)", r" \1", cell).split())
-    return words.replace(" ,", ",")
+    return " ".join(MARKS.sub(r" \1", cell).split()).replace(" ,", ",")
 
 
 def _is_name(text: str) -> bool:

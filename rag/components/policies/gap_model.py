@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rag.components.policies.actions import search_texts
 from rag.components.policies.gap_loop import GAPS, PARTS, GapLoop, Texts
-from rag.components.policies.replies import search_texts
 from rag.components.policies.trail import Trail, within
 from rag.core.checks import check_whole
 from rag.core.looks import Act

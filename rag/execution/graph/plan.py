@@ -68,18 +68,14 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The output of `rag plan --json`."""
-        distinct = len(self.stages)
+        distinct, total = len(self.stages), sum(1 for trial in self.trials for _ in self.graph.ancestors(*ends_of(trial)))
+        counts = {"total": total, "distinct": distinct, "cached": distinct - len(self.to_run), "to_run": len(self.to_run)}
         return {
             "experiment": self.experiment.name,
             "question": self.experiment.question,
             "trials": len(self.trials),
             "sample": self.trials[0].golden.sampled or None,
-            "stages": {
-                "total": sum(1 for trial in self.trials for _ in self.graph.ancestors(*ends_of(trial))),
-                "distinct": distinct,
-                "cached": distinct - len(self.to_run),
-                "to_run": len(self.to_run),
-            },
+            "stages": counts,
             "seconds": self.estimate.seconds,
             "unmeasured": self.estimate.unmeasured,
             **_spending_json(self.estimate.spending.likely),
@@ -173,8 +169,7 @@ def _golden(config: Mapping[str, Any], components: Components, known: dict[str, 
     if key not in known:
         questions = components.role("dataset", config["dataset"])
         loader = digest(config["loader"])
-        if loader not in corpora:
-            corpora[loader] = Loaded.of(loader_of(config, components))
+        corpora[loader] = corpora.get(loader) or Loaded.of(loader_of(config, components))
         known[key] = sampling.asked(golden_sets.load(corpora[loader], questions), config)
     return known[key]
 

@@ -213,7 +213,7 @@ def _shown(pipeline: Retrieval, component: object) -> ShownPassages:
 
 
 def _condense(pipeline: Retrieval, step: Step) -> CondenseLink:
-    return CondenseLink(pipeline.condenser, _shown(pipeline, pipeline.condenser), pipeline.reading.locked, step)
+    return CondenseLink(pipeline.condenser, _shown(pipeline, pipeline.condenser), step)
 
 
 def _audit(pipeline: Retrieval, step: Step) -> AuditLink:

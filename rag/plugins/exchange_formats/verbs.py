@@ -1,7 +1,5 @@
 """Verbs that exchange golden sets with other tools."""
 
-import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,10 +7,6 @@ import typer
 
 from rag.cli.app import data
 from rag.cli.options import Json, Overrides, opened_set, print_json
-from rag.config.compose import written
-from rag.core.figures import amount
-from rag.plugins.exchange_formats.imports import Report
-from rag.reporting.terminal.output import next_commands, print_line
 
 Column = Annotated[str, typer.Option(metavar="COLUMN", help="The column, if it has no usual name.")]
 
@@ -47,7 +41,7 @@ def import_questions(
     from rag.documents.folder.json_rows import read_rows
     from rag.plugins.exchange_formats import imports
     from rag.plugins.exchange_formats.samples import Reading
-    from rag.plugins.exchange_formats.verbs import imported
+    from rag.plugins.exchange_formats.shown import imported
 
     named = {"text": question, "answers": answer, "contexts": context, "document": document, "id": id, "kind": kind}
     given = {name: column for name, column in named.items() if column}
@@ -70,7 +64,7 @@ def export_questions(
     """
     from rag.evaluation.data import golden as golden_sets
     from rag.plugins.exchange_formats.exports import export_set, rows_of
-    from rag.plugins.exchange_formats.verbs import exported
+    from rag.plugins.exchange_formats.shown import exported
 
     loader, questions = opened_set(name, overrides)
     golden = golden_sets.load(loader, questions)
@@ -79,32 +73,3 @@ def export_questions(
     print_json({"folder": str(to), "questions": len(rows), "not_held": dict(lost)}) if as_json else exported(
         to, len(rows), lost
     )
-
-
-SHOWN = 5
-"""Lines of a list that are shown; --json has all."""
-
-
-def imported(report: Report, documents: str) -> None:
-    """Print what became of the rows of a file."""
-    print_line(f"{report.source}: {report.format}, {amount(report.rows, 'row')} → {amount(report.questions, 'question')}.")
-    counted = ", ".join(f"{count} {how}" for how, count in sorted((+report.anchored).items()))
-    print_line(f"Evidence: {counted or 'none'}; {amount(len(report.not_found), 'passage')} not found.")
-    if report.documents:
-        print_line(f"{amount(report.documents, 'document')} written: the file's own texts, so nothing else competes with them.")
-    if report.without_evidence:
-        print_line(f"{amount(report.without_evidence, 'question')} without evidence: only metrics of answers apply.")
-    for title, lines in (("Not found", report.not_found), ("Refused", report.refused), ("Notes", report.notes)):
-        if lines:
-            print_line(f"{title} ({len(lines)}):")
-            for line in lines[:SHOWN]:
-                print_line(f"  {line}")
-    own = [written("dataset.path", report.folder), *([written("loader.path", documents)] if documents else ())]
-    next_commands([shlex.join(["rag", "data", "check", "native", *own])])
-
-
-def exported(folder: Path, questions: int, lost: Mapping[str, int]) -> None:
-    """Print where a set was written, and what its format does not hold."""
-    print_line(f"{amount(questions, 'question')} written to {folder}.")
-    for name, count in lost.items():
-        print_line(f"Not held by this format: {name} ({amount(count, 'question')}).")

@@ -37,16 +37,8 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """The output of `rag report --json`."""
         head = wording.headline(self.material)
-        return {
-            "page": str(self.page),
-            "text": str(self.text),
-            "recommended": head.trial_id,
-            "name": head.name,
-            "why": head.why,
-            "sure": list(head.sure),
-            "cost": head.cost,
-            "missing": dict(self.material.missing),
-        }
+        said = {"recommended": head.trial_id, "name": head.name, "why": head.why, "sure": list(head.sure), "cost": head.cost}
+        return {"page": str(self.page), "text": str(self.text), **said, "missing": dict(self.material.missing)}
 
 
 def write(made: Plan, store: Store, folder: Path = REPORTS) -> Report:

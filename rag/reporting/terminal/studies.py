@@ -36,18 +36,6 @@ def show(parts: Iterable[Part]) -> None:
             print_table(part.heads, ([dimmed(cell) for cell in row] for row in part.rows), words=part.words)
 
 
-def markdown(title: str, parts: Iterable[Part]) -> str:
-    """Sentences and tables as a Markdown file."""
-    found = [f"# {title}"]
-    for part in parts:
-        if isinstance(part, str):
-            found += [f"- {part}"] if part else []
-        else:
-            lines = [part.heads, ["---"] * len(part.heads), *part.rows]
-            found.append("\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines))
-    return "\n\n".join(found) + "\n"
-
-
 def share(found: Share | None) -> str:
     """A rate and its interval."""
     return interval(found.rate, *found.interval) if found else DASH

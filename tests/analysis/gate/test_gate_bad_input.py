@@ -179,8 +179,8 @@ def test_a_report_folder_that_is_not_writable(rag: Verb) -> None:
     Path("reports/study/gate").write_text("in the way", "utf-8")
     said = rag("gate", "study.yaml")
     assert (said.code, said.out[:4]) == (2, "PASS")
-    assert said.err.startswith("reports/study/gate/gate.json: cannot be written")
-    assert "cannot be written" in rag("baseline", "study.yaml", "--baseline", "reports/study/gate/kept.json").err
+    assert said.err.startswith("reports/study/gate: cannot be used")
+    assert "cannot be used" in rag("baseline", "study.yaml", "--baseline", "reports/study/gate/kept.json").err
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.scripted_server import SOON, Script, claude, send, serving
+from support.scripted_server import Script, claude, send, serving
 
 from rag.components.generators.anthropic import AnthropicGenerator
 from rag.core.errors import ConfigError, RefusalError, ServiceError
@@ -103,9 +103,6 @@ def test_errors_name_the_remedy_and_no_key(script: Script) -> None:
     wrong = failure(generator(script))
     assert "invalid x-api-key ***" in wrong.what
     assert "api_key_env" in wrong.remedy
-    script.steps = [send(529, OVERLOADED, SOON)]
-    assert "529: Overloaded" in failure(generator(script, retries=1)).what
-    assert len(script.asked) == 3
 
 
 def test_one_request_that_is_too_long_or_refused_fails_alone(script: Script) -> None:

@@ -13,8 +13,6 @@ from rag.core.files import shipped
 from rag.core.types import Message, Query, Request
 
 ASKED = Request(Query("q", "Who?"), (), (Message("user", "Who?"),))
-
-
 LISTED = {"prompt": 0.40, "completion": 1.60, "window": 1047576, "batch": 0.5}
 
 

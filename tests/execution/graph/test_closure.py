@@ -202,6 +202,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
         "rag.plugins.litellm.generators.litellm": {"rag.components.generators.openai"},
+        "rag.plugins.batches.generators.batches": {f"rag.components.generators.{form}" for form in ("anthropic", "openai")},
         "rag.plugins.systems.systems.http": {"rag.components.parsers.xlsx"},
         "rag.plugins.systems.systems.results": {"rag.components.parsers.xlsx"},
         "rag.plugins.rare_formats.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},

@@ -150,8 +150,7 @@ def test_replies_that_no_helper_can_use_are_counted_on_the_board_and_named_by_as
     with serving(say("I would rather not.")) as server:
         ask_of(server, monkeypatch)
         made = planned(tmp_path, (f"link: {{no model: policy=single, every part asks a model: '{' '.join(asking)}'}}",), *usual)
-        store = Store(str(tmp_path / "store"))
-        board = sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None).board
+        board = sweep.run(made, Store(str(tmp_path / "store")), {"mode": "inline"}, lambda key, outcome: None).board
         said = rag("ask", "When does the ferry leave?", "dataset=native", f"dataset.path={tmp_path / 'golden'}",
                    "embedder=hashing", *usual, *asking).out  # fmt: skip
     with_model, without = sorted((row.measured for row in board.rows), key=lambda measured: "unusable" not in measured)

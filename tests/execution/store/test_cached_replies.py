@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -54,7 +55,8 @@ def test_each_distinct_sequence_of_messages_is_answered_once(store: Store) -> No
     stored.generate(asking("a", system="s"))
     stored.generate(asking("a", system=""))
     StoredGenerator(inner, store, "two").generate(asking("a"))
-    assert inner.asked == ["a", "b", "a", "a", "a"]
+    stored.generate([replace(request, sample=1) for request in asking("a", "a")])
+    assert inner.asked == ["a", "b", "a", "a", "a", "a"]
     assert stored.generate(asking("a", system="s"))[0].cost == 0.25
     assert stored.generate([]) == []
 

@@ -59,7 +59,8 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     best = [row.trial_id for row in done.board.rows[:5]]
     assert {one.trial_id for one in again} == {*best, concluded.winner.recommended}
     assert all(trial.trial.config["latency"] == 0 for trial in concluded.again.trials.values())
-    assert {len(trial.golden.examples) for trial in concluded.again.trials.values()} == {3}
+    goldens, (first, *_) = [each.golden for each in concluded.again.trials.values()], done.plan.trials[0].golden.documents
+    assert [(len(each.examples), each.documents[0] is first) for each in goldens] == [(3, True)] * len(goldens), "read once"
     ran = {
         concluded.again.plan.stages[key].name
         for key, outcome in concluded.again.ran.outcomes.items()

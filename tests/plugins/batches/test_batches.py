@@ -16,7 +16,7 @@ from support.costly_sweep import QUESTIONS, ask_of, planned, write_study
 from support.scripted_server import Exchange, answer, send, serving
 
 from rag.core.errors import BudgetError, ServiceError
-from rag.core.types import Message, Query, Reply, Request
+from rag.core.types import Message, Query, Request
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_replies import StoredGenerator
 from rag.execution.store.store import Store
@@ -109,9 +109,6 @@ def distorted(lines: list[Any]) -> list[Any]:
 def test_replies_of_a_batch_are_those_of_single_requests(
     form: str, given: Callable[[Any], Any], left: int, server: Any, tmp_path: Path
 ) -> None:
-    def costless(replies: list[Reply]) -> list[Reply]:
-        return [replace(reply, cost=0.0) for reply in replies]
-
     requests = asking(*(f"{'why ' * number}?\u2028" for number in range(8)), "?\u2028")
     server.given, one, other = given, Store(str(tmp_path / "a")), Store(str(tmp_path / "b"))
     made = stored(form, server, one)
@@ -119,7 +116,7 @@ def test_replies_of_a_batch_are_those_of_single_requests(
     assert ([len(items) for items in server.jobs.values()], len(server.asked), len(set(server.keys))) == ([7], 1 + left, 1)
     assert made.ledger.spent().cost == pytest.approx(0.1 * (1 + left + (7 - left) / 2))
     single = stored(form, server, other).generate(requests)
-    assert costless(replies) == costless(single)
+    assert [replace(reply, cost=0.0) for reply in replies] == [replace(reply, cost=0.0) for reply in single]
     asked = len(server.asked)
     assert (stored(form, server, one).generate(requests), stored(form, server, other).at_once(requests)) == (replies, single)
     assert (len(server.asked), len(server.jobs), one.keys("jobs")) == (asked, 1, [])

@@ -121,8 +121,7 @@ def test_the_prompt_that_a_model_reads_is_a_prompt_of_mlflow(
     assert [each.prompt for each in found] == [f"prompts:/my_notes-prompt/{number}" for number in (1, 1, 2)]
     assert register(bundles[2], "my notes").prompt == found[2].prompt
     assert not register(at_home("answers"), "extracts").prompt, "no model reads it"
-    client = mlflow_here.MlflowClient()
-    prompt = client.load_prompt(found[2].prompt)
+    prompt = (client := mlflow_here.MlflowClient()).load_prompt(found[2].prompt)
     assert prompt.variables == {"contexts", "question"}
     assert prompt.tags["assay.bundle"] == found[2].digest
     version = client.get_model_version("my notes", "3")

@@ -19,6 +19,7 @@ from support.small_set import TEXTS, write_golden
 
 import rag
 from rag.analysis.compare.trec_export import write_trec
+from rag.api.progress import progress
 from rag.api.sweeps import SweepResult, conduct
 from rag.components.systems.none import NoSystem
 from rag.config.experiment import Experiment
@@ -35,7 +36,6 @@ from rag.execution.sweep import sweep as sweeps
 from rag.plugins.systems.result_rows import read_results
 from rag.plugins.systems.systems.http import HttpSystem
 from rag.plugins.systems.systems.results import RecordedSystem
-from rag.reporting.terminal.progress import SweepProgress
 from rag.testing import check_system
 from rag.testing.answering import QUERIES
 
@@ -53,7 +53,7 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(golden: Path, *overrides: str) -> SweepResult:
     fixed = ("dataset=native", f"dataset.path={golden}", *SMALL, *overrides)
     declared = Experiment("mine", "?", fixed, objective="maximize recall@5", controls=False)
-    return conduct(sweeps.prepare(declared), SweepProgress)
+    return conduct(sweeps.prepare(declared), progress)
 
 
 def scores(result: SweepResult) -> dict[str, float]:
@@ -148,6 +148,7 @@ def test_answers_of_a_system_are_checked_and_scored(golden: Path) -> None:
     result = rag.evaluate(answering, "native", *overrides, name="ferry", questions=golden)
     (row,) = result.leaderboard
     assert row["recall@5"] == pytest.approx(1 / 5)
+    assert repr(result).startswith("SweepResult(ferry, 1 trial, recommended default (")
     assert row["cost_usd"] == pytest.approx(3.0)
     assert row["tokens"] == 24
     assert row["answered"] == 1.0

@@ -51,7 +51,6 @@ def test_a_pinned_document_is_read_whole(page: Opened) -> None:
 
 
 def test_an_agent_that_is_off_is_left_out_and_the_answer_is_marked(page: Opened) -> None:
-    expect(page.page.locator("#agents")).to_be_hidden()
     page.page.locator("#first").select_option(index=1)
     page.page.locator("#agents summary").click()
     page.page.get_by_label("shape").uncheck()

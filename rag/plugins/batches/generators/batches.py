@@ -21,12 +21,10 @@ from rag.core.errors import ServiceError
 from rag.core.progress import WATCH
 from rag.core.types import Reply, Request
 
-LONGEST = 64 * 2**20
-"""The bytes of a batch, and those of its results that are read."""
+LONGEST = 64 * 2**20  # bytes of a batch, and of its results
 RESULT, TOKEN = 4096, 16
 """The most bytes of a result that are expected, without its text and for each token of it: so at most 16,384 are in a batch."""
-DONE = ("completed", "failed", "succeeded", "errored", "canceled", "expired")
-"""Counts of requests that are over, as OpenAI or Anthropic names them."""
+DONE = ("completed", "failed", "succeeded", "errored", "canceled", "expired")  # counts of requests that are over
 ENDED = ("completed", "failed", "expired", "cancelled", "ended")
 STARTED = "Batch %s of %d requests runs at %s: Ctrl-C leaves it there, and the same command goes on with it."
 SINGLE = "Batch %s is over, and %d of %d requests have no reply: they are sent one by one, at the full price. %s"
