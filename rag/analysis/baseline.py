@@ -188,9 +188,8 @@ def load(path: Path, *, sealed: bool = False) -> Baseline:
         written = content.pop("digest", None)
         genuine = written == digest(content) or (sealed and written is None)
     except FileNotFoundError as error:
-        raise DataError(
-            str(path), "there is no baseline yet", f"make it: rag study baseline {path.stem}, and commit it"
-        ) from error
+        remedy = f"make it: rag study baseline {path.stem}, and commit it"
+        raise DataError(str(path), "there is no baseline yet", remedy) from error
     except OSError as error:
         raise DataError(str(path), f"cannot be read ({error.strerror})", remedy) from error
     except RecursionError as error:

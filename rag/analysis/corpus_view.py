@@ -150,7 +150,6 @@ def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] =
 
 
 def _gold(question: int, place: Place) -> GoldPlace:
-    """The place of one alternative of evidence."""
     if isinstance(place, str):
         return GoldPlace(question, WHOLE)
     pieces = [(span.start, span.end) for span in spans_of(place)]

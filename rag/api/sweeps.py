@@ -15,9 +15,8 @@ from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
 from rag.core.figures import amount, figure
 from rag.execution.graph.executors import Watch
-from rag.execution.graph.language_gaps import language_gaps
+from rag.execution.graph.language_gaps import language_gaps, unread_shares
 from rag.execution.graph.plan import ends_of
-from rag.execution.graph.unread_trials import unread_shares
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, trial_scores
 from rag.execution.sweep import sweep as sweeps

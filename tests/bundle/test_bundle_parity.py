@@ -18,13 +18,13 @@ from support.servers import key_of, running
 from support.small_set import write_golden
 from support.swept_trial import swept, trials
 
-from rag.bundle import golden_cases, remote_replay
+from rag.bundle import golden_cases
+from rag.bundle import replay as replays
 from rag.bundle.differences import COMPARED, Replay
 from rag.bundle.errors import BundleError
 from rag.bundle.golden_cases import Case
 from rag.bundle.open_bundle import Bundle, open_bundle
-from rag.bundle.remote_replay import replay_url
-from rag.bundle.replay import replay
+from rag.bundle.replay import replay, replay_url
 from rag.bundle.seal import export
 from rag.bundle.source_trial import measured
 from rag.bundle.trust import ROOMS
@@ -425,11 +425,11 @@ def test_a_busy_server_is_asked_again_after_the_time_it_names(
 ) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
     waited: list[float] = []
-    monkeypatch.setattr(remote_replay.time, "sleep", waited.append)
+    monkeypatch.setattr(replays.time, "sleep", waited.append)
     answering({"title": "Too many requests"}, 429, **{"Retry-After": "7"})
     with pytest.raises(ServiceError, match="429"):
         replay_url(bundle, "http://there")
-    assert waited == [7.0] * remote_replay.RETRIES
+    assert waited == [7.0] * replays.RETRIES
 
 
 def test_verify_exits_with_1_if_something_differs(there: Path, tmp_path: Path, rag: Verb) -> None:

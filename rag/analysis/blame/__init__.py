@@ -75,9 +75,8 @@ def lost_questions(
     a trial without scores, ConfigError for an unknown id.
     """
     if not store.has(made.stages[trial.ends.score].entry):
-        raise DataError(
-            f"trial {trial.trial_id}", "has no scores in the store", "run its sweep again: stored stages are reused"
-        )
+        remedy = "run its sweep again: stored stages are reused"
+        raise DataError(f"trial {trial.trial_id}", "has no scores in the store", remedy)
     ids = [example.query.query_id for example in trial.golden.examples]
     for unknown in {*(questions or ()), *wrong} - set(ids):
         raise ConfigError("questions", f"no question of trial {trial.trial_id} is {unknown!r}", closest_names(unknown, ids))

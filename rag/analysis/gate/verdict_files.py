@@ -118,9 +118,8 @@ def markdown_of(report: GateReport) -> str:
     if report.changed:
         parts.append("\n".join(f"- {code(key)}: {code(_short(old))} → {code(_short(new))}" for key, old, new in report.changed))
     if report.judged:
-        parts.append(
-            _table(("", "metric", "slice", "baseline", "now", "difference", "may lose", "questions", ""), _cells(report))
-        )
+        head = ("", "metric", "slice", "baseline", "now", "difference", "may lose", "questions", "")
+        parts.append(_table(head, _cells(report)))
     if report.lost:
         stages = "; ".join(f"{escaped(stage)}: {count}" for stage, count in report.losses)
         parts += [

@@ -57,7 +57,7 @@ def typed(reply: str | Mapping[str, Any], form: type[Form]) -> Form:
     from pydantic import ValidationError
 
     try:
-        return records_from(form, {**found})  # type: ignore[no-any-return]
+        return records_from(form, {**found})
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"has a wrong {'.'.join(map(str, first['loc']))}: {first['msg']}") from error

@@ -193,7 +193,6 @@ def reading_of(
 
 
 def _part(name: str, nodes: Mapping[str, Any], components: Components) -> Any:
-    """The component of a role, or those of a kind by name."""
     if name not in nodes:
         return Unkeyed(name)
     if name in ("screens", "framings", "inspections", "selectors"):

@@ -202,9 +202,7 @@ def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:
     present: dict[str, bool] = {}
     while waiting:
         key = waiting.pop()
-        if key in needed or key not in graph.stages:
-            continue
-        if present.setdefault(key, store.has(graph.stages[key].entry)):
+        if key in needed or key not in graph.stages or present.setdefault(key, store.has(graph.stages[key].entry)):
             continue
         needed[key] = None
         waiting += graph.stages[key].inputs.values()
@@ -228,14 +226,11 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
         forecast.fresh(graph.stages[key], golden_of(graph, graph.stages[key], goldens))
     for key in to_run:
         stage = graph.stages[key]
-        golden = golden_of(graph, stage, goldens)
-        place = stage.rate_key
-        if place not in rates:
+        if (place := stage.rate_key) not in rates:
             rates[place] = (store.read_meta(place) or {}).get("seconds")
-        rate = rates[place]
-        if rate is not None:
+        if (rate := rates[place]) is not None:
             by_stage[key] = rate * work(graph, stage, goldens)
-        outlook += forecast.of(stage, golden)
+        outlook += forecast.of(stage, golden_of(graph, stage, goldens))
     return Estimate(round(sum(by_stage.values()), 2), len(to_run) - len(by_stage), outlook, by_stage)
 
 

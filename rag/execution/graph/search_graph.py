@@ -154,7 +154,6 @@ class SearchGraph:
         return self._add("select", nodes, self.parts.files, inputs | self._narrowing())
 
     def _read(self, name: str) -> Read:
-        """What a link reads."""
         config, component = self.config, self.parts.role("shape" if name == "audit" else name)
         nodes: dict[str, Any] = {} if name == "audit" else {name: config[name]}
         values = dict[str, Any](self.parts.files)

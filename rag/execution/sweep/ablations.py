@@ -57,8 +57,7 @@ class ControlResult:
 
     def to_json(self) -> dict[str, Any]:
         """The row as JSON values, None for NaN."""
-        values: dict[str, Any] = jsonable(asdict(self))
-        return values
+        return dict(jsonable(asdict(self)))
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,6 @@ def _compared(
 
 
 def _difference(tested: Family, place: int) -> dict[str, Any]:
-    """The difference of one control in one column."""
     ends = {"low": tested.corrected_low, "high": tested.corrected_high}
     figures = {"difference": tested.mean, **ends, "p_adjusted": tested.p_adjusted}
     return {name: float(figure[place]) for name, figure in figures.items()} | {"n": int(tested.n[place])}

@@ -57,9 +57,8 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
         return resolve(compose(overrides))
     others = [override for override in overrides if override not in trial]
     if others or len(trial) > 1:
-        raise ConfigError(
-            "trial", f"is given with {' '.join(others or trial[1:])}", "give trial=ID alone: a trial is used as it was measured"
-        )
+        remedy = "give trial=ID alone: a trial is used as it was measured"
+        raise ConfigError("trial", f"is given with {' '.join(others or trial[1:])}", remedy)
     return dict(stored_trial(trial[0].partition("=")[2]).trial.config)
 
 

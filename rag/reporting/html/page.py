@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from rag.core.figures import amount, figure, with_interval
-from rag.evaluation.data.fates import fates_in_words
+from rag.evaluation.data.validation import fates_in_words
 from rag.execution.sweep.leaderboard import ranked
 from rag.reporting import number_format
 from rag.reporting.html import charts, tradeoffs, wording

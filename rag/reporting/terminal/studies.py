@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rag.analysis.attacks import LINKS, SUCCESS, Attacked, Difference, Share
-from rag.analysis.dialogues import Dialogues
+from rag.analysis.dialogues import Dialogues, ReusedPassages
 from rag.analysis.hops import Hops
-from rag.analysis.reused_passages import ReusedPassages
 from rag.core.figures import DASH, figure, interval, with_interval
 from rag.evaluation.statistics.paired import ALPHA
 from rag.reporting.terminal.output import dimmed, escape, out, print_table

@@ -1,7 +1,7 @@
 """Each link between a question and its passages is a stage of its own: what it does not read does not repeat it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,9 @@ from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan
 from rag.execution.graph.search_graph import GOLD
-from rag.execution.graph.stage_graph import Stage
 from rag.execution.graph.stage_inputs import Job, rankings_of
 from rag.execution.store.serialisation import looks_of
-from rag.execution.store.store import Entry, Store
+from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
 from rag.reporting.terminal.leaderboards import leaderboard
@@ -108,18 +107,18 @@ def said(question: str) -> str:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Store]]:
     """A sweep over all shipped choices of links whose stages cannot read gold, and its store."""
-    folder, job = tmp_path_factory.mktemp("links"), Runner._job
+    folder, job = tmp_path_factory.mktemp("links"), Runner.job
 
-    def blind(self: Runner, stage: Stage, inputs: Mapping[str, Entry]) -> Job:
-        given = job(self, stage, inputs)
-        if GOLD in stage.inputs:
+    def blind(self: Runner, key: str) -> Job:
+        given = job(self, key)
+        if GOLD in self.graph.stages[key].inputs:
             return given
         hidden = tuple(replace(example, answers=Hidden(), evidence=Hidden()) for example in given.golden.examples)
         return replace(given, golden=replace(given.golden, examples=hidden))
 
     with pytest.MonkeyPatch.context() as patch, serving(answer(said, {"prompt_tokens": 9, "completion_tokens": 1})) as server:
         ask_of(server, patch)
-        patch.setattr(Runner, "_job", blind)
+        patch.setattr(Runner, "job", blind)
         links = ", ".join(f'"{each}"' for each in (*SHIPPED, *TOGETHER))
         made = planned(folder, (f"link: [{links}]",), "enrich=tables", "index=[bm25s]", "fusion=single", "generator=extractive")
         done = sweep.run(made, store := Store(str(folder / "store")), {"mode": "inline"}, lambda key, outcome: None)

@@ -19,8 +19,7 @@ from rag.core.assessments import Case, Claim, Verdict
 from rag.core.errors import DataError, StoreError
 from rag.execution.judges import calibration
 from rag.execution.judges.calibration import Card, calibrate, card_of, cards, keep
-from rag.execution.judges.fitting import fit
-from rag.execution.judges.human_labels import Labelled, labelled
+from rag.execution.judges.human_labels import Labelled, fit, labelled
 from rag.execution.store.store import Store
 
 
